@@ -259,9 +259,14 @@ class Stub:
         return self._grad_fn and Node(self._grad_fn)
 
 
+class StubParameter(Stub):
+    pass
+
+
 @pytest.fixture(autouse=True)
 def clean_state(monkeypatch):
-    monkeypatch.setattr(printing, "PLAIN_TYPES", {*printing.PLAIN_TYPES, Stub})
+    monkeypatch.setattr(printing, "is_plain", lambda kind: kind in (Stub, StubParameter))
+    monkeypatch.setattr(printing, "PARAMETER_TYPES", {StubParameter})
     monkeypatch.setattr(printing, "default_dtype", lambda: "torch.float32")
     printing.set_printoptions(profile="default")
     yield
@@ -357,9 +362,15 @@ def test_subclasses_print_their_name():
         "Celsius([0.0000, 0.2500, 0.5000, 0.7500, 1.0000, 1.2500, 1.5000, 1.7500, 2.0000,\n"
         "         2.2500, 2.5000, 2.7500, 3.0000, 3.2500, 3.5000, 3.7500])"
     )
-    warm = Celsius(np.array([1], f4), requires_grad=True)
-    warm._is_param = True
-    assert printing.tensor_repr(warm) == "Parameter(Celsius([1.], requires_grad=True))"
+
+
+def test_parameters_of_other_classes_say_so():
+    class Celsius(StubParameter):
+        pass
+
+    one = np.array([1], f4)
+    assert printing.tensor_repr(StubParameter(one, requires_grad=True)) == "tensor([1.], requires_grad=True)"
+    assert printing.tensor_repr(Celsius(one, requires_grad=True)) == "Parameter(Celsius([1.], requires_grad=True))"
 
 
 def test_tangent_and_given_contents():

@@ -17,30 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .dtypes import get_default_dtype as default_dtype
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .tensor import Tensor
 
-# What the rest of the package tells this module; each is assigned by the module that knows the answer.
-
-
-def _float32() -> object:
-    return "torch.float32"
-
-
-def _flagged(tensor: Any) -> bool:
-    return getattr(tensor, "_is_param", False) is True
-
-
-default_dtype: Callable[[], object] = _float32
-"""The floating-point dtype that needs no mention; anything whose `str()` is its name, such as `torch.float32`."""
-
-is_parameter: Callable[[Any], bool] = _flagged
-"""Whether a tensor counts as a Parameter; asked only of types outside `PLAIN_TYPES`."""
-
-PLAIN_TYPES: set[type] = set()
-"""The classes that print as `tensor(...)`. Tensor and Parameter add themselves; any other prints its own name."""
+PARAMETER_TYPES: set[type] = set()
+"""The class of parameters, which adds itself here when it is defined; printing does not import it."""
 
 
 # -- options ----------------------------------------------------------------------------------------------------------
@@ -329,6 +314,13 @@ def history(tensor: Tensor) -> list[str]:
     return ["requires_grad=True"] if tensor.requires_grad else []
 
 
+def is_plain(kind: type) -> bool:
+    """Whether tensors of this class print as `tensor(...)`, rather than under the name of the class."""
+    from .tensor import Tensor
+
+    return kind is Tensor or kind in PARAMETER_TYPES
+
+
 def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: object = None) -> str:
     """What `repr(tensor)` is; `tensor_contents` stands in for the numbers, `tangent` is that of a dual tensor.
 
@@ -337,7 +329,7 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: 
     tensor([3., 3.], grad_fn=<MulBackward0>)
     """
     kind = type(tensor)
-    plain = kind in PLAIN_TYPES
+    plain = is_plain(kind)
     prefix = "tensor(" if plain else f"{kind.__name__}("
     array = tensor._array
     suffixes = describe(array.shape, tensor.dtype) + history(tensor)
@@ -347,4 +339,5 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: 
         text = format_array(array, prefix=prefix, suffixes=suffixes)
     else:
         text = close_with(prefix + tensor_contents, suffixes, len(prefix))
-    return text if plain or not is_parameter(tensor) else f"Parameter({text})"
+    named = not plain and isinstance(tensor, tuple(PARAMETER_TYPES))
+    return f"Parameter({text})" if named else text
