@@ -32,6 +32,7 @@ CASES = [
     ("exactly 1e8", np.array([1e8], f4), {}, "tensor([100000000.])"),
     ("above 1e8", np.array([100000008], f4), {}, "tensor([1.0000e+08])"),
     ("just above 1e-4", np.array([0.000101], f4), {}, "tensor([0.0001])"),
+    ("exactly 1e-4", np.array([1e-4], f8), {}, "tensor([0.0001], dtype=torch.float64)"),
     ("below 1e-4", np.array([0.00009], f4), {}, "tensor([9.0000e-05])"),
     ("float32 extremes", np.array([1e-45, 3.4028235e38], f4), {}, "tensor([1.4013e-45, 3.4028e+38])"),
     (
@@ -152,6 +153,7 @@ CASES = [
         ),
     ),
     ("summary", np.arange(1001), {}, "tensor([   0,    1,    2,  ...,  998,  999, 1000])"),
+    ("both edges meet", np.arange(6), {"threshold": 5}, "tensor([0, 1, 2, 3, 4, 5])"),
     ("no summary at the threshold", np.arange(8), {"threshold": 8}, "tensor([0, 1, 2, 3, 4, 5, 6, 7])"),
     (
         "summary of a matrix",
@@ -351,6 +353,31 @@ def test_suffixes_wrap_one_by_one():
         "        4.0000], dtype=torch.float64,\n"
         "       grad_fn=<DivBackward0>)"
     )
+
+
+@pytest.mark.parametrize(
+    ("linewidth", "after_values", "after_dtype"),
+    [(41, "\n       ", "\n       "), (42, " ", "\n       "), (65, " ", "\n       "), (66, " ", " ")],
+)
+def test_the_column_at_which_suffixes_wrap(linewidth, after_values, after_dtype):
+    printing.set_printoptions(linewidth=linewidth)
+    expected = f"tensor([0., 1., 2.],{after_values}dtype=torch.float64,{after_dtype}grad_fn=<MulBackward0>)"
+    assert printing.tensor_repr(Stub(np.arange(3.0), grad_fn="MulBackward0")) == expected
+
+
+@pytest.mark.parametrize(("linewidth", "after_dtype"), [(49, "\n       "), (50, " ")])
+def test_a_wrapped_suffix_counts_its_indent(linewidth, after_dtype):
+    printing.set_printoptions(linewidth=linewidth, sci_mode=False)
+    values = f"tensor([{2**150}.],\n       dtype=torch.float64"
+    expected = f"{values},{after_dtype}grad_fn=<MulBackward0>)"
+    assert printing.tensor_repr(Stub(np.array([2.0**150]), grad_fn="MulBackward0")) == expected
+
+
+@pytest.mark.parametrize(("linewidth", "per_line"), [(15, 1), (16, 2), (18, 2), (19, 3), (21, 3), (22, 4)])
+def test_depth_counts_towards_the_line(linewidth, per_line):
+    printing.set_printoptions(linewidth=linewidth)
+    first_line = printing.tensor_repr(Stub(np.arange(4).reshape(1, 1, 1, 4))).split("\n")[0]
+    assert first_line.count(",") == (3 if per_line == 4 else per_line)
 
 
 def test_subclasses_print_their_name():
