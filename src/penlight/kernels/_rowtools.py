@@ -1,0 +1,80 @@
+"""Small helpers shared by the kernels that work row by row (softmax, norms, losses, reductions).
+
+Note [Row blocks]
+A kernel of several passes over an array that is larger than the cache runs block of rows by block of rows: each pass
+then finds its block in the L2 cache, and the temporaries are as small as a block. `row_blocks` gives the slices.
+
+Note [Row sums]
+NumPy's reduction over a short last axis pays some 40 ns for each row. For small arrays a matrix-vector product with ones
+is several times faster; for larger ones `einsum` is, while BLAS would wake its threads for next to nothing. Beyond 1024
+columns NumPy's pairwise summation is as fast and more accurate, so it is used there.
+
+Note [Row maxima by argmax]
+`maximum.reduce` over a short last axis is slow for the same reason, while `argmax` is vectorised for each row. So the row
+maximum is `argmax` followed by a gather. A NaN in a row is its maximum, either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+BLOCK_ELEMENTS = 1 << 16
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Whether `dtype` is float16 or bfloat16, which are computed in float32."""
+    return dtype.itemsize == 2 and dtype.kind not in "iu"
+
+
+def widen(x: np.ndarray) -> np.ndarray:
+    """`x` itself, or its float32 copy where its dtype is a 16-bit float."""
+    return x.astype(np.float32) if is_half(x.dtype) else x
+
+
+def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`x` rounded to `dtype`; `x` itself if it has that dtype already."""
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Slices that cut `rows` rows of `columns` elements into pieces that fit the cache; see Note [Row blocks]."""
+    step = max(1, BLOCK_ELEMENTS // max(columns, 1))
+    if step >= rows:
+        yield slice(0, rows)
+        return
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+@lru_cache
+def _ones(dtype: np.dtype) -> np.ndarray:
+    return np.ones(1024, dtype)
+
+
+def row_sum(x: np.ndarray) -> np.ndarray:
+    """Sum over the last axis of a 2-d float array, shape (rows,); see Note [Row sums]."""
+    columns = x.shape[1]
+    if columns > 1024:
+        return np.add.reduce(x, 1)
+    if x.size > 8192:
+        return np.einsum("ij->i", x)
+    return x @ _ones(x.dtype)[:columns]
+
+
+def row_max(x: np.ndarray) -> np.ndarray:
+    """Maximum over the last axis of a contiguous 2-d array, shape (rows, 1); see Note [Row maxima by argmax]."""
+    rows, columns = x.shape
+    where = x.argmax(1)
+    where += np.arange(0, rows * columns, columns)
+    return x.reshape(-1).take(where).reshape(rows, 1)
+
+
+def split_shape(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
+    """(outer, n, inner): the sizes before, at and after `dim`; a 0-d shape counts as one element."""
+    if not shape:
+        return 1, 1, 1
+    return prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])

@@ -1,0 +1,438 @@
+"""Writes to computed places: gather, scatter, index_add, index_put with accumulation, embedding backward.
+
+All return a new array, or write into `base` with `inplace=True`; indices are checked before anything is written.
+
+Note [Accumulating by flat positions]
+`np.add.at` on a 2-d array with a row index runs a generic loop of some 25 ns for each element, but with one flat index array on a
+flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here is turned into flat positions. Rows of an even number
+of real floats are added as half as many complex numbers: the same additions with half of the positions. And where most
+rows go to a place of their own (a big embedding table), those are written by one plain fancy assignment, and only the
+others are accumulated.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from types import EllipsisType
+
+import numpy as np
+
+from ._rowtools import is_half, narrow, split_shape, widen
+
+Index = np.ndarray | slice | int | None | EllipsisType
+
+_PAIRS = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
+_POSITION_BLOCK = 1 << 16
+
+
+def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
+    """`index` as intp, after checking 0 <= index < size; `message` may hold {index}."""
+    index = np.asarray(index, np.intp)
+    if index.size and index.view(np.uintp).max() >= size:
+        bad = index[(index < 0) | (index >= size)].flat[0]
+        raise error(message.format(index=bad))
+    return index
+
+
+def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    size = shape[dim] if shape else 1
+    return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
+
+
+def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
+    """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
+    index = np.asarray(index, np.intp)
+    if index.size and index.view(np.uintp).max() >= size:
+        bad = index[(index < -size) | (index >= size)]
+        if bad.size:
+            raise IndexError(f"index {bad.flat[0]} is out of bounds for dimension {dim} with size {size}")
+        index = np.where(index < 0, index + size, index)
+    return index
+
+
+def _working_copy(base: np.ndarray, inplace: bool) -> np.ndarray:
+    """A C-contiguous array to accumulate into: `base` itself if that may be written directly, else a widened copy."""
+    if inplace and base.flags.c_contiguous and not is_half(base.dtype):
+        return base
+    return base.astype(np.float32) if is_half(base.dtype) else np.array(base, order="C")
+
+
+def _accumulator(base: np.ndarray | tuple[int, ...], dtype: np.dtype, inplace: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(base, array to accumulate into), where a shape as `base` stands for zeros of `dtype`."""
+    if isinstance(base, np.ndarray):
+        return base, _working_copy(base, inplace)
+    base = np.zeros(base, dtype)
+    return base, _working_copy(base, True)
+
+
+def _finish(out: np.ndarray, base: np.ndarray, inplace: bool) -> np.ndarray:
+    if not inplace:
+        return narrow(out, base.dtype)
+    if out is not base:
+        base[...] = out
+    return base
+
+
+def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    """Flat positions, in a C-contiguous array of `shape`, of what `index` selects along `dim`."""
+    shape = shape or (1,)
+    flat = index * split_shape(shape, dim)[2]
+    step = 1
+    for k in range(index.ndim - 1, -1, -1):
+        if k != dim and index.shape[k] > 1:
+            coordinate = np.arange(0, index.shape[k] * step, step)
+            flat += coordinate.reshape((-1,) + (1,) * (index.ndim - 1 - k))
+        step *= shape[k]
+    return flat.reshape(-1)
+
+
+def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
+    """Whether `index` is one vector along `dim`, expanded (with stride 0) over whole rows of `shape`."""
+    return index.ndim > 1 and all(
+        k == dim or (index.shape[k] == shape[k] and (index.shape[k] == 1 or index.strides[k] == 0))
+        for k in range(index.ndim)
+    )
+
+
+def _prefix(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The leading part of `source` that an index of `shape` reads."""
+    if source.shape == shape or source.ndim != len(shape):
+        return source
+    return source[tuple(slice(n) for n in shape)]
+
+
+def _at(ufunc: np.ufunc, out: np.ndarray, positions: np.ndarray, values: np.ndarray) -> None:
+    """ufunc.at without NumPy's warnings: NaN and inf are data here."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ufunc.at(out, positions, values)
+
+
+def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
+    """ufunc.at(out, index, rows) for contiguous 2-d `out`; see Note [Accumulating by flat positions]."""
+    columns = out.shape[1]
+    rows = np.ascontiguousarray(rows, out.dtype)
+    if ufunc is np.add and columns % 2 == 0 and columns and out.dtype in _PAIRS:
+        pair = _PAIRS[out.dtype]
+        out, rows, columns = out.view(pair), rows.view(pair), columns // 2
+    out = out.reshape(-1)
+    if columns == 1:
+        _at(ufunc, out, index, rows.reshape(-1))
+        return
+    step = max(1, _POSITION_BLOCK // max(columns, 1))
+    places = np.arange(columns)
+    for start in range(0, len(index), step):
+        part = slice(start, start + step)
+        flat = (index[part] * columns)[:, None] + places
+        _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
+
+
+def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
+    """out[index] += rows, every repetition counted. `fresh` says that `out` is all zeros."""
+    count, columns = rows.shape
+    if columns >= 8 and 2 * len(out) > count > 64:
+        order = np.arange(count)
+        last = np.empty(len(out), np.intp)
+        last[index] = order
+        alone = last[index] == order
+        if 2 * np.count_nonzero(alone) > count:
+            places = index[alone]
+            if fresh:
+                out[places] = rows[alone]
+            else:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    out[places] += rows[alone]
+            np.logical_not(alone, out=alone)
+            index, rows = index[alone], rows[alone]
+    _at_rows(np.add, out, index, rows)
+
+
+def gather(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    """out[i][j][k] = x[index[i][j][k]][j][k] (for dim 0); `index` may be smaller than `x` in the other dimensions."""
+    if index.size == 0:
+        return np.empty(index.shape, x.dtype)
+    index = _checked_along(index, x.shape, dim)
+    if _is_expanded(index, x.shape, dim):
+        return np.take(x, index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))], dim)
+    return np.ascontiguousarray(x).reshape(-1).take(_positions(index, x.shape, dim)).reshape(index.shape)
+
+
+def scatter(
+    base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray | complex, inplace: bool = False
+) -> np.ndarray:
+    """base with base[index[i][j]][j] = source[i][j] (for dim 0); of several writes to one place the last holds."""
+    index = _checked_along(index, base.shape, dim) if index.size else index
+    out = base if inplace and base.flags.c_contiguous else np.array(base, order="C")
+    if index.size:
+        values = _prefix(source, index.shape).reshape(-1) if isinstance(source, np.ndarray) else source
+        out.reshape(-1)[_positions(index, base.shape, dim)] = values
+    return _finish(out, base, inplace)
+
+
+def scatter_add(
+    base: np.ndarray | tuple[int, ...], dim: int, index: np.ndarray, source: np.ndarray, inplace: bool = False
+) -> np.ndarray:
+    """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` stands for zeros."""
+    fresh = isinstance(base, tuple)
+    shape = base if isinstance(base, tuple) else base.shape
+    index = _checked_along(index, shape, dim) if index.size else index
+    base, out = _accumulator(base, source.dtype, inplace)
+    if index.size:
+        source = widen(_prefix(source, index.shape))
+        if _is_expanded(index, shape, dim):
+            vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
+            _index_add(out, dim, vector, source, fresh)
+        else:
+            values = source.reshape(-1).astype(out.dtype, copy=False)
+            _at(np.add, out.reshape(-1), _positions(index, shape, dim), values)
+    return _finish(out, base, inplace)
+
+
+def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool) -> None:
+    """out[..., index, ...] += source in place, for contiguous `out`."""
+    outer, size, inner = split_shape(out.shape, dim)
+    if outer > 1:
+        index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
+    _add_rows(out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
+
+
+def index_add(
+    base: np.ndarray | tuple[int, ...],
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    alpha: float = 1,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with alpha * source[i] added to slice index[i] along `dim`. A shape as `base` stands for zeros."""
+    fresh = isinstance(base, tuple)
+    shape = base if isinstance(base, tuple) else base.shape
+    # PyTorch words this error in two ways, depending on the path that it takes.
+    if source.size and len(shape) > 1 and dim in (0, len(shape) - 1):
+        index = _checked_along(index, shape, dim)
+    elif source.size:
+        index = _checked(index, shape[dim] if shape else 1, "index out of range in self")
+    base, out = _accumulator(base, source.dtype, inplace)
+    if source.size:
+        source = widen(source)
+        if alpha != 1:
+            source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
+        _index_add(out, dim, index, source, fresh)
+    return _finish(out, base, inplace)
+
+
+def embedding_backward(
+    grad: np.ndarray,
+    indices: np.ndarray,
+    num_weights: int,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+) -> np.ndarray:
+    """Gradient (num_weights, D) of an embedding table from grad (..., D) at indices (...)."""
+    columns = grad.shape[-1]
+    index = _checked(indices, num_weights, "index out of range in self").reshape(-1)
+    rows = widen(grad).reshape(len(index), columns)
+    if scale_grad_by_freq:
+        rows = rows / np.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
+    out = np.zeros((num_weights, columns), rows.dtype)
+    _add_rows(out, index, rows, fresh=True)
+    if padding_idx >= 0:
+        out[padding_idx] = 0
+    return narrow(out, grad.dtype)
+
+
+_REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _identity(reduce: str, dtype: np.dtype) -> object:
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    lowest = reduce == "amax"
+    if dtype.kind == "b":
+        return not lowest
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+    return -np.inf if lowest else np.inf
+
+
+def _reduce_at(out: np.ndarray, positions: np.ndarray, values: np.ndarray, reduce: str, include_self: bool) -> None:
+    """Reduce `values` into flat `positions` of the contiguous `out`, in place."""
+    flat = out.reshape(-1)
+    if not include_self:
+        flat[positions] = _identity(reduce, out.dtype)
+    _at(_REDUCTIONS[reduce], flat, positions, values.astype(out.dtype, copy=False))
+    if reduce == "mean":
+        count = np.bincount(positions, minlength=flat.size)
+        count += include_self
+        np.maximum(count, 1, out=count)
+        if out.dtype.kind in "iu":
+            np.floor_divide(flat, count.astype(out.dtype), out=flat)
+        else:
+            np.divide(flat, count.astype(out.real.dtype), out=flat)
+
+
+def scatter_reduce(
+    base: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with source[i][j] reduced into base[index[i][j]][j] (for dim 0) by sum, prod, mean, amax or amin."""
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce == "mean" and base.dtype.kind == "b":
+        raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
+    index = _checked_along(index, base.shape, dim) if index.size else index
+    out = _working_copy(base, inplace)
+    if index.size:
+        values = widen(_prefix(source, index.shape)).reshape(-1)
+        _reduce_at(out, _positions(index, base.shape, dim), values, reduce, include_self)
+    return _finish(out, base, inplace)
+
+
+def index_reduce(
+    base: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with source[i] reduced into slice index[i] along `dim` by prod, mean, amax or amin."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    size = base.shape[dim] if base.ndim else 1
+    index = _checked(index, size, "index out of range in self").reshape(-1)
+    out = _working_copy(base, inplace)
+    if source.size:
+        where = index.reshape([-1 if k == dim else 1 for k in range(source.ndim)])
+        positions = _positions(np.broadcast_to(where, source.shape), base.shape, dim)
+        _reduce_at(out, positions, widen(source).reshape(-1), reduce, include_self)
+    return _finish(out, base, inplace)
+
+
+def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inplace: bool = False) -> np.ndarray:
+    """base with its masked elements replaced by those of `source`, in order; base and mask broadcast together."""
+    if not inplace:
+        base, mask = np.broadcast_arrays(base, mask)
+    mask = np.broadcast_to(mask, base.shape)
+    count = np.count_nonzero(mask)
+    if source.size < count:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out = base if inplace else np.array(base, order="C")
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+def put(
+    base: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False, inplace: bool = False
+) -> np.ndarray:
+    """base, seen as flat, with `source` written (or added) at `index`; negative indices count from the end."""
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    flat = np.asarray(index, np.intp).reshape(-1)
+    bad = flat[(flat < -base.size) | (flat >= base.size)]
+    if bad.size:
+        raise IndexError(f"out of range: tried to access index {bad[0]} on a tensor of {base.size} elements.")
+    out = _working_copy(base, inplace)
+    flat = np.where(flat < 0, flat + base.size, flat)
+    values = source.reshape(-1).astype(out.dtype, copy=False)
+    if accumulate:
+        _at(np.add, out.reshape(-1), flat, values)
+    else:
+        out.reshape(-1)[flat] = values
+    return _finish(out, base, inplace)
+
+
+def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[list[Index], list[Index]]:
+    """Two steps that make up an index: a basic one (slices, ints, None), then one of arrays and full slices.
+
+    Boolean arrays become their nonzero positions, and every array is checked and made non-negative.
+    """
+    used = sum((i.ndim if i.dtype.kind == "b" else 1) if isinstance(i, np.ndarray) else i is not None for i in indices)
+    used -= any(i is Ellipsis for i in indices)
+    if used > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    basic: list[Index] = []
+    advanced: list[Index] = []
+    dim = 0
+    for entry in (*indices, Ellipsis) if not any(i is Ellipsis for i in indices) else indices:
+        if entry is Ellipsis:
+            rest = len(shape) - used
+            basic += [slice(None)] * rest
+            advanced += [slice(None)] * rest
+            dim += rest
+        elif isinstance(entry, np.ndarray):
+            if entry.dtype.kind == "b" and entry.ndim == 0:  # x[True] is x[None], x[False] is empty
+                basic.append(None)
+                advanced.append(np.zeros(int(entry), np.intp))
+                continue
+            for array in entry.nonzero() if entry.dtype.kind == "b" else (entry,):
+                basic.append(slice(None))
+                advanced.append(_wrapped(array, dim, shape[dim]))
+                dim += 1
+        else:
+            basic.append(entry)
+            dim += entry is not None
+            if not isinstance(entry, int):
+                advanced.append(slice(None))
+    return basic, advanced
+
+
+def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """(places, result shape, row length): the index selects, row by row, rows number `places` of that length."""
+    basic, advanced = _split_index(indices, shape)
+    arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
+    try:
+        common = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        message = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        raise IndexError(message) from None
+    lead = len(arrays)
+    whole_rows = len(basic) == len(advanced) == len(shape) and all(entry == slice(None) for entry in basic)
+    if lead and whole_rows and all(isinstance(entry, np.ndarray) for entry in advanced[:lead]):
+        places = arrays[0]
+        for array, size in zip(arrays[1:], shape[1:lead], strict=True):
+            places = places * size + array
+        return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
+    # The general case: the flat position is the sum of stride * coordinate, and each coordinate is indexed as the
+    # array itself would be. The coordinates are expanded views, so this costs as much as the result is large.
+    positions = np.zeros((), np.intp)
+    step = 1
+    for k in range(len(shape) - 1, -1, -1):
+        coordinate = (np.arange(shape[k]) * step).reshape((-1,) + (1,) * (len(shape) - 1 - k))
+        positions = positions + np.broadcast_to(coordinate, shape)[tuple(basic)][tuple(advanced)]
+        step *= shape[k]
+    return positions.reshape(-1), positions.shape, 1
+
+
+def index_put_add(
+    base: np.ndarray | tuple[int, ...], indices: tuple[Index, ...], values: np.ndarray, inplace: bool = False
+) -> np.ndarray:
+    """base with `values` added at base[indices], every repetition counted. A shape as `base` stands for zeros.
+
+    Indices may be integer or boolean arrays (which broadcast), slices, ints, None and Ellipsis, with PyTorch's
+    meaning: ints select first, so that they do not move the dimensions of the arrays.
+    """
+    fresh = isinstance(base, tuple)
+    places, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
+    try:
+        rows = np.broadcast_to(widen(values), shape).reshape(len(places), columns)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        ) from None
+    base, out = _accumulator(base, values.dtype, inplace)
+    if rows.size:
+        _add_rows(out.reshape(-1, columns), places, rows, fresh)
+    return _finish(out, base, inplace)
