@@ -1,0 +1,350 @@
+"""The fast path of the optimisers: updates that run directly on the parameters' arrays.
+
+Note [Updating in buckets]
+A model has many small parameters, and an update is some ten array operations, so the price of a step is the number of
+calls into NumPy, not the arithmetic. Small parameters are therefore updated together: their values and gradients are
+gathered into one flat array, each operation runs once, and the values are scattered back. Their state is allocated in one
+flat array from the start, so it needs no gathering. A large parameter is a bucket of its own and is updated where it
+lies, in blocks that fit the cache. A bucket never outgrows a block, for the same reason.
+
+A bucket needs its members to agree on the 0-d state (`step` and the like), which parameters that got their first
+gradient at different times do not: they are in different buckets.
+
+Nothing here is a copy that could go stale unnoticed: before every step the plan compares the identity of every array it
+was made from with what the parameters and the state hold now, and is made anew if one differs.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain, pairwise, repeat
+from operator import attrgetter, eq, is_, itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import penlight
+
+if TYPE_CHECKING:
+    from penlight import Tensor
+    from penlight.optim._elementwise import Elementwise
+
+Array = np.ndarray
+Group = dict[str, Any]
+State = dict[str, Any]
+
+BLOCK = 32768  # elements that are updated at a time: the six to eight arrays of an update stay in the cache
+SMALL = 8192  # up to this size, gathering costs less than the calls it saves
+SCRATCH = 3  # scratch arrays that a kernel may use besides the one for the gradient
+
+_array_of = attrgetter("_array")
+_dtype_of = attrgetter("dtype")
+_shape_of = attrgetter("shape")
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class Lane:
+    """Several arrays seen as one flat array: in place if they are neighbours in memory, otherwise through copies."""
+
+    __slots__ = ("flat", "parts", "pieces")
+
+    def __init__(self, parts: list[Array], work: Array | None = None) -> None:
+        self.parts = [part.reshape(-1) for part in parts]
+        self.pieces: list[Array] = []
+        whole = _joined(self.parts)
+        if whole is None:
+            total = sum(part.size for part in self.parts)
+            whole = np.empty(total, self.parts[0].dtype) if work is None else work[:total]
+            ends = np.cumsum([part.size for part in self.parts]).tolist()
+            self.pieces = [whole[end - part.size : end] for part, end in zip(self.parts, ends, strict=True)]
+        self.flat = whole
+
+    def load(self) -> None:
+        if self.pieces:
+            np.concatenate(self.parts, out=self.flat)
+
+    def store(self) -> None:
+        for part, piece in zip(self.parts, self.pieces, strict=False):
+            part[...] = piece
+
+
+def _joined(parts: list[Array]) -> Array | None:
+    """The flat array that the parts cut into consecutive pieces, if there is one."""
+    if len(parts) == 1:
+        return parts[0]
+    owner = parts[0].base
+    if not isinstance(owner, np.ndarray) or owner.dtype != parts[0].dtype or not owner.flags.c_contiguous:
+        return None
+    start = where = _address(parts[0])
+    for part in parts:
+        if part.base is not owner or _address(part) != where:
+            return None
+        where += part.nbytes
+    first = (start - _address(owner)) // owner.itemsize
+    return owner.reshape(-1)[first : first + (where - start) // owner.itemsize]
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class Bucket:
+    """Parameters that are updated together."""
+
+    __slots__ = ("blocks", "grad", "rows", "scalars", "slots", "values")
+
+    def __init__(self, rows: list[int], table: Table, work: list[Array]) -> None:
+        self.rows = rows
+        self.values = Lane([table.arrays[i] for i in rows], work[0])
+        self.slots = [Lane([column[i] for i in rows]) for column in table.slots]
+        self.scalars = {name: Lane([column[i] for i in rows]) for name, column in table.scalars.items()}
+        size = self.values.flat.size
+        self.grad = work[1][:size]
+        self.blocks = []
+        for start in range(0, size, BLOCK):
+            cut = slice(start, min(start + BLOCK, size))
+            slots = [lane.flat[cut] for lane in self.slots]
+            self.blocks.append((cut, self.values.flat[cut], slots, [w[: cut.stop - start] for w in work[2:]]))
+
+    def agrees(self) -> bool:
+        """Load the 0-d state and say whether the members (still) have the same."""
+        for lane in self.scalars.values():
+            lane.load()
+            if len(self.rows) > 1:
+                values = lane.flat.tolist()
+                if values.count(values[0]) != len(values):
+                    return False
+        return True
+
+    def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
+        """Apply the update to all members. The 0-d state was loaded by :meth:`agrees`."""
+        if len(self.rows) == 1:
+            grad = grads[self.rows[0]].reshape(-1)
+        else:
+            grad = np.concatenate([grads[i].reshape(-1) for i in self.rows], out=self.grad)
+        for lane in (self.values, *self.slots):
+            lane.load()
+        scalars = {name: lane.flat for name, lane in self.scalars.items()}
+        if "step" in scalars:
+            scalars["step"] += 1
+        constants = rule._constants(group, scalars)
+        factor, decoupled, sign = _decay(group)
+        for cut, p, slots, work in self.blocks:
+            g = grad[cut]
+            if decoupled:
+                p *= factor
+            elif factor:
+                np.multiply(p, factor, out=work[0])
+                g = sign(work[0], g, out=work[0])
+            if sign is np.subtract and (decoupled or not factor):
+                g = np.negative(g, out=work[0])
+            rule._raw(p, g, slots, constants, work[1:])
+        for lane in (self.values, *self.slots, *self.scalars.values()):
+            lane.store()
+
+
+def _decay(group: Group) -> tuple[float, bool, np.ufunc]:
+    """What weight decay multiplies the parameter with, whether in place (or onto the gradient), the gradient's sign."""
+    decay = float(group.get("weight_decay", 0.0))
+    sign = np.subtract if group["maximize"] else np.add
+    if decay and group.get("decoupled_weight_decay", False):
+        return 1 - float(group["lr"]) * decay, True, sign
+    return decay, False, sign
+
+
+class Table:
+    """The arrays behind a list of parameters and their states, in columns."""
+
+    def __init__(self, params: list[Tensor], states: list[State], slots: list[str], scalars: list[str]) -> None:
+        self.params = params
+        self.arrays = list(map(_array_of, params))
+        self.tensors = [params, *([state[name] for state in states] for name in (*slots, *scalars))]
+        columns = [list(map(_array_of, column)) for column in self.tensors[1:]]
+        self.columns = dict(zip((*slots, *scalars), columns, strict=True))
+        self.slots = columns[: len(slots)]
+        self.scalars = dict(zip(scalars, columns[len(slots) :], strict=True))
+
+    def matches(self, params: list[Tensor], states: list[State], names: list[str]) -> bool:
+        """Whether the parameters and their states still have exactly these arrays."""
+        return (
+            len(params) == len(self.params)
+            and names == [*self.columns]
+            and all(map(is_, params, self.params))
+            and all(map(is_, map(_array_of, params), self.arrays))
+            and all(
+                all(map(is_, map(_array_of, map(itemgetter(name), states)), column))
+                for name, column in self.columns.items()
+            )
+        )
+
+    def suitable(self) -> list[int]:
+        """The rows that can be updated in place on the raw arrays."""
+        if _overlap([*self.arrays, *chain.from_iterable(self.columns.values())]):
+            return []
+        plain = plain_types()
+        return [
+            i
+            for i, array in enumerate(self.arrays)
+            if all(type(tensors[i]) in plain for tensors in self.tensors)
+            and array.dtype in _FLOATS
+            and _writable(array)
+            and all(c[i].dtype == array.dtype and c[i].shape == array.shape and _writable(c[i]) for c in self.slots)
+            and all(c[i].dtype in _FLOATS and c[i].size == 1 and _writable(c[i]) for c in self.scalars.values())
+        ]
+
+
+def _writable(array: Array) -> bool:
+    flags = array.flags
+    return flags.c_contiguous and flags.writeable
+
+
+def _overlap(arrays: list[Array]) -> bool:
+    """Whether two of the arrays share memory (or might: the spans of strided ones are compared)."""
+    spans = sorted(map(np.lib.array_utils.byte_bounds, arrays))
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
+
+
+def plain_types() -> tuple[type, ...]:
+    """The exact types that have no behaviour of their own to respect."""
+    parameter = sys.modules.get("penlight.nn.parameter")
+    return (penlight.Tensor,) if parameter is None else (penlight.Tensor, parameter.Parameter)
+
+
+class Plan:
+    """How the parameters of a group are updated, until one of the arrays it was made from is replaced."""
+
+    def __init__(self, table: Table, chosen: list[int]) -> None:
+        self.table = table
+        self.buckets: list[Bucket] = []
+        kinds: dict[Any, list[int]] = {}
+        for i in chosen:
+            scalars = [column[i] for column in table.scalars.values()]
+            key = (table.arrays[i].dtype, *(s.dtype for s in scalars), *(s.item() for s in scalars))
+            kinds.setdefault(key, []).append(i)
+        for (dtype, *_), rows in kinds.items():
+            sizes = [table.arrays[i].size for i in rows]
+            longest = min(max(sizes) if max(sizes) > SMALL else sum(sizes), BLOCK)
+            work = [np.empty(longest, dtype) for _ in range(3 + SCRATCH)]
+            self.buckets += [Bucket(members, table, work) for members in _grouped(rows, sizes)]
+        self.rest = [i for i in range(len(table.params)) if i not in set(chosen)]
+        self.touched = [tensors[i] for tensors in table.tensors for i in chosen]
+
+    def holds(self, params: list[Tensor], states: list[State], names: list[str]) -> bool:
+        return self.table.matches(params, states, names) and all(bucket.agrees() for bucket in self.buckets)
+
+    def run(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
+        with np.errstate(all="ignore"):
+            for bucket in self.buckets:
+                bucket.update(rule, group, grads)
+        penlight.autograd.graph.increment_version(self.touched)
+
+
+def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
+    """Rows in groups: a large one alone, small ones together as long as they fit into a block."""
+    groups: list[list[int]] = []
+    open_group: list[int] = []
+    room = BLOCK
+    for row, size in zip(rows, sizes, strict=True):
+        if size > SMALL:
+            groups.append([row])
+            continue
+        if size > room:
+            groups.append(open_group)
+            open_group, room = [], BLOCK
+        open_group.append(row)
+        room -= size
+    return [*groups, open_group] if open_group else groups
+
+
+def update(
+    optimizer: Elementwise, index: int, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]
+) -> list[int]:
+    """Update on the raw arrays those parameters of a group that allow it, and return the rows of the others."""
+    everything = list(range(len(params)))
+    if not all(map(is_, map(type, grads), repeat(penlight.Tensor))) or _has_tensor(group):
+        return everything
+    plans: dict[int, Plan] = optimizer.__dict__.setdefault("_plans", {})
+    plan = plans.get(index)
+    slots, scalars = [*optimizer._buffers(group)], [*optimizer._scalars(group)]
+    try:
+        arrays = list(map(_array_of, grads))
+        if plan is None or not plan.holds(params, states, slots + scalars):
+            plans.pop(index, None)
+            table = Table(params, states, slots, scalars)
+            plan = plans[index] = Plan(table, table.suitable())
+            plan.holds(params, states, slots + scalars)
+    except (AttributeError, KeyError):  # something is not a tensor of ours, or was taken out of the state
+        return everything
+    own = plan.table.arrays
+    if not all(map(is_, map(_dtype_of, arrays), map(_dtype_of, own))):
+        return everything
+    if not all(map(eq, map(_shape_of, arrays), map(_shape_of, own))):
+        return everything
+    plan.run(type(optimizer), group, arrays)
+    return plan.rest
+
+
+def _has_tensor(group: Group) -> bool:
+    """Whether an option is a tensor, whose arithmetic (dtype, gradients) is then the plain path's business."""
+    tensor = penlight.Tensor
+    return any(map(isinstance, group.values(), repeat(tensor))) or any(
+        map(isinstance, group.get("betas", ()), repeat(tensor))
+    )
+
+
+def allocate(params: list[Tensor], fill: float) -> list[Tensor]:
+    """State tensors shaped like the parameters: neighbours in one array where that helps, see the note above."""
+    try:
+        arrays = list(map(_array_of, params))
+    except AttributeError:
+        return [_like(p, fill) for p in params]
+    plain = plain_types()
+    together: dict[Any, list[int]] = {}
+    for i, (p, array) in enumerate(zip(params, arrays, strict=True)):
+        if type(p) in plain and array.dtype in _FLOATS and array.size <= SMALL and array.flags.c_contiguous:
+            together.setdefault(array.dtype, []).append(i)
+    tensors: dict[int, Tensor] = {}
+    for dtype, rows in together.items():
+        flat = np.full(sum(arrays[i].size for i in rows), fill, dtype)
+        end = 0
+        for i in rows:
+            start, end = end, end + arrays[i].size
+            tensors[i] = penlight.from_numpy(flat[start:end].reshape(arrays[i].shape))
+    return [tensors[i] if i in tensors else _like(p, fill) for i, p in enumerate(params)]
+
+
+def allocate_scalars(count: int, value: float, dtype: penlight.dtype) -> list[Tensor]:
+    """0-d state tensors for ``count`` parameters, neighbours in one array."""
+    whole = penlight.full((count,), value, dtype=dtype)
+    if not hasattr(whole, "_array"):
+        return [penlight.tensor(value, dtype=dtype) for _ in range(count)]
+    return [penlight.from_numpy(whole._array[i : i + 1].reshape(())) for i in range(count)]
+
+
+def _like(p: Tensor, fill: float) -> Tensor:
+    if fill == 0:
+        return penlight.zeros_like(p, memory_format=penlight.preserve_format)
+    value = complex(fill, fill) if p.is_complex() else fill
+    return penlight.full_like(p, value, memory_format=penlight.preserve_format)
+
+
+# ----- pieces that several kernels use -----
+
+
+def lerp_(a: Array, b: Array, weight: float, work: Array) -> None:
+    """Move ``a`` towards ``b``, with PyTorch's choice of the better conditioned form."""
+    np.subtract(b, a, out=work)
+    if weight < 0.5:
+        work *= weight
+        a += work
+    else:
+        work *= 1 - weight
+        np.subtract(b, work, out=a)
+
+
+def add_square_(a: Array, beta: float, g: Array, work: Array) -> None:
+    """The running average of the square: ``a = beta * a + (1 - beta) * g * g``."""
+    a *= beta
+    np.multiply(g, 1 - beta, out=work)
+    work *= g
+    a += work

@@ -1,0 +1,140 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import penlight
+from penlight.optim._elementwise import Group, State
+from penlight.optim.optimizer import Optimizer, ParamsT, _get_scalar_dtype, _to_scalar
+
+if TYPE_CHECKING:
+    from penlight import Tensor
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Optimizer):
+    """Adam's second moment in little memory: of a matrix only the means over its rows and columns are kept.
+
+    The step is relative to the size of the parameter (at least ``eps[1]``), its root mean square is clipped to ``d``, and
+    the rate is at most ``1 / sqrt(t)``.
+
+    >>> import penlight as torch
+    >>> w = torch.ones(2, 2, requires_grad=True)
+    >>> opt = torch.optim.Adafactor([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> w
+    tensor([[0.9000, 0.9000],
+            [0.9000, 0.9000]], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if not 0.0 <= lr:
+            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        if not 0.0 >= beta2_decay:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if eps[0] is not None and not 0.0 <= eps[0]:
+            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
+        if not 0.0 <= eps[1]:
+            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
+        if not 1.0 <= d:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+            for p in group["params"]:
+                p_state = self.state.get(p, {})
+                if len(p_state) and not isinstance(p_state["step"], penlight.Tensor):
+                    p_state["step"] = penlight.tensor(float(p_state["step"]), dtype=_get_scalar_dtype())
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned."""
+        loss = None
+        if closure is not None:
+            with penlight.enable_grad():
+                loss = closure()
+        if getattr(self, "grad_scale", None) is not None or getattr(self, "found_inf", None) is not None:
+            raise AssertionError("Grad scaling should occur outside of optimizer.step()")
+        with penlight.no_grad():
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p.grad is not None]
+                for p in params:
+                    if p.is_complex():
+                        raise RuntimeError("Adafactor does not support complex parameters")
+                    if p.grad.is_sparse:
+                        raise RuntimeError("Adafactor does not support sparse gradients")
+                for p in params:
+                    state = self.state[p]
+                    if not state:
+                        self._init_state(p.grad, state)
+                    # As in PyTorch, the first parameter's dtype gives the default for the whole group.
+                    eps1 = penlight.finfo(params[0].dtype).eps if group["eps"][0] is None else group["eps"][0]
+                    self._single(p, -p.grad if group["maximize"] else p.grad, state, group, eps1)
+        return loss
+
+    @staticmethod
+    def _init_state(grad: Tensor, state: State) -> None:
+        state["step"] = penlight.tensor(0.0, dtype=_get_scalar_dtype())
+        if grad.dim() > 1:
+            *front, rows, columns = grad.shape
+            state["row_var"] = grad.new_zeros([*front, rows, 1])
+            state["col_var"] = grad.new_zeros([*front, 1, columns])
+        else:
+            state["variance"] = penlight.zeros_like(grad, memory_format=penlight.preserve_format)
+
+    @staticmethod
+    def _single(p: Tensor, grad: Tensor, state: State, group: Group, eps1: float) -> None:
+        lr, (_, eps2) = _to_scalar(group["lr"]), group["eps"]
+        step_count = state["step"]
+        step_count += 1
+        step = step_count.item()
+        rate = min(lr, 1 / (step**0.5))
+        size = max(eps2, p.norm(2).item() / (p.numel() ** 0.5)) * rate
+        if group["weight_decay"] != 0:
+            p.mul_(1 - lr * group["weight_decay"])
+        variance = _variance(grad, state, step ** group["beta2_decay"], eps1)
+        # The bound is squared because the root follows.
+        update = variance.clamp_(min=eps1 * eps1).rsqrt_()
+        update.mul_(grad)
+        clip = max(1.0, update.norm(2).item() / ((update.numel() ** 0.5) * group["d"]))
+        p.add_(update, alpha=-size / clip)
+
+
+def _variance(grad: Tensor, state: State, weight: float, eps1: float) -> Tensor:
+    """Bring the second moment forward and return the estimate, which the caller may overwrite."""
+    if grad.dim() <= 1:
+        return state["variance"].lerp_(grad * grad, weight).clone()
+    rows, columns = state["row_var"], state["col_var"]
+    rows.lerp_(penlight.norm(grad, dim=-1, keepdim=True).square_().div_(grad.size(-1)), weight)
+    columns.lerp_(penlight.norm(grad, dim=-2, keepdim=True).square_().div_(grad.size(-2)), weight)
+    return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=eps1))

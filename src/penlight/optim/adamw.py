@@ -1,0 +1,61 @@
+"""AdamW: Adam with decoupled weight decay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penlight.optim.adam import Adam
+from penlight.optim.optimizer import ParamsT
+
+if TYPE_CHECKING:
+    from penlight import Tensor
+
+__all__ = ["AdamW"]
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone.
+
+    >>> import penlight as torch
+    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> opt = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> w
+    tensor([ 0.8500, -1.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # also in files from before the option existed
+            group["decoupled_weight_decay"] = True

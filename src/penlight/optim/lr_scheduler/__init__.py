@@ -1,0 +1,55 @@
+"""Learning rate schedulers, as in ``torch.optim.lr_scheduler``.
+
+A scheduler sets ``lr`` of its optimiser's parameter groups when it is made and at every ``step()``, which comes after the
+optimiser's own step.
+
+>>> import penlight as torch
+>>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+>>> scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
+>>> for epoch in range(4):
+...     opt.step()
+...     print(scheduler.get_last_lr())
+...     scheduler.step()
+[1.0]
+[1.0]
+[0.5]
+[0.5]
+"""
+
+from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _format_param, _LRScheduler
+from penlight.optim.lr_scheduler._combined import ChainedScheduler, SequentialLR
+from penlight.optim.lr_scheduler._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from penlight.optim.lr_scheduler._decays import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from penlight.optim.lr_scheduler._plateau import ReduceLROnPlateau
+
+__all__ = [
+    "EPOCH_DEPRECATION_WARNING",
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "_LRScheduler",
+    "_format_param",
+]

@@ -1,0 +1,141 @@
+"""Schedulers made of schedulers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from penlight.optim.lr_scheduler._base import LRScheduler, _param_groups_val_list, _update_param_group_val
+from penlight.optim.lr_scheduler._plateau import ReduceLROnPlateau
+from penlight.optim.optimizer import Optimizer
+
+
+class _Combined(LRScheduler):
+    """Saving and checking, the same for both kinds."""
+
+    _schedulers: Sequence[LRScheduler]
+
+    def _check(self, optimizer: Optimizer, schedulers: Sequence[Any]) -> None:
+        name = type(self).__name__
+        for index, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {index} in the given schedulers sequence."
+                )
+            if optimizer != scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimiser, with the states of the schedulers."""
+        state = super().state_dict()
+        del state["_schedulers"]
+        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that :meth:`state_dict` returned, also in the schedulers."""
+        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for index, state in enumerate(state_dict["_schedulers"]):
+            self._schedulers[index].load_state_dict(state)
+
+
+class SequentialLR(_Combined):
+    """One scheduler after the other: the next takes over at each of the ``milestones``.
+
+    >>> import penlight as torch
+    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    >>> warmup = torch.optim.lr_scheduler.ConstantLR(opt, factor=0.5, total_iters=2)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(opt, [warmup, decay], milestones=[2])
+    >>> for epoch in range(4):
+    ...     opt.step()
+    ...     print(scheduler.get_last_lr())
+    ...     scheduler.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    [0.5]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check(optimizer, schedulers)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        # Making the schedulers has taken a first step of each; undo them and take that of the first one only.
+        for group in optimizer.param_groups:
+            _update_param_group_val(group, "lr", group["initial_lr"])
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Take back the epoch that the making of each scheduler has counted."""
+        scheduler = self if sched is None else sched
+        if hasattr(scheduler, "_schedulers"):
+            for inner in scheduler._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(scheduler, "last_epoch"):
+            scheduler.last_epoch -= 1
+
+    def step(self) -> None:  # type: ignore[override]
+        """Go to the next epoch."""
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Combined):
+    """Several schedulers that all change the same rate, one after the other, at every step.
+
+    >>> import penlight as torch
+    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    >>> first = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
+    >>> second = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([first, second])
+    >>> opt.step(); scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = optimizer or schedulers[0].optimizer
+        self._check(optimizer, schedulers)
+        self._schedulers = schedulers
+        self.optimizer = optimizer
+        self._last_lr = _param_groups_val_list(schedulers[-1].optimizer, "lr")
+
+    def step(self) -> None:  # type: ignore[override]
+        """Step every scheduler."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = _param_groups_val_list(self._schedulers[-1].optimizer, "lr")

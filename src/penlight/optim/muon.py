@@ -1,0 +1,138 @@
+"""Muon: momentum made orthogonal, for matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import penlight
+from penlight.optim._elementwise import Group, State
+from penlight.optim.optimizer import Optimizer, ParamsT, _to_scalar
+
+if TYPE_CHECKING:
+    from penlight import Tensor
+
+__all__ = ["Muon"]
+
+EPS = 1e-7
+NS_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+NS_STEPS = 5
+
+
+class Muon(Optimizer):
+    """Momentum whose step is replaced by (nearly) the closest orthogonal matrix; for the 2-D weights of hidden layers.
+
+    The orthogonal matrix comes from ``ns_steps`` Newton-Schulz iterations in bfloat16. Other parameters need another
+    optimiser, such as :class:`AdamW`.
+
+    >>> import penlight as torch
+    >>> w = torch.eye(2, requires_grad=True)
+    >>> opt = torch.optim.Muon([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> opt.step()
+    >>> w.shape
+    torch.Size([2, 2])
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = NS_COEFFICIENTS,
+        eps: float = EPS,
+        ns_steps: int = NS_STEPS,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if not 0.0 <= lr:
+            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        if not 0.0 <= momentum:
+            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        defaults = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(
+                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
+                    )
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned."""
+        loss = None
+        if closure is not None:
+            with penlight.enable_grad():
+                loss = closure()
+        with penlight.no_grad():
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p.grad is not None]
+                for p in params:
+                    if p.is_complex():
+                        raise RuntimeError("Muon does not support complex parameters")
+                    if p.grad.is_sparse:
+                        raise RuntimeError("Muon does not support sparse gradients")
+                for p in params:
+                    state = self.state[p]
+                    if "momentum_buffer" not in state:
+                        state["momentum_buffer"] = penlight.zeros_like(p.grad, memory_format=penlight.preserve_format)
+                    self._single(p, p.grad, state, group)
+        return loss
+
+    @staticmethod
+    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        if grad.ndim != 2:
+            raise ValueError("Param gradient must be a 2D matrix")
+        lr, momentum, buffer = _to_scalar(group["lr"]), group["momentum"], state["momentum_buffer"]
+        buffer.lerp_(grad, 1 - momentum)
+        update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
+        update = _orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        p.mul_(1 - lr * group["weight_decay"])
+        p.add_(update, alpha=-_adjusted(lr, group["adjust_lr_fn"], p.shape))
+
+
+def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: float) -> Tensor:
+    """About U V' for the singular value decomposition U S V' of the input, by a quintic Newton-Schulz iteration.
+
+    The coefficients favour a steep slope at zero over convergence, so that the singular values end up between about 0.5
+    and 1.5, which serves as well as exactly 1 and takes few steps.
+    """
+    if steps >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    x = grad.bfloat16()
+    tall = grad.size(0) > grad.size(1)
+    if tall:
+        x = x.T
+    x = x / x.norm().clamp(min=eps)  # the spectral norm is at most 1 now
+    for _ in range(steps):
+        gram = x @ x.T
+        x = penlight.addmm(x, penlight.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
+
+
+def _adjusted(lr: Any, how: str | None, shape: Sequence[int]) -> Any:
+    """The learning rate for a matrix of this shape, so that updates of all shapes have comparable size."""
+    rows, columns = shape[:2]
+    if how == "match_rms_adamw":
+        return lr * (0.2 * math.sqrt(max(rows, columns)))
+    return lr * math.sqrt(max(1, rows / columns))
