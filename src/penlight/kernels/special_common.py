@@ -1,0 +1,126 @@
+"""What the special functions share: polynomials in place, blocks that fit the cache, and selection by region.
+
+Note [How the special functions are evaluated]
+Every function here is a handful of polynomial or rational approximations, each good on one region of the line, fitted in
+multiple precision (minimax in the relative error unless a comment says otherwise). NumPy makes one pass over memory for
+each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
+data in the cache. Hence blocks of 128 KiB, Horner's rule in place, and denominators with leading coefficient one.
+Regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
+boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Array = np.ndarray
+Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
+Piece = tuple[Array, Callable[[Array], Array]]
+
+BLOCK_BYTES = 1 << 17
+_SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Whether the dtype is float16 or bfloat16, which are computed in float32."""
+    return dtype.itemsize == 2 and dtype.kind not in "iu"
+
+
+def horner(coefficients: Sequence[float], x: Array) -> Array:
+    """The polynomial with these coefficients, highest degree first, in a fresh buffer."""
+    result = np.multiply(x, coefficients[0])
+    for c in coefficients[1:-1]:
+        result += c
+        result *= x
+    result += coefficients[-1]
+    return result
+
+
+def horner_monic(coefficients: Sequence[float], x: Array) -> Array:
+    """As `horner`, with a leading coefficient of one that is not listed."""
+    result = np.add(x, coefficients[0])
+    for c in coefficients[1:]:
+        result *= x
+        result += c
+    return result
+
+
+def rational(numerator: Sequence[float], denominator: Sequence[float], x: Array) -> Array:
+    """The quotient of a polynomial and a monic polynomial."""
+    result = horner(numerator, x)
+    result /= horner_monic(denominator, x)
+    return result
+
+
+def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
+    """Fill `out` with `function(x)` where its mask holds, for each `(mask, function)`."""
+    for mask, function in pieces:
+        index = np.flatnonzero(mask)
+        if index.size == x.size:
+            out[...] = function(x)
+        elif index.size:
+            out[index] = function(x.take(index))
+
+
+def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
+    """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64."""
+    dtype = x.dtype
+    if is_half(dtype):
+        return unary(kernel, x.astype(np.float32), wide=wide).astype(dtype)
+    out = np.empty(x.shape, dtype)
+    source, target = x.reshape(-1), out.reshape(-1)
+    with np.errstate(all="ignore"):
+        if wide and dtype != np.float64:
+            _widened(kernel, source, target)
+        else:
+            step = BLOCK_BYTES // dtype.itemsize
+            for i in range(0, source.size, step):
+                kernel(source[i : i + step], target[i : i + step])
+    return out
+
+
+def _widened(kernel: Kernel, source: Array, target: Array) -> None:
+    step = BLOCK_BYTES // 8
+    result = np.empty(min(step, source.size))
+    for i in range(0, source.size, step):
+        block = source[i : i + step].astype(np.float64)
+        kernel(block, result[: block.size])
+        target[i : i + step] = result[: block.size]
+
+
+def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) -> Array:
+    """Run a kernel of two float64 arguments over two arrays that broadcast; the result has their dtype."""
+    dtype = np.result_type(a, b)
+    a, b = np.broadcast_arrays(a, b)
+    out = np.empty(a.shape, np.float64)
+    left, right, target = a.reshape(-1), b.reshape(-1), out.reshape(-1)
+    step = BLOCK_BYTES // 8
+    with np.errstate(all="ignore"):
+        for i in range(0, target.size, step):
+            block = slice(i, i + step)
+            kernel(left[block].astype(np.float64), right[block].astype(np.float64), target[block])
+        return out.astype(dtype, copy=False)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
+    product = a * b
+    t = a * _SPLIT
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = b * _SPLIT
+    b_high = t - (t - b)
+    b_low = b - b_high
+    error = a_high * b_high
+    error -= product
+    error += a_high * b_low
+    error += a_low * b_high
+    error += a_low * b_low
+    return product, error
+
+
+def fraction(x: Array) -> Array:
+    """The signed distance to the nearest integer, exactly; sin(pi x) depends on it up to a sign."""
+    return x - np.rint(x)

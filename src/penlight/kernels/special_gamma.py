@@ -1,0 +1,272 @@
+"""The logarithm of the gamma function and its derivatives: gammaln, multigammaln, digamma, polygamma, and zeta.
+
+See Note [How the special functions are evaluated] in `special_common`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .special_common import Array, binary, fraction, horner, is_half, piecewise, rational, unary
+
+# fmt: off
+# gammaln(x) / ((x - 1) (x - 2)) in x on [1, 2.5], so that the zeros at 1 and 2 are exact.
+_LOG_GAMMA_P = (
+    0.008878679937964104, 3.7701547089633256, 93.61874882545783, 597.4629567708714, 1277.6895897242966,
+    958.1204117052647, 228.5505476404036, 11.344904964463668,
+)
+_LOG_GAMMA_Q = (
+    42.84587905088744, 446.13889698163604, 1596.571923602419, 2161.792153871045, 1074.4943713833086,
+    165.35321005955296, 4.665914101442042,
+)
+_LOG_GAMMA32_P = (0.034431692, 2.3449657, 6.907055, 2.16497)
+_LOG_GAMMA32_Q = (8.093722, 9.512084, 1.2332644)
+# gammaln(x) - (x - 1/2) (log(x) - 1) in 1/x for x >= 2.5: Stirling's series, economised.
+_STIRLING_P = (
+    0.0015974767258641518, 1.5280814330398176, 9.832389019347564, 23.307443902210967, 32.64203046185085,
+    20.44092768578036, 9.24853892909706,
+)
+_STIRLING_Q = (15.401962130417495, 42.039019799133115, 69.08401261471745, 44.400906641338274, 22.076123813082596)
+_STIRLING32 = (0.00074347365, -0.0030833175, 6.319557e-05, 0.0833271, 0.41893876)
+# digamma(x) / (x - root) in x on [1, 2.5]; the root in two parts.
+_DIGAMMA_ROOT, _DIGAMMA_ROOT_LOW = 1.4616321449683622, 9.549995429965697e-17
+_DIGAMMA_P = (
+    0.008414979787743266, 4.835600577794003, 152.47284950946832, 1325.5378801849727, 4181.280921477074,
+    4847.457447699986, 1541.1775792327753,
+)
+_DIGAMMA_Q = (
+    47.35185245672274, 574.6525588539585, 2519.873205839342, 4243.774137816267, 2252.633274511951,
+    0.00012241744203427931,
+)
+# (log(x) - 1/(2x) - digamma(x)) x**2 in 1/x**2 for x >= 2.5.
+_DIGAMMA_LARGE_P = (
+    -0.001379835609162957, 0.05874375980272885, 0.35011350490077725, 0.3976204473193083, 0.13259462411072556,
+    0.012048434930680385,
+)
+_DIGAMMA_LARGE_Q = (4.624646179109406, 4.925119910380054, 1.6055936112347806, 0.14458121916819489)
+# fmt: on
+
+
+def gammaln(x: Array) -> Array:
+    """The logarithm of |gamma(x)|. Derivative: digamma(x)."""
+    return unary(_gammaln, x)
+
+
+def _gammaln(x: Array, out: Array) -> None:
+    index = np.flatnonzero(x < 0.0)
+    if not index.size:
+        _gammaln_positive(x, out)
+        return
+    y = x.copy()
+    negative = x.take(index)
+    y[index] = 1.0 - negative
+    _gammaln_positive(y, out)
+    # gamma(x) gamma(1 - x) = pi / sin(pi x)
+    f = np.abs(fraction(negative))
+    s = np.where(f < 1e-9, f, np.sin(np.pi * f) * (1.0 / np.pi))
+    reflected = np.negative(np.log(s))
+    reflected -= out.take(index)
+    reflected[(f == 0.0) | np.isinf(negative)] = np.inf
+    out[index] = reflected
+
+
+def _gammaln_positive(x: Array, out: Array) -> None:
+    small = x < 2.5
+    piecewise(x, out, (small, _gammaln_small), (~small, _gammaln_large))
+
+
+def _gammaln_small(x: Array) -> Array:
+    """0 <= x < 2.5; below one, gamma(x) = gamma(x + 1) / x."""
+    below = x < 1.0
+    less_one = x - ~below  # the argument minus one, exactly
+    p, q = (_LOG_GAMMA32_P, _LOG_GAMMA32_Q) if x.dtype == np.float32 else (_LOG_GAMMA_P, _LOG_GAMMA_Q)
+    result = rational(p, q, x + below)
+    result *= less_one
+    np.subtract(1.0, less_one, less_one)
+    result *= less_one
+    # zero minus zero, where x is 1 or 2, is the positive zero that torch has there
+    return np.subtract(np.where(below, -np.log(np.where(below, x, 1.0)), 0.0), result, result)
+
+
+def _gammaln_large(x: Array) -> Array:
+    result = np.log(x)
+    result -= 1.0
+    result *= x - 0.5
+    result += stirling_correction(x)
+    return result
+
+
+def stirling_correction(x: Array) -> Array:
+    """gammaln(x) - (x - 1/2) (log(x) - 1) for x >= 2.5; at infinity (log(2 pi) - 1) / 2."""
+    if x.dtype == np.float32:
+        return horner(_STIRLING32, 1.0 / x)
+    return rational(_STIRLING_P, _STIRLING_Q, 1.0 / x)
+
+
+def gammaln_one_plus(x: Array) -> Array:
+    """gammaln(1 + x) for float64 0 <= x <= 1.5, accurate as x goes to zero."""
+    return rational(_LOG_GAMMA_P, _LOG_GAMMA_Q, 1.0 + x) * x * (x - 1.0)
+
+
+def multigammaln(x: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function. Derivative: sum of digamma(x - j/2) for j < p."""
+    if is_half(x.dtype):
+        return multigammaln(x.astype(np.float32), p).astype(x.dtype)
+    shifted = x[..., np.newaxis] - 0.5 * np.arange(p, dtype=x.dtype)
+    total = gammaln(shifted).sum(axis=-1, dtype=x.dtype)
+    return np.asarray(total + x.dtype.type(p * (p - 1) * 0.25 * math.log(math.pi)))
+
+
+def digamma(x: Array) -> Array:
+    """The logarithmic derivative of gamma. Derivative: polygamma(1, x)."""
+    return unary(_digamma, x, wide=True)
+
+
+def _digamma(x: Array, out: Array) -> None:
+    index = np.flatnonzero(x < 0.0)
+    if not index.size:
+        _digamma_positive(x, out)
+        return
+    y = x.copy()
+    negative = x.take(index)
+    y[index] = 1.0 - negative
+    _digamma_positive(y, out)
+    f = fraction(negative)
+    reflected = out.take(index) - np.pi / np.tan(np.pi * f)
+    reflected[f == 0.0] = np.nan
+    out[index] = reflected
+
+
+def _digamma_positive(x: Array, out: Array) -> None:
+    small = x < 2.5
+    piecewise(x, out, (small, _digamma_small), (~small, _digamma_large))
+
+
+def _digamma_small(x: Array) -> Array:
+    """0 <= x < 2.5, the sign of a zero included; below one, digamma(x) = digamma(x + 1) - 1/x."""
+    below = x < 1.0
+    y = x + below
+    result = rational(_DIGAMMA_P, _DIGAMMA_Q, y)
+    y -= _DIGAMMA_ROOT
+    y -= _DIGAMMA_ROOT_LOW
+    result *= y
+    return np.subtract(result, np.divide(below, x), result)
+
+
+def _digamma_large(x: Array) -> Array:
+    r = 1.0 / x
+    u = r * r
+    result = rational(_DIGAMMA_LARGE_P, _DIGAMMA_LARGE_Q, u)
+    result *= u
+    r *= 0.5
+    result += r
+    return np.subtract(np.log(x), result, result)
+
+
+def polygamma(n: int, x: Array) -> Array:
+    """The n-th derivative of digamma, n >= 0. Derivative: polygamma(n + 1, x)."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return digamma(x)
+    dtype = x.dtype
+    if dtype != np.float64:
+        with np.errstate(all="ignore"):
+            return polygamma(n, x.astype(np.float64)).astype(dtype)
+    result = zeta(np.float64(n + 1.0), x)
+    if n == 1:
+        result[...] = np.where(x == np.inf, 0.0, result)
+        result[...] = np.where(x == -np.inf, np.nan, result)
+    with np.errstate(all="ignore"):
+        result *= (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
+    return result
+
+
+# Note [The Hurwitz zeta function]
+# The Euler-Maclaurin sum: the first ten terms of sum (q + k)**-s, and for the rest, with w = q + 10, the integral
+# w**(1 - s) / (s - 1), half the next term, and derivatives at w with Bernoulli numbers. The ratios (s + k) / w of the
+# latter are clipped at 1000, where w**-s is already negligible, only to keep 0 * inf away. Where q > s + 20 the rest
+# converges from w = q on, which is faster and spares the rounding error of q + k.
+# For q < 0 and integer s, with q - floor(q) = f and ceil(q) - q = g,
+#     zeta(s, q) = zeta(s, f) + (-1)**s (zeta(s, g) - zeta(s, 1 - q)),
+# because the terms with q + k < 0 are those of zeta(s, g), less its own tail.
+_TERMS = 10
+_BERNOULLI = tuple(  # B_2j / (2j)!
+    b / math.factorial(2 * j)
+    for j, b in enumerate(
+        (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330), start=1
+    )
+)
+
+
+def zeta(s: Array | np.float64, q: Array) -> Array:
+    """The Hurwitz zeta function, sum over k >= 0 of (q + k)**-s. Derivative in q: -s zeta(s + 1, q); none in s."""
+    return binary(_zeta, np.asarray(s), q)
+
+
+def _zeta(s: Array, q: Array, out: Array) -> None:
+    out[...] = np.nan
+    regular = (s > 1.0) & np.isfinite(s) & np.isfinite(q)
+    index = np.flatnonzero(regular & (q > 0.0))
+    if index.size:
+        out[index] = _zeta_positive(s.take(index), q.take(index))
+    index = np.flatnonzero(regular & (q < 0.0) & (s == np.floor(s)))
+    if index.size:
+        out[index] = _zeta_negative(s.take(index), q.take(index))
+    out[((q <= 0.0) & (q == np.floor(q)) & ~(s < 1.0)) | (s == 1.0)] = np.inf
+    infinite = np.flatnonzero(s == np.inf)
+    if infinite.size:
+        at = q.take(infinite)
+        limit = np.where(at == 1.0, 1.0, np.nan)
+        limit[at < 1.0] = np.inf
+        out[infinite] = limit
+
+
+def _zeta_positive(s: Array, q: Array) -> Array:
+    total = np.empty_like(q)
+    far = q > s + 20.0
+    index = np.flatnonzero(far)
+    if index.size:
+        total[index] = _zeta_rest(s.take(index), q.take(index))
+    index = np.flatnonzero(~far)
+    if index.size:
+        total[index] = _zeta_near(s.take(index), q.take(index))
+    return total
+
+
+def _zeta_near(s: Array, q: Array) -> Array:
+    exponent = -s
+    total = np.power(q, exponent)
+    for k in range(1, _TERMS):
+        total += np.power(q + k, exponent)
+    total += _zeta_rest(s, q + _TERMS)
+    return total
+
+
+def _zeta_rest(s: Array, w: Array) -> Array:
+    rest = w / (s - 1.0)
+    rest += 0.5
+    rise = np.minimum(s / w, 1e3)
+    for j, b in enumerate(_BERNOULLI):
+        rest += b * rise
+        rise *= np.minimum((s + (2 * j + 1)) / w, 1e3)
+        rise *= np.minimum((s + (2 * j + 2)) / w, 1e3)
+    first = np.power(w, -s)
+    rest *= first
+    index = np.flatnonzero(first < 2.3e-308)  # underflow of w**-s, not yet of w**(1 - s)
+    if index.size:
+        s, w = s.take(index), w.take(index)
+        rest[index] = np.power(w, 1.0 - s) * (1.0 / (s - 1.0) + 0.5 / w)
+    return rest
+
+
+def _zeta_negative(s: Array, q: Array) -> Array:
+    f, g = q - np.floor(q), np.ceil(q) - q
+    even = np.fmod(s, 2.0) == 0.0
+    total = _zeta_positive(s, g) - _zeta_positive(s, 1.0 - q)
+    np.negative(total, total, where=~even)
+    total += _zeta_positive(s, f)
+    total[f == 0.0] = np.inf
+    return total
