@@ -1,0 +1,93 @@
+"""Writing a file so that it is either the new one or still the old one, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of `path` when the block ends well and vanishes when it does not.
+
+    It is written beside its destination and moved there when its data is on the disk: a crash, a full disk or an
+    exception leaves the old file whole. Permissions carry over; a symbolic link goes on pointing to the file. What is
+    not a regular file (a device, a pipe), or lies in a directory that cannot be written to, is written directly.
+    """
+    target = os.path.realpath(path)
+    old = _status(target)
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(target, "wb") as file:
+            yield file
+        return
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        file = open(temporary, "xb")  # noqa: SIM115 (closed below, before the move)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, error.strerror, path) from None
+    except PermissionError as error:
+        if old is None:
+            raise PermissionError(error.errno, error.strerror, path) from None
+        with open(target, "wb") as file:
+            yield file
+        return
+    try:
+        with file:
+            yield file
+            file.flush()
+            if old is not None:
+                _keep_permissions(file.fileno(), old)
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        _remove(temporary)
+        raise
+    _sync_directory(os.path.dirname(target))
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _keep_permissions(file: int, old: os.stat_result) -> None:
+    """Mode and, if that is allowed, owner of the file that is replaced."""
+    if not hasattr(os, "fchmod"):
+        return
+    if (os.geteuid(), os.getegid()) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(file, old.st_uid, old.st_gid)
+        except OSError:
+            pass
+    os.fchmod(file, stat.S_IMODE(old.st_mode))
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _sync_directory(directory: str) -> None:
+    """Make the move itself durable, where directories can be synced."""
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def is_path(f: Any) -> bool:
+    """Whether a file is given by its name."""
+    return isinstance(f, (str, os.PathLike))

@@ -1,0 +1,144 @@
+"""PyTorch's format from before the zip files: pickles one after the other, then the storages."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import sys
+from typing import Any
+
+import numpy as np
+
+from penlight._serialization.locations import restore_function
+from penlight._serialization.pickler import StorageTable, pickler_class
+from penlight._serialization.reading import PickleReader, decoded, element_dtype, no_storages, typed
+from penlight.storage import TypedStorage, UntypedStorage
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+
+def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
+    """Write an object to anything with `write`."""
+    storages = StorageTable()
+
+    class LegacyPickler(pickler_class(pickle_module)):  # type: ignore[misc]
+        """Here a storage's description has one more place, for views of storages, which there are no more."""
+
+        def persistent_form(self, reference: Any, untyped: bool = False) -> tuple[Any, ...]:
+            return (*super().persistent_form(reference, untyped), None)
+
+    body = io.BytesIO()
+    LegacyPickler(body, protocol, storages).dump(obj)
+    system = {
+        "protocol_version": PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": struct.calcsize("l")},
+    }
+    for part in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
+        file.write(pickle.dumps(part, protocol))
+    file.write(body.getbuffer())
+    keys = sorted(storages.memory)
+    file.write(pickle.dumps(keys, protocol))
+    for key in keys:
+        memory, width = storages.memory[key], storages.widths[key]
+        file.write(struct.pack("<q", memory.size // width))
+        if sys.byteorder == "big":
+            memory = memory.view(f"u{width}").byteswap()
+        file.write(memoryview(memory))
+
+
+class _Storages:
+    """Makes empty storages while the pickle is read, and fills them from what follows it."""
+
+    def __init__(self, map_location: Any, skip_data: bool) -> None:
+        self._restore = restore_function(map_location)
+        self._skip_data = skip_data
+        self._made: dict[Any, TypedStorage] = {}
+
+    def load(self, saved: Any) -> Any:
+        """The storage for ('storage', class, key, location, number of elements, view); the class for ('module', ...)."""
+        if not isinstance(saved, tuple) or not saved:
+            raise pickle.UnpicklingError(f"Unknown persistent id {saved!r}")
+        kind = decoded(saved[0])
+        if kind == "module":
+            return saved[1]  # after it the source of the class, which only PyTorch compares
+        if kind != "storage" or len(saved) != 6:
+            raise RuntimeError(f"Unknown saved id type: {saved[0]}")
+        _, storage_type, key, location, count, view = saved
+        dtype = element_dtype(storage_type)
+        if key not in self._made:
+            if type(count) is not int or count < 0:
+                raise pickle.UnpicklingError(f"a storage cannot have {count!r} elements")
+            empty = UntypedStorage(count * dtype.itemsize)
+            self._made[key] = typed(self._restore(empty, decoded(location)), dtype)
+        if view is None:
+            return self._made[key]
+        view_key, offset, size = view
+        if view_key not in self._made:
+            width = dtype.itemsize
+            part = self._made[key]._untyped_storage[offset * width : (offset + size) * width]
+            self._made[view_key] = typed(part, dtype)
+        return self._made[view_key]
+
+    def fill(self, file: Any, keys: Any) -> None:
+        """Read the data of the storages, which lies in the file in the order of the keys."""
+        if self._skip_data:
+            return
+        for key in keys:
+            if key not in self._made:
+                raise AssertionError(f"storage key {key!r} not found in deserialized_objects")
+            storage = self._made[key]
+            memory = storage._untyped_storage._bytes
+            (count,) = struct.unpack("<q", _exactly(file, 8))
+            if count * storage._dtype.itemsize != memory.size:
+                raise RuntimeError(
+                    f"the file's storage {key} has {count} elements, but {storage._size()} were announced. "
+                    "The file might be corrupted."
+                )
+            _fill(file, memory)
+            if sys.byteorder == "big":
+                storage._untyped_storage.byteswap(storage._dtype)
+
+
+def _exactly(file: Any, count: int) -> bytes:
+    buffer = np.empty(count, np.uint8)
+    _fill(file, buffer)
+    return buffer.tobytes()
+
+
+def _fill(file: Any, memory: np.ndarray) -> None:
+    view = memoryview(memory)
+    while view.nbytes:
+        piece = file.read(min(view.nbytes, 1 << 26))
+        if not piece:
+            raise RuntimeError(f"unexpected EOF, expected {view.nbytes} more bytes. The file might be corrupted.")
+        view[: len(piece)] = piece
+        view = view[len(piece) :]
+
+
+def load_legacy(file: Any, reader: PickleReader, map_location: Any, skip_data: bool) -> Any:
+    """The object in a file of the old format."""
+    try:
+        magic = reader.load(file, no_storages)
+    except (pickle.UnpicklingError, AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise RuntimeError(f"Invalid magic number; corrupt file? It is not a file of torch.save ({error})") from None
+    if magic != MAGIC_NUMBER:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    version = reader.load(file, no_storages)
+    if version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {version}")
+    reader.load(file, no_storages)  # facts about the system that wrote it
+    storages = _Storages(map_location, skip_data)
+    result = reader.load(file, storages.load)
+    storages.fill(file, reader.load(file, no_storages))
+    return result
+
+
+def is_tar(file: Any) -> bool:
+    """Whether this is a file of PyTorch's very first format."""
+    position = file.tell()
+    head = file.read(262)
+    file.seek(position)
+    return bytes(head[257:262]) == b"ustar"

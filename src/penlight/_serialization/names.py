@@ -1,0 +1,132 @@
+"""Classes and functions by PyTorch's names.
+
+Files name what they hold as PyTorch does (`torch.nn.modules.linear.Linear`), whichever of the two libraries wrote them.
+Nothing of PyTorch is imported for that: the names are only translated.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from pickle import UnpicklingError
+from types import FunctionType
+from typing import Any
+
+import penlight
+from penlight._serialization import rebuild
+from penlight.storage import LEGACY_DTYPES, UntypedStorage
+
+
+class StorageType:
+    """Stands for one of PyTorch's storage classes while a file is read: all that matters of it is the dtype."""
+
+    def __init__(self, name: str) -> None:
+        self._name = LEGACY_DTYPES[name]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        return getattr(penlight, self._name)
+
+    def __str__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+
+_DTYPE_NAMES = (
+    "bool",
+    *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)),
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128"),
+)
+
+
+def _encode(text: str, encoding: str = "utf-8") -> bytes:
+    """How pickles of protocol 2 write bytes. Only by encodings that are that, and not programs of some codec."""
+    if encoding not in ("latin1", "latin-1", "ascii", "utf-8", "utf8"):
+        raise UnpicklingError(f"the file asks for bytes by the encoding {encoding!r}")
+    return text.encode(encoding)
+
+
+@lru_cache(maxsize=1)
+def builtin_globals() -> dict[str, Any]:
+    """What a file may name under `weights_only=True` without being asked: data, and how to build tensors."""
+    from collections import Counter, OrderedDict
+
+    allowed: dict[str, Any] = {
+        "collections.OrderedDict": OrderedDict,
+        "collections.Counter": Counter,
+        "torch.nn.parameter.Parameter": penlight.nn.Parameter,
+        "torch.serialization._get_layout": rebuild._get_layout,
+        "torch.Size": penlight.Size,
+        "torch.Tensor": penlight.Tensor,
+        "torch.device": penlight.device,
+        "_codecs.encode": _encode,
+        "builtins.bytearray": bytearray,
+        "builtins.set": set,
+        "builtins.complex": complex,
+        "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2,
+        "torch.storage.UntypedStorage": UntypedStorage,
+        "torch.UntypedStorage": UntypedStorage,
+    }
+    allowed.update((f"torch.{name}", getattr(penlight, name)) for name in _DTYPE_NAMES if hasattr(penlight, name))
+    allowed.update((f"torch.{name}", StorageType(name)) for name in LEGACY_DTYPES)
+    allowed.update((f"torch.cuda.{name}", allowed[f"torch.{name}"]) for name in LEGACY_DTYPES)
+    allowed.update((f"torch._utils.{name}", function) for name, function in rebuild.FUNCTIONS.items())
+    return allowed
+
+
+def find(module: str, name: str) -> Any:
+    """What a name in PyTorch's package stands for here. AttributeError or ImportError if there is no such thing."""
+    known = builtin_globals().get(f"{module}.{name}")
+    if known is not None:
+        return known
+    if module == "torch._C" and name == "_VariableFunctionsClass":
+        return penlight
+    if module == "torch._C" and name in ("TensorBase", "_TensorBase"):
+        return penlight.Tensor
+    place = {"torch._C": "torch", "torch._C._nn": "torch.nn.functional", "torch._tensor": "torch"}.get(module, module)
+    home = import_module("penlight" + place.removeprefix("torch"))
+    try:
+        found: Any = home
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+    except AttributeError:
+        raise AttributeError(
+            f"Can't get attribute {name!r} of {module!r}: penlight has no such class or function"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _fixed_names() -> dict[Any, tuple[str, str]]:
+    return {
+        penlight.Tensor: ("torch", "Tensor"),
+        penlight.Size: ("torch", "Size"),
+        penlight.device: ("torch", "device"),
+        penlight.dtype: ("torch", "dtype"),
+        penlight.layout: ("torch", "layout"),
+        penlight.nn.Parameter: ("torch.nn.parameter", "Parameter"),
+        UntypedStorage: ("torch.storage", "UntypedStorage"),
+    }
+
+
+def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
+    """(module, name) by which PyTorch knows a class or function of this package; None for anything else."""
+    module = getattr(obj, "__module__", None)
+    if not isinstance(module, str) or module.partition(".")[0] not in ("penlight", "torch"):
+        return None
+    name = name or getattr(obj, "__qualname__", None) or obj.__name__
+    fixed = _fixed_names().get(obj) if isinstance(obj, type) else None
+    if fixed is not None:
+        return fixed
+    if isinstance(obj, FunctionType):
+        for home in ("nn.functional", "nn.init", ""):
+            if _public(home, name) is obj:
+                return f"torch.{home}".rstrip("."), name
+    return "torch" + module.removeprefix("penlight").removeprefix("torch"), name
+
+
+def _public(home: str, name: str) -> Any:
+    found: Any = penlight
+    for part in (*home.split("."), *name.split(".")):
+        found = getattr(found, part, None) if part else found
+    return found

@@ -1,0 +1,233 @@
+"""Writing pickles that PyTorch reads: its names for classes and functions, and storages apart from the pickle."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import penlight
+from penlight._serialization.names import torch_name
+from penlight._serialization.tensors import array_of, memory_of
+from penlight.storage import TypedStorage, UntypedStorage, legacy_name, owner_of
+
+
+class Global:
+    """A name to be written as a global into the pickle, whether or not it can be imported here."""
+
+    __slots__ = ("module", "qualname")
+
+    def __init__(self, module: str, qualname: str) -> None:
+        self.module = module
+        self.qualname = qualname
+
+    def __call__(self) -> None:
+        """Pickle only lets callables be named as the function to call."""
+        raise TypeError("only a name in a pickle")
+
+
+class StorageReference:
+    """A storage to be written: the memory, its owner (by which sharing is seen), and the dtype of its elements."""
+
+    __slots__ = ("dtype", "memory", "owner")
+
+    def __init__(self, owner: np.ndarray, memory: np.ndarray, dtype: Any) -> None:
+        self.owner, self.memory, self.dtype = owner, memory, dtype
+
+
+class StorageTable:
+    """The storages of one file, each under a key, however many tensors share it."""
+
+    def __init__(self) -> None:
+        self.memory: dict[str, np.ndarray] = {}
+        self.widths: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+        self._kept: list[Any] = []  # ids stay unique as long as their objects live
+        self._dtypes: dict[int, Any] = {}
+
+    def key_for(self, reference: StorageReference) -> str:
+        """The key of a storage: its number, in the order of first appearance."""
+        if reference.memory.size:
+            address = reference.memory.__array_interface__["data"][0]
+            if self._dtypes.setdefault(address, reference.dtype) != reference.dtype:
+                raise RuntimeError(
+                    "Cannot save multiple tensors or storages that view the same data as different types"
+                )
+        key = self._keys.setdefault(id(reference.owner), str(len(self._keys)))
+        if key not in self.memory:
+            self.memory[key] = reference.memory
+            self.widths[key] = reference.dtype.itemsize
+            self._kept.append(reference.owner)
+        return key
+
+
+def _typed(dtype: Any) -> Any:
+    """The dtype that a storage counts its elements in: bytes for the dtypes without a storage class of their own."""
+    return dtype if legacy_name(dtype) else penlight.uint8
+
+
+class _TorchNames:
+    """What a pickler needs to name things as PyTorch does. It is mixed into Python's pickler (or dill's).
+
+    The C pickler looks up every class it names, and would not find `torch`: hence the one written in Python, which lets
+    a global be written as it is.
+    """
+
+    def __init__(self, file: Any, protocol: int, storages: StorageTable) -> None:
+        super().__init__(file, protocol)  # type: ignore[call-arg]
+        self.storages = storages
+        self._globals: dict[tuple[str, str], Global] = {}
+
+    if TYPE_CHECKING:
+        proto: int
+
+        def save(self, obj: Any) -> None: ...
+        def write(self, data: bytes) -> None: ...
+        def memoize(self, obj: Any) -> None: ...
+        def save_reduce(self, func: Any, args: Any, *, obj: Any) -> None: ...
+
+    def global_named(self, module: str, name: str) -> Global:
+        """The one object for a name in this pickle, so that it is written once and referred to after that."""
+        return self._globals.setdefault((module, name), Global(module, name))
+
+    # ----- Storages -------------------------------------------------------------------------------------------------
+
+    def persistent_id(self, obj: Any) -> Any:
+        """The stand-in for a storage."""
+        if isinstance(obj, StorageReference):
+            return self.persistent_form(obj)
+        if isinstance(obj, TypedStorage):
+            memory = obj._untyped_storage._bytes
+            return self.persistent_form(StorageReference(owner_of(memory), memory, obj._dtype))
+        if isinstance(obj, UntypedStorage):
+            return self.persistent_form(
+                StorageReference(owner_of(obj._bytes), obj._bytes, penlight.uint8), untyped=True
+            )
+        return None
+
+    def persistent_form(self, reference: StorageReference, untyped: bool = False) -> tuple[Any, ...]:
+        """('storage', class, key, location, number of elements)."""
+        name = None if untyped else legacy_name(reference.dtype)
+        kind = self.global_named("torch", name) if name else self.global_named("torch.storage", "UntypedStorage")
+        key = self.storages.key_for(reference)
+        return ("storage", kind, key, "cpu", reference.memory.size // reference.dtype.itemsize)
+
+    # ----- Tensors --------------------------------------------------------------------------------------------------
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How tensors are taken apart; everything else as usual."""
+        if isinstance(obj, penlight.Tensor):
+            return self._reduce_subclass(obj) if _needs_type(obj) else self._reduce_plain(obj)
+        if isinstance(obj, penlight.layout):
+            return self.global_named("torch.serialization", "_get_layout"), (str(obj),)
+        return NotImplemented
+
+    def _reduce_plain(self, tensor: Any) -> tuple[Any, ...]:
+        if isinstance(tensor, penlight.nn.Parameter):
+            arguments = (tensor.data, tensor.requires_grad, OrderedDict())
+            state = _attributes(tensor)
+            if not state:
+                return self.global_named("torch._utils", "_rebuild_parameter"), arguments
+            return self.global_named("torch._utils", "_rebuild_parameter_with_state"), (*arguments, state)
+        return self._reduce_data(tensor)
+
+    def _reduce_data(self, tensor: Any) -> tuple[Any, ...]:
+        array = array_of(tensor)
+        found = memory_of(array)
+        if found is None:
+            array = np.ascontiguousarray(array)
+            found = array, array.reshape(-1).view(np.uint8), 0
+            size, stride = array.shape, tuple(step // array.itemsize for step in array.strides)
+        else:
+            size, stride = tuple(tensor.size()), tuple(tensor.stride())
+        owner, memory, offset = found
+        dtype = tensor.dtype
+        reference = StorageReference(owner, memory, _typed(dtype))
+        arguments = (reference, offset, tuple(size), stride, tensor.requires_grad, OrderedDict())
+        if legacy_name(dtype):
+            return self.global_named("torch._utils", "_rebuild_tensor_v2"), arguments
+        return self.global_named("torch._utils", "_rebuild_tensor_v3"), (*arguments, dtype)
+
+    def _reduce_subclass(self, tensor: Any) -> tuple[Any, ...]:
+        function, arguments = self._reduce_data(tensor)
+        whole = (function, type(tensor), arguments, _attributes(tensor) or None)
+        return self.global_named("torch._tensor", "_rebuild_from_type_v2"), whole
+
+    # ----- Names ----------------------------------------------------------------------------------------------------
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write a class or function by PyTorch's name if it is ours, by its own otherwise."""
+        found = torch_name(obj, name)
+        if found is None:
+            super().save_global(obj, name)  # type: ignore[misc]
+        else:
+            self.save(self.global_named(*found))
+
+    def save_function(self, obj: Any) -> None:
+        """Write a function: by PyTorch's name if it is ours, else as the pickler underneath does."""
+        found = torch_name(obj)
+        if found is None:
+            self.plain_dispatch[FunctionType](self, obj)
+        else:
+            self.save(self.global_named(*found))
+
+    def save_name(self, obj: Global) -> None:
+        """Write a name as a global."""
+        if self.proto >= 4:
+            self.save(obj.module)
+            self.save(obj.qualname)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{obj.module}\n{obj.qualname}\n".encode())
+        self.memoize(obj)
+
+    def save_dtype(self, obj: Any) -> None:
+        """Write a dtype (a memory format) as the name that it is."""
+        self.save(self.global_named("torch", str(obj).removeprefix("torch.")))
+
+    def save_size(self, obj: Any) -> None:
+        """Write a torch.Size."""
+        self.save_reduce(self.global_named("torch", "Size"), (tuple(obj),), obj=obj)
+
+    def save_device(self, obj: Any) -> None:
+        """Write a torch.device."""
+        arguments = (obj.type,) if obj.index is None else (obj.type, obj.index)
+        self.save_reduce(self.global_named("torch", "device"), arguments, obj=obj)
+
+    plain_dispatch: dict[Any, Any] = {}
+
+
+def pickler_class(pickle_module: Any = pickle) -> Any:
+    """The pickler of a pickle module, made to write PyTorch's names."""
+    base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler  # type: ignore[attr-defined]
+    if not issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+        raise NotImplementedError(
+            f"the Pickler of {pickle_module.__name__} cannot be made to write PyTorch's names: "
+            "use pickle_module=pickle, or dill"
+        )
+    ours = {
+        FunctionType: _TorchNames.save_function,
+        Global: _TorchNames.save_name,
+        penlight.dtype: _TorchNames.save_dtype,
+        penlight.memory_format: _TorchNames.save_dtype,
+        penlight.Size: _TorchNames.save_size,
+        penlight.device: _TorchNames.save_device,
+    }
+    members = {"dispatch": {**base.dispatch, **ours}, "plain_dispatch": base.dispatch}
+    return type("TorchPickler", (_TorchNames, base), members)
+
+
+def _attributes(tensor: Any) -> dict[str, Any]:
+    """What was set on a tensor by its user."""
+    return {name: value for name, value in tensor.__dict__.items() if name != "_inference"}
+
+
+def _needs_type(tensor: Any) -> bool:
+    """Whether a tensor is more than a plain Tensor or Parameter."""
+    kind = type(tensor)
+    if kind is penlight.nn.Parameter:
+        return False
+    return kind is not penlight.Tensor or bool(_attributes(tensor))

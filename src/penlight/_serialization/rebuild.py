@@ -1,0 +1,145 @@
+"""The functions that PyTorch's files call to make tensors, by PyTorch's names for them."""
+
+from __future__ import annotations
+
+from pickle import UnpicklingError
+from typing import Any
+
+import penlight
+from penlight._serialization.tensors import tensor_from_array, view_of_storage
+from penlight.storage import TypedStorage
+
+
+def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
+    if not isinstance(storage, TypedStorage):
+        raise UnpicklingError(f"a tensor's storage must be a storage, but got {type(storage)}")
+    array = view_of_storage(storage, storage._dtype, storage_offset, tuple(size), tuple(stride))
+    return tensor_from_array(array)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return _finished(tensor, requires_grad, metadata)
+
+
+def _rebuild_tensor_v3(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Any:
+    if not isinstance(storage, TypedStorage) or not isinstance(dtype, penlight.dtype):
+        raise UnpicklingError(f"expected a storage and a dtype, but got {type(storage)} and {type(dtype)}")
+    array = view_of_storage(storage, dtype, storage_offset, tuple(size), tuple(stride))
+    return _finished(tensor_from_array(array), requires_grad, metadata)
+
+
+def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
+    """PyTorch's lazy conjugate and negation are carried out here, where they are not lazy."""
+    if metadata and metadata.get("conj"):
+        tensor = tensor.conj().clone()
+    if metadata and metadata.get("neg"):
+        tensor = tensor.neg()
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    return penlight.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    return _with_state(penlight.nn.Parameter(data, requires_grad), state)
+
+
+def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
+    if func not in _TENSOR_FUNCTIONS:
+        raise UnpicklingError(f"Trying to rebuild a tensor by {func}")
+    if not isinstance(new_type, type) or not issubclass(new_type, penlight.Tensor):
+        raise UnpicklingError(f"Trying to rebuild a tensor as a {new_type}")
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    own_setstate = getattr(new_type, "__setstate__", None)
+    if (
+        state is not None
+        and own_setstate is not None
+        and own_setstate is not getattr(penlight.Tensor, "__setstate__", None)
+    ):
+        made.__setstate__(state)
+        return made
+    return _with_state(made, state)
+
+
+def _with_state(tensor: Any, state: Any) -> Any:
+    """Set the attributes that were set on a tensor: a dict, or a pair of that and one for slots."""
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    if attributes:
+        tensor.__dict__.update({name: value for name, value in attributes.items() if name != "_inference"})
+    for name, value in (slots or {}).items():
+        if not name.startswith("_"):
+            setattr(tensor, name, value)
+    return tensor
+
+
+def _get_layout(name: str) -> Any:
+    layout = getattr(penlight, name.removeprefix("torch."), None)
+    if not isinstance(layout, penlight.layout):
+        raise UnpicklingError(f"penlight has no layout {name}")
+    return layout
+
+
+def _refuse(name: str, what: str) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise UnpicklingError(f"the file holds {what}, which penlight does not have")
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+_rebuild_qtensor = _refuse("_rebuild_qtensor", "a quantized tensor")
+_rebuild_sparse_tensor = _refuse("_rebuild_sparse_tensor", "a sparse tensor")
+_rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "a nested tensor")
+_rebuild_meta_tensor_no_storage = _refuse("_rebuild_meta_tensor_no_storage", "a tensor on the meta device")
+_rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "a wrapper tensor subclass")
+
+
+def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    tensor = tensor_from_array(data).to(dtype)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    tensor = data.to(dtype)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+_TENSOR_FUNCTIONS = frozenset(
+    {_rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter, _rebuild_parameter_with_state}
+)
+
+# By their names in `torch._utils`.
+FUNCTIONS = {
+    function.__name__: function
+    for function in (
+        *_TENSOR_FUNCTIONS,
+        _rebuild_qtensor,
+        _rebuild_sparse_tensor,
+        _rebuild_nested_tensor,
+        _rebuild_meta_tensor_no_storage,
+        _rebuild_wrapper_subclass,
+        _rebuild_device_tensor_from_numpy,
+        _rebuild_device_tensor_from_cpu_tensor,
+    )
+}

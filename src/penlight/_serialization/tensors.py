@@ -1,0 +1,64 @@
+"""Between tensors and the pieces that files are made of: memory, offset, sizes, strides, dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import penlight
+from penlight.storage import TypedStorage, bytes_of, owner_of
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """The array that a tensor holds."""
+    return tensor._array
+
+
+def tensor_from_array(array: np.ndarray, requires_grad: bool = False) -> Any:
+    """A tensor over this very array."""
+    tensor = penlight.from_numpy(array)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def memory_of(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """The array that owns an array's memory, that memory as bytes, and how many elements in the array starts.
+
+    None if the array cannot be described by an offset and non-negative strides in elements: it must be copied first.
+    """
+    owner = owner_of(array)
+    memory = bytes_of(owner)
+    if memory is None:
+        return None
+    if array.size == 0:
+        return owner, memory, 0
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    if start % array.itemsize or any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        return None
+    return owner, memory, start // array.itemsize
+
+
+def view_of_storage(
+    storage: TypedStorage, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
+) -> np.ndarray:
+    """The array of these sizes and strides (in elements) over a storage; PyTorch's error if it would reach outside."""
+    memory = storage._untyped_storage._bytes
+    np_dtype = dtype.np
+    width = np_dtype.itemsize
+    if not _are_counts((offset, *size, *stride)) or len(size) != len(stride):
+        raise RuntimeError(f"invalid tensor geometry: sizes {size}, strides {stride}, storage offset {offset}")
+    if 0 not in size:
+        needed = (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))) * width
+        if needed > memory.size:
+            raise RuntimeError(
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {width} "
+                f"requiring a storage size of {needed} are out of bounds for storage of size {memory.size}"
+            )
+    elif offset * width > memory.size:
+        offset = 0
+    strides = tuple(step * width for step in stride)
+    return np.ndarray(size, np_dtype, memory, offset * width, None if 0 in size else strides)
+
+
+def _are_counts(numbers: tuple[Any, ...]) -> bool:
+    return all(type(number) is int and number >= 0 for number in numbers)

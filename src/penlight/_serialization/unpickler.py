@@ -1,0 +1,277 @@
+"""Reading pickles without running what is in them (`weights_only=True`).
+
+Note [The weights-only machine]
+A pickle is a program for a small stack machine. This one knows only the instructions that plain data needs, and where
+one of them could reach code (name a global, call, make an object, set its state) it accepts nothing but what is on the
+list: PyTorch's functions that build tensors, a few types of plain data, and what the user has added. A name is never
+looked up anywhere but in those lists: there is no import and no getattr on behalf of a file.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import warnings
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import Any
+
+import penlight
+from penlight._serialization.names import builtin_globals
+from penlight._serialization.safe import user_globals
+
+_BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
+_MARK = object()
+
+
+class _Named:
+    """What a file may name: the built-in list and the user's, and which objects they hold."""
+
+    def __init__(self) -> None:
+        added = user_globals()
+        self._by_name = {**added, **builtin_globals()}
+        self._objects = {id(obj) for obj in self._by_name.values()}
+        self._added = {id(obj) for obj in added.values()}
+
+    def __contains__(self, obj: Any) -> bool:
+        return id(obj) in self._objects
+
+    def was_added(self, obj: Any) -> bool:
+        """Whether the user vouches for it."""
+        return id(obj) in self._added
+
+    def find(self, module: str, name: str) -> Any:
+        full_name = f"{module}.{name}"
+        if module in _BLOCKED_MODULES:
+            raise UnpicklingError(f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked.")
+        if full_name in self._by_name:
+            return self._by_name[full_name]
+        shown = full_name.removeprefix("builtins.")
+        raise UnpicklingError(
+            f"Unsupported global: GLOBAL {shown} was not an allowed global by default. "
+            f"Please use `torch.serialization.add_safe_globals([{shown}])` or the "
+            f"`torch.serialization.safe_globals([{shown}])` context manager to allowlist this global "
+            "if you trust this class/function."
+        )
+
+
+class WeightsUnpickler:
+    """Reads one pickle from a file; `persistent_load` makes the storages."""
+
+    def __init__(self, file: Any, persistent_load: Callable[[Any], Any], encoding: str = "utf-8") -> None:
+        self._read_from = file.read
+        self._readline = file.readline
+        self._persistent_load = persistent_load
+        self._encoding = encoding
+        self._named = _Named()
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def load(self) -> Any:
+        """The object that the pickle describes; UnpicklingError if it asks for anything that is not allowed."""
+        actions = _ACTIONS
+        try:
+            while True:
+                opcode = self._read(1)
+                if opcode == pickle.STOP:
+                    return self._stack.pop()
+                action = actions.get(opcode)
+                if action is None:
+                    raise UnpicklingError(f"Unsupported operand {opcode[0]}")
+                action(self)
+        except (IndexError, struct.error, UnicodeDecodeError) as error:
+            raise UnpicklingError(f"the pickle is damaged: {error}") from error
+
+    def _read(self, count: int) -> bytes:
+        data: bytes = self._read_from(count)
+        if len(data) != count:
+            raise EOFError("pickle data was truncated" if data or self._stack else "Ran out of input")
+        return data
+
+    def _number(self, form: str) -> Any:
+        return struct.unpack(form, self._read(struct.calcsize(form)))[0]
+
+    def _line(self) -> str:
+        line: bytes = self._readline()
+        if not line.endswith(b"\n"):
+            raise UnpicklingError("pickle data was truncated")
+        return line[:-1].decode()
+
+    def _since_mark(self) -> list[Any]:
+        for place in range(len(self._stack) - 1, -1, -1):
+            if self._stack[place] is _MARK:
+                items = self._stack[place + 1 :]
+                del self._stack[place:]
+                return items
+        raise UnpicklingError("the pickle is damaged: no mark")
+
+    # ----- What could reach code ------------------------------------------------------------------------------------
+
+    def _global(self) -> None:
+        module, name = self._line(), self._line()
+        # Pickles of protocol 2 have Python 2's names for the standard library.
+        if (module, name) in NAME_MAPPING:
+            module, name = NAME_MAPPING[module, name]
+        else:
+            module = IMPORT_MAPPING.get(module, module)
+        self._stack.append(self._named.find(module, name))
+
+    def _reduce(self) -> None:
+        arguments, function = self._stack.pop(), self._stack.pop()
+        if function not in self._named:
+            message = f"Trying to call reduce for unrecognized function {function}"
+            if hasattr(function, "__self__"):
+                message += f" which belongs to {function.__self__}"
+            raise UnpicklingError(message)
+        self._stack.append(function(*arguments))
+
+    def _newobj(self) -> None:
+        arguments, cls = self._stack.pop(), self._stack.pop()
+        if cls is penlight.nn.Parameter:
+            self._stack.append(cls(*arguments))
+        elif isinstance(cls, type) and cls in self._named:
+            self._stack.append(cls.__new__(cls, *arguments))
+        else:
+            raise UnpicklingError(
+                "Can only create new object for nn.Parameter or classes allowlisted "
+                f"via `add_safe_globals` but got {cls}"
+            )
+
+    def _build(self) -> None:
+        state, target = self._stack.pop(), self._stack[-1]
+        if type(target) is OrderedDict:
+            target.__dict__.update(state)
+        elif not self._named.was_added(type(target)):
+            raise UnpicklingError(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
+                f"via `add_safe_globals`, but got {type(target)}"
+            )
+        elif hasattr(target, "__setstate__"):
+            target.__setstate__(state)
+        else:
+            attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+            if attributes:
+                target.__dict__.update(attributes)
+            for name, value in (slots or {}).items():
+                setattr(target, name, value)
+
+    def _persistent(self) -> None:
+        saved = self._stack.pop()
+        if type(saved) is not tuple and type(saved) is not int:
+            raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
+        if type(saved) is tuple and saved and saved[0] not in ("storage", b"storage"):
+            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(saved[0])}")
+        self._stack.append(self._persistent_load(saved))
+
+    # ----- Containers -----------------------------------------------------------------------------------------------
+
+    def _append(self) -> None:
+        item, target = self._stack.pop(), self._stack[-1]
+        if type(target) is not list:
+            raise UnpicklingError(f"Can only append to lists, but got {type(target)}")
+        target.append(item)
+
+    def _appends(self) -> None:
+        items, target = self._since_mark(), self._stack[-1]
+        if type(target) is not list:
+            raise UnpicklingError(f"Can only extend lists, but got {type(target)}")
+        target.extend(items)
+
+    def _mapping(self, opcode: str) -> Any:
+        target = self._stack[-1]
+        if type(target) not in (dict, OrderedDict, Counter):
+            raise UnpicklingError(
+                f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"
+            )
+        return target
+
+    def _setitem(self) -> None:
+        value, key = self._stack.pop(), self._stack.pop()
+        self._mapping("SETITEM")[key] = value
+
+    def _setitems(self) -> None:
+        items = self._since_mark()
+        target = self._mapping("SETITEMS")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            target[key] = value
+
+    def _last(self, count: int) -> None:
+        if len(self._stack) < count:
+            raise UnpicklingError("the pickle is damaged: the stack is empty")
+        self._stack[-count:] = [tuple(self._stack[-count:])]
+
+    # ----- Values ---------------------------------------------------------------------------------------------------
+
+    def _text(self) -> None:
+        self._stack.append(str(self._read(self._number("<I")), "utf-8", "surrogatepass"))
+
+    def _python2_string(self) -> None:
+        data = self._read(self._number("<B"))
+        self._stack.append(data if self._encoding == "bytes" else data.decode(self._encoding, "strict"))
+
+    def _remember(self, place: int) -> None:
+        self._memo[place] = self._stack[-1]
+
+    def _recall(self, place: int) -> None:
+        if place not in self._memo:
+            raise UnpicklingError(f"Memo value not found at index {place}")
+        self._stack.append(self._memo[place])
+
+    def _protocol(self) -> None:
+        protocol = self._number("<B")
+        if protocol != 2:
+            warnings.warn(
+                f"Detected pickle protocol {protocol} in the checkpoint, which was "
+                "not the default pickle protocol used by `torch.load` (2). The weights_only "
+                "Unpickler might not support all instructions implemented by this protocol, "
+                "please file an issue for adding support if you encounter this.",
+                stacklevel=2,
+            )
+
+
+def _push(make: Callable[[], Any]) -> Callable[[WeightsUnpickler], None]:
+    return lambda machine: machine._stack.append(make())
+
+
+def _push_number(form: str) -> Callable[[WeightsUnpickler], None]:
+    return lambda machine: machine._stack.append(machine._number(form))
+
+
+_Machine = WeightsUnpickler
+_ACTIONS: dict[bytes, Callable[[WeightsUnpickler], None]] = {
+    pickle.GLOBAL: _Machine._global,
+    pickle.REDUCE: _Machine._reduce,
+    pickle.NEWOBJ: _Machine._newobj,
+    pickle.BUILD: _Machine._build,
+    pickle.BINPERSID: _Machine._persistent,
+    pickle.APPEND: _Machine._append,
+    pickle.APPENDS: _Machine._appends,
+    pickle.SETITEM: _Machine._setitem,
+    pickle.SETITEMS: _Machine._setitems,
+    pickle.MARK: lambda machine: machine._stack.append(_MARK),
+    pickle.TUPLE: lambda machine: machine._stack.append(tuple(machine._since_mark())),
+    pickle.TUPLE1: lambda machine: machine._last(1),
+    pickle.TUPLE2: lambda machine: machine._last(2),
+    pickle.TUPLE3: lambda machine: machine._last(3),
+    pickle.NONE: _push(lambda: None),
+    pickle.NEWFALSE: _push(lambda: False),
+    pickle.NEWTRUE: _push(lambda: True),
+    pickle.EMPTY_TUPLE: _push(tuple),
+    pickle.EMPTY_LIST: _push(list),
+    pickle.EMPTY_DICT: _push(dict),
+    pickle.EMPTY_SET: _push(set),
+    pickle.BININT: _push_number("<i"),
+    pickle.BININT1: _push_number("<B"),
+    pickle.BININT2: _push_number("<H"),
+    pickle.BINFLOAT: _push_number(">d"),
+    pickle.LONG1: lambda machine: machine._stack.append(pickle.decode_long(machine._read(machine._number("<B")))),
+    pickle.BINUNICODE: _Machine._text,
+    pickle.SHORT_BINSTRING: _Machine._python2_string,
+    pickle.BINPUT: lambda machine: machine._remember(machine._number("<B")),
+    pickle.LONG_BINPUT: lambda machine: machine._remember(machine._number("<I")),
+    pickle.BINGET: lambda machine: machine._recall(machine._number("<B")),
+    pickle.LONG_BINGET: lambda machine: machine._recall(machine._number("<I")),
+    pickle.PROTO: _Machine._protocol,
+}

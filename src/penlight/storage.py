@@ -1,0 +1,326 @@
+"""Storages: the flat memory that a tensor and its views share."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import penlight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+# PyTorch's storage classes by the names that its files use for them, and the dtype of their elements.
+LEGACY_DTYPES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "BFloat16Storage": "bfloat16",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+_LEGACY_NAMES = {dtype: name for name, dtype in LEGACY_DTYPES.items()}
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory `array` looks at."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def bytes_of(owner: np.ndarray) -> np.ndarray | None:
+    """All memory of an array as bytes, without a copy; None if its elements do not lie in one piece."""
+    if not owner.flags.c_contiguous:
+        owner = owner.T
+    if not owner.flags.c_contiguous:
+        return None
+    return owner.reshape(-1).view(np.uint8)
+
+
+def legacy_name(dtype: Any) -> str | None:
+    """The storage class of a dtype in PyTorch's files; None for the dtypes that have none (uint16 and the like)."""
+    return _LEGACY_NAMES.get(str(dtype).removeprefix("torch."))
+
+
+class UntypedStorage:
+    """A piece of memory, as bytes.
+
+    >>> import penlight as torch
+    >>> storage = torch.UntypedStorage(4).fill_(1)
+    >>> storage.nbytes(), storage.tolist()
+    (4, [1, 1, 1, 1])
+    """
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self, size: Any = 0, *, device: Any = None) -> None:
+        if device is not None and penlight.device(device).type != "cpu":
+            raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {penlight.device(device).type}")
+        self._bytes: np.ndarray
+        if isinstance(size, np.ndarray):  # the array's own memory, not a copy
+            memory = bytes_of(size)
+            if memory is None:
+                raise RuntimeError("the memory of this array is not in one piece: copy it first")
+            self._bytes = memory
+        else:
+            self._bytes = np.empty(size, np.uint8) if isinstance(size, int) else np.array(list(size), np.uint8)
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is: the CPU."""
+        return penlight.device("cpu")
+
+    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 if there is none."""
+        return self._bytes.__array_interface__["data"][0] if self._bytes.size else 0
+
+    @property
+    def _cdata(self) -> int:
+        return self.data_ptr()
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return self._bytes.size
+
+    size = nbytes
+    __len__ = nbytes
+
+    def element_size(self) -> int:
+        """The size of an element: one byte."""
+        return 1
+
+    def get_device(self) -> int:
+        """PyTorch's number for the CPU."""
+        return -1
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return self._bytes.tolist()
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return int(self._bytes[index])
+        if index.step not in (None, 1):
+            raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
+        part = type(self).__new__(type(self))
+        part._bytes = self._bytes[index]
+        return part
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._bytes[index] = value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte."""
+        self._bytes.fill(value)
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Overwrite with the bytes of another storage of the same size."""
+        self._bytes[:] = source._bytes
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy in memory of its own."""
+        return UntypedStorage(self._bytes.copy())
+
+    def byteswap(self, dtype: Any) -> None:
+        """Turn around the bytes of each element (of each half of a complex one), in place."""
+        width = dtype.itemsize // (2 if dtype.is_complex else 1)
+        if width > 1:
+            self._bytes.view(f"u{width}").byteswap(inplace=True)
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    def cpu(self) -> UntypedStorage:
+        """Itself: it is on the CPU."""
+        return self
+
+    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """Itself if `device` is the CPU; there are no others."""
+        if penlight.device(device).type != "cpu":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """There is no CUDA: raises PyTorch's error for that."""
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def share_memory_(self) -> UntypedStorage:
+        """Accepted; processes of Penlight exchange copies."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the same memory: no."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is pinned for an accelerator: no."""
+        return False
+
+    def __repr__(self) -> str:
+        return _listing(self.tolist(), f"torch.storage.UntypedStorage(device=cpu) of size {len(self)}")
+
+
+def _listing(values: list[Any], closing: str) -> str:
+    return "".join(f" {value}\n" for value in values) + f"[{closing}]"
+
+
+def _warn_of_removal() -> None:
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+        "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+        "tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+class TypedStorage:
+    """A piece of memory as elements of a dtype: what `tensor.storage()` gives."""
+
+    __slots__ = ("_dtype", "_untyped_storage")
+
+    _legacy_dtype: str | None = None
+
+    def __init__(
+        self,
+        *content: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        _internal: bool = False,
+    ) -> None:
+        if not _internal:
+            _warn_of_removal()
+        if len(content) == 2 and isinstance(content[0], np.ndarray):
+            wrap_storage, dtype = UntypedStorage(content[0]), content[1]
+        if dtype is None:
+            dtype = getattr(penlight, self._legacy_dtype) if self._legacy_dtype else penlight.get_default_dtype()
+        self._dtype = dtype
+        if wrap_storage is None:
+            wrap_storage = _new_storage(content, dtype)
+        elif not isinstance(wrap_storage, UntypedStorage):
+            raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+        self._untyped_storage = wrap_storage
+
+    @property
+    def _elements(self) -> np.ndarray:
+        return self._untyped_storage._bytes.view(self._dtype.np)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        _warn_of_removal()
+        return self._dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is: the CPU."""
+        _warn_of_removal()
+        return self._untyped_storage.device
+
+    is_cuda = is_sparse = False
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        _warn_of_removal()
+        return self._untyped_storage
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        _warn_of_removal()
+        return self._untyped_storage.data_ptr()
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        _warn_of_removal()
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """The size of an element in bytes."""
+        _warn_of_removal()
+        return self._dtype.itemsize
+
+    def _size(self) -> int:
+        return self._untyped_storage.nbytes() // self._dtype.itemsize
+
+    def size(self) -> int:
+        """How many elements there are."""
+        _warn_of_removal()
+        return self._size()
+
+    __len__ = size
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        _warn_of_removal()
+        return self._elements.tolist()
+
+    def __getitem__(self, index: int) -> Any:
+        _warn_of_removal()
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _warn_of_removal()
+        self._elements[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        _warn_of_removal()
+        return iter(self._elements.tolist())
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set every element."""
+        _warn_of_removal()
+        self._elements.fill(value)
+        return self
+
+    def cpu(self) -> TypedStorage:
+        """Itself: it is on the CPU."""
+        return self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """There is no CUDA: raises PyTorch's error for that."""
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def __repr__(self) -> str:
+        kind = f"torch.storage.TypedStorage(dtype={self._dtype}, device=cpu) of size {self._size()}"
+        return _listing(self._elements.tolist(), kind)
+
+
+def _new_storage(content: tuple[Any, ...], dtype: Any) -> UntypedStorage:
+    if len(content) > 1:
+        raise TypeError(f"Too many positional arguments ({len(content)} given, 0 or 1 expected)")
+    if not content:
+        return UntypedStorage(np.empty(0, dtype.np))
+    if isinstance(content[0], int):
+        return UntypedStorage(np.empty(content[0], dtype.np))
+    return UntypedStorage(np.array(list(content[0]), dtype.np))
+
+
+def __getattr__(name: str) -> Any:
+    """The classes `FloatStorage`, `LongStorage`, ...: made when first asked for."""
+    if name not in LEGACY_DTYPES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = type(name, (TypedStorage,), {"__slots__": (), "_legacy_dtype": LEGACY_DTYPES[name], "__module__": "torch"})
+    globals()[name] = made
+    return made

@@ -1,0 +1,149 @@
+"""Merging samples into a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import penlight
+from penlight.utils.data._utils.structure import mapping_like, sequence_like
+
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
+
+_CollateMap = dict["type | tuple[type, ...]", Callable[..., Any]]
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+
+
+def _holds_text_or_objects(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "SUO"
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy arrays and numbers inside `data` as tensors; everything else as it is.
+
+    This is what `DataLoader` applies to each sample when it does not make batches.
+
+    >>> import numpy as np
+    >>> from penlight.utils.data import default_convert
+    >>> default_convert({"x": np.array([1, 2]), "name": "a"})
+    {'x': tensor([1, 2]), 'name': 'a'}
+    """
+    kind = type(data)
+    if isinstance(data, penlight.Tensor):
+        return data
+    if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_"):
+        if isinstance(data, np.ndarray) and _holds_text_or_objects(data.dtype):
+            return data
+        return penlight.as_tensor(data)
+    if isinstance(data, Mapping):
+        return mapping_like(data, lambda key: default_convert(data[key]))
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return kind(*(default_convert(item) for item in data))
+    if isinstance(data, tuple):
+        return [default_convert(item) for item in data]
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return sequence_like(data, len(data), lambda i: default_convert(data[i]))
+    return data
+
+
+def collate(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Merge a list of samples into one, by the functions that `collate_fn_map` has for the types found in it.
+
+    Collections are merged member by member. An exact type in the map wins over a base class, and of base classes the
+    first one listed.
+
+    >>> from penlight.utils.data._utils.collate import collate
+    >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch),
+    ...                                               str: lambda batch, *, collate_fn_map: "".join(batch)})
+    [3, 'ab']
+    """
+    sample = batch[0]
+    kind = type(sample)
+    if collate_fn_map is not None:
+        if kind in collate_fn_map:
+            return collate_fn_map[kind](batch, collate_fn_map=collate_fn_map)
+        for known, function in collate_fn_map.items():
+            if isinstance(sample, known):
+                return function(batch, collate_fn_map=collate_fn_map)
+    if isinstance(sample, Mapping):
+        return mapping_like(sample, lambda key: collate([s[key] for s in batch], collate_fn_map=collate_fn_map))
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return kind(*(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=False)))
+    if isinstance(sample, Sequence):
+        if any(len(other) != len(sample) for other in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = list(zip(*batch, strict=True))
+        if isinstance(sample, tuple):
+            return [collate(column, collate_fn_map=collate_fn_map) for column in columns]
+        return sequence_like(sample, len(columns), lambda i: collate(columns[i], collate_fn_map=collate_fn_map))
+    raise TypeError(default_collate_err_msg_format.format(kind))
+
+
+def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Tensors of one shape, stacked."""
+    layout = batch[0].layout
+    if layout is not penlight.strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
+        )
+    return penlight.stack(tuple(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Arrays of one shape, stacked into a tensor."""
+    first = batch[0]
+    if _holds_text_or_objects(first.dtype):
+        raise TypeError(default_collate_err_msg_format.format(first.dtype))
+    # One copy instead of a tensor for each array. Anything out of the ordinary takes the general way, with its errors.
+    if first.dtype.isnative and all(
+        type(array) is np.ndarray and array.dtype == first.dtype and array.shape == first.shape for array in batch
+    ):
+        return penlight.from_numpy(np.stack(batch))
+    return collate([penlight.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """NumPy numbers as a tensor of their type."""
+    return penlight.as_tensor(batch)
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Python floats as a float64 tensor."""
+    return penlight.tensor(batch, dtype=penlight.float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Python ints as an int64 tensor, bools as a bool tensor."""
+    return penlight.tensor(batch)
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
+    """Texts stay the list they are."""
+    return batch
+
+
+default_collate_fn_map: _CollateMap = {
+    penlight.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def default_collate(batch: Any) -> Any:
+    """Merge samples into a batch: tensors and arrays are stacked, numbers become tensors, texts stay a list.
+
+    >>> from penlight.utils.data import default_collate
+    >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
+    {'x': tensor([1, 2]), 'name': ['a', 'b']}
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)

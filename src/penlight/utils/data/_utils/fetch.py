@@ -1,0 +1,99 @@
+"""Fetching the samples of one batch from a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import penlight
+from penlight.utils.data._utils import collate as _collate
+from penlight.utils.data.dataset import Subset, TensorDataset
+
+
+class _BaseDatasetFetcher:
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        self.dataset = dataset
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        raise NotImplementedError
+
+
+class _IterableDatasetFetcher(_BaseDatasetFetcher):
+    """Takes the next samples of a stream; the index only says how many."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
+        self.dataset_iter = iter(dataset)
+        self.ended = False
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.auto_collation:
+            return self.collate_fn(next(self.dataset_iter))
+        samples: list[Any] = []
+        for _ in possibly_batched_index:
+            try:
+                samples.append(next(self.dataset_iter))
+            except StopIteration:
+                self.ended = True
+                break
+        if not samples or (self.drop_last and len(samples) < len(possibly_batched_index)):
+            raise StopIteration
+        return self.collate_fn(samples)
+
+
+class _MapDatasetFetcher(_BaseDatasetFetcher):
+    """Looks up the samples at the given indices."""
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        if not self.auto_collation:
+            return self.collate_fn(self.dataset[possibly_batched_index])
+        if self.collate_fn is _collate.default_collate:
+            rows = _rows_at_once(self.dataset, possibly_batched_index)
+            if rows is not None:
+                return rows
+        if getattr(self.dataset, "__getitems__", None):
+            return self.collate_fn(self.dataset.__getitems__(possibly_batched_index))
+        return self.collate_fn([self.dataset[index] for index in possibly_batched_index])
+
+
+# Note [Rows at once]
+# Most programs wrap tensors in a TensorDataset, perhaps split it, and collate by default. Indexing row by row and
+# stacking the rows gives what indexing by the whole list gives, at a hundredth of the price. The short cut is taken only
+# where nothing can tell the difference: these very classes (no subclass with its own idea of an item), plain tensors
+# outside of every graph, the stock collate function for them, plain integers within range. All else goes the long way,
+# errors included.
+def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
+    """The default-collated batch of a TensorDataset by one indexing operation for each tensor; None if not applicable."""
+    if type(indices) is not list or not indices:
+        return None
+    while type(dataset) is Subset:
+        if not _plain_integers(indices):
+            return None
+        try:
+            indices = [dataset.indices[index] for index in indices]
+        except (IndexError, KeyError, TypeError):
+            return None
+        dataset = dataset.dataset
+    if type(dataset) is not TensorDataset or not _plain_integers(indices):
+        return None
+    size = len(dataset)
+    if min(indices) < -size or max(indices) >= size or not _stock_tensor_collation():
+        return None
+    if any(type(tensor) is not penlight.Tensor or tensor.requires_grad for tensor in dataset.tensors):
+        return None
+    return [tensor[indices] for tensor in dataset.tensors]
+
+
+def _plain_integers(indices: list[Any]) -> bool:
+    return set(map(type, indices)) <= {int, np.int64}
+
+
+def _stock_tensor_collation() -> bool:
+    return _collate.default_collate_fn_map.get(penlight.Tensor) is _collate.collate_tensor_fn

@@ -1,0 +1,217 @@
+"""What runs in a worker process: wait for a task, fetch its batch, send it back."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import penlight
+
+STATUS_CHECK_INTERVAL = 5.0
+"""Seconds between two looks whether the other side still lives, where nothing else would tell."""
+
+
+class WorkerInfo(NamedTuple):
+    """Which worker this is, of how many, with which seed and which copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The `WorkerInfo` of the worker process this is called in; None in the main process.
+
+    >>> from penlight.utils.data import get_worker_info
+    >>> get_worker_info() is None
+    True
+    """
+    return _worker_info
+
+
+class WorkerSetup(NamedTuple):
+    """What a worker is started with."""
+
+    kind: int
+    dataset: Any
+    auto_collation: bool
+    collate_fn: Any
+    drop_last: bool
+    base_seed: int
+    init_fn: Any
+    worker_id: int
+    num_workers: int
+
+
+class Task(NamedTuple):
+    """To a worker: fetch the batch of these indices. `index` is None for 'a new epoch begins'."""
+
+    epoch: int
+    number: int
+    index: Any
+
+
+class Result(NamedTuple):
+    """From a worker: the batch of a task, or an ExceptionWrapper, or an `EndOfStream`."""
+
+    epoch: int
+    number: int
+    data: Any
+
+
+class EndOfStream(NamedTuple):
+    """From a worker whose IterableDataset has nothing more."""
+
+    worker_id: int
+
+
+BEGIN_EPOCH = -1
+"""The number of a Task that only announces a new epoch."""
+
+
+def _seed_everything(base_seed: int, worker_id: int) -> int:
+    """Seed Python, Penlight and NumPy for this worker as PyTorch does; gives the seed."""
+    import random
+
+    import numpy as np
+
+    seed = base_seed + worker_id
+    random.seed(seed)
+    penlight.manual_seed(seed)
+    # Python and NumPy share a generator: a mixed seed keeps their streams apart.
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    return seed
+
+
+class _Inbox:
+    """Reads tasks in a thread of its own, so that the main process never waits to hand one over.
+
+    It also notices, between two tasks or in the middle of one, that the main process has hung up or died.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        import queue
+        import threading
+
+        self._connection = connection
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self.epoch = 0
+        self.closed = False
+        threading.Thread(target=self._read, name="penlight-tasks", daemon=True).start()
+
+    def _read(self) -> None:
+        from penlight.utils.data._utils import channel
+
+        parent = os.getppid()
+        try:
+            while True:
+                while not self._connection.poll(STATUS_CHECK_INTERVAL):
+                    if os.getppid() != parent:
+                        return
+                task = channel.receive(self._connection)
+                self.epoch = task.epoch
+                self._tasks.put(task)
+        except (EOFError, OSError):
+            pass
+        finally:
+            self.closed = True
+            self._tasks.put(None)
+
+    def next(self) -> Task | None:
+        """The next task of the current epoch; None when there will be no more."""
+        while (task := self._tasks.get()) is not None and not self.closed:
+            if task.epoch == self.epoch:
+                return task
+        return None
+
+
+class _Worker:
+    """Fetches batches; an exception becomes the result."""
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        self._setup = setup
+        self.where = f"in DataLoader worker process {setup.worker_id}"
+        self._fetcher: Any = None
+        self._broken: Any = None
+        self.ended = False
+        self._guarded(self._initialise)
+
+    def _guarded(self, action: Any) -> None:
+        from penlight.utils.data._utils.exceptions import ExceptionWrapper
+
+        try:
+            action()
+        except Exception:
+            self._broken = ExceptionWrapper(where=self.where)
+
+    def _initialise(self) -> None:
+        if self._setup.init_fn is not None:
+            self._setup.init_fn(self._setup.worker_id)
+        self._make_fetcher()
+
+    def _make_fetcher(self) -> None:
+        from penlight.utils.data.dataloader import _DatasetKind
+
+        s = self._setup
+        self._fetcher = _DatasetKind.create_fetcher(s.kind, s.dataset, s.auto_collation, s.collate_fn, s.drop_last)
+
+    def begin_epoch(self) -> None:
+        """Start over: a stream is iterated anew."""
+        self.ended = False
+        if self._fetcher is not None:
+            self._broken = None
+            self._guarded(self._make_fetcher)
+
+    def run(self, index: Any) -> Any:
+        """The batch for `index`, or what happened instead."""
+        from penlight.utils.data._utils.exceptions import ExceptionWrapper
+        from penlight.utils.data.dataloader import _DatasetKind
+
+        if self._broken is not None:
+            return self._broken
+        try:
+            return self._fetcher.fetch(index)
+        except Exception as error:
+            if isinstance(error, StopIteration) and self._setup.kind == _DatasetKind.Iterable:
+                self.ended = True
+                return EndOfStream(self._setup.worker_id)
+            return ExceptionWrapper(where=self.where)
+
+
+def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> None:
+    """The main function of a worker process.
+
+    `inherited` are connections of the main process that a fork has copied: they are closed here, since as long as a copy
+    is open nobody would notice that the main process has closed its own.
+    """
+    from penlight.utils.data._utils import channel
+
+    global _worker_info
+    try:
+        for copied in inherited:
+            copied.close()
+        set_num_threads = getattr(penlight, "set_num_threads", None)
+        if set_num_threads is not None:
+            set_num_threads(1)
+        seed = _seed_everything(setup.base_seed, setup.worker_id)
+        _worker_info = WorkerInfo(setup.worker_id, setup.num_workers, seed, setup.dataset)
+        worker = _Worker(setup)
+        inbox = _Inbox(connection)
+        outbox = channel.Outbox(connection)
+        while (task := inbox.next()) is not None:
+            if task.number == BEGIN_EPOCH:
+                worker.begin_epoch()
+                continue
+            if not worker.ended:
+                outbox.send(Result(task.epoch, task.number, worker.run(task.index)), worker.where)
+    except KeyboardInterrupt:
+        pass  # The main process gets it too, and is the one to show it.
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # The main process no longer wants the data.

@@ -1,0 +1,394 @@
+"""DataLoader: a dataset, an order and a way to merge samples, as an iterable over batches."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import penlight
+from penlight.utils.data import _utils
+from penlight.utils.data._utils.collate import default_collate, default_convert
+from penlight.utils.data._utils.worker import get_worker_info
+from penlight.utils.data.dataset import Dataset, IterableDataset
+from penlight.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, _draw_seed
+
+if TYPE_CHECKING:
+    from penlight import Generator
+
+__all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class _DatasetKind:
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool
+    ) -> Any:
+        fetcher = _utils.fetch._MapDatasetFetcher if kind == _DatasetKind.Map else _utils.fetch._IterableDatasetFetcher
+        return fetcher(dataset, auto_collation, collate_fn, drop_last)
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """Endless Nones: how a stream is asked for its next sample."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
+
+
+class DataLoader(Generic[_T_co]):
+    """Iterates over a dataset in batches, shuffled if wanted, loaded by worker processes if wanted.
+
+    Batches come in the same order as PyTorch's for the same seed.
+
+    >>> import penlight as torch
+    >>> from penlight.utils.data import DataLoader, TensorDataset
+    >>> loader = DataLoader(TensorDataset(torch.arange(5), torch.arange(5) * 10), batch_size=2)
+    >>> for x, y in loader:
+    ...     print(x, y)
+    tensor([0, 1]) tensor([ 0, 10])
+    tensor([2, 3]) tensor([20, 30])
+    tensor([4]) tensor([40])
+
+    Args:
+        dataset: what to load from: anything with `__getitem__` and `__len__`, or an `IterableDataset`.
+        batch_size: samples in a batch; None gives the samples one by one, without a batch dimension.
+        shuffle: another order in every epoch.
+        sampler: the order, as an iterable over indices, instead of `shuffle`.
+        batch_sampler: the batches, as an iterable over lists of indices, instead of all of the above and `drop_last`.
+        num_workers: how many processes load ahead; 0 loads in this process.
+        collate_fn: merges a list of samples into a batch (default: `default_collate`).
+        pin_memory: accepted; there is no accelerator to pin memory for, and a warning says so.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a batch from the workers; 0 waits for ever.
+        worker_init_fn: called in each worker with its number, after seeding.
+        multiprocessing_context: how processes are started ("fork", "spawn", "forkserver", or a context object).
+        generator: for shuffling and for the workers' seeds.
+        prefetch_factor: batches that each worker loads ahead (default with workers: 2).
+        persistent_workers: keep the workers from one epoch to the next.
+        in_order: False gives batches as they come in from the workers.
+    """
+
+    dataset: Dataset[_T_co]
+    batch_size: int | None
+    num_workers: int
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    sampler: Sampler[Any] | Iterable[Any]
+    pin_memory_device: str
+    prefetch_factor: int | None
+    _iterator: _BaseDataLoaderIter | None
+    __initialized = False
+
+    def __init__(
+        self,
+        dataset: Dataset[_T_co],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
+
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        _check_sampling_options(
+            self._dataset_kind == _DatasetKind.Iterable, batch_size, shuffle, sampler, batch_sampler, drop_last
+        )
+        if batch_sampler is not None:
+            batch_size = None
+        if sampler is None:
+            sampler = self._default_sampler(dataset, shuffle, generator)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.generator = generator
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self.persistent_workers = persistent_workers
+        self.__initialized = True
+        self._IterableDataset_len_called: int | None = None
+        self._iterator = None
+        self.check_worker_number_rationality()
+
+    def _default_sampler(self, dataset: Any, shuffle: bool | None, generator: Generator | None) -> Sampler[Any]:
+        if self._dataset_kind == _DatasetKind.Iterable:
+            return _InfiniteConstantSampler()
+        return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context that worker processes are started with; None for the default one."""
+        return self.__multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None:
+            context = _checked_context(context, self.num_workers)
+        self.__multiprocessing_context = context
+
+    def __setattr__(self, attr: str, val: Any) -> None:
+        if self.__initialized and attr in _FIXED_ATTRIBUTES:
+            raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
+        super().__setattr__(attr, val)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not (self.persistent_workers and self.num_workers > 0):
+            return self._get_iterator()
+        if self._iterator is None:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        from penlight.utils.data._utils.parallel import start_workers
+
+        self.check_worker_number_rationality()
+        return start_workers(self)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self) -> int:
+        if self._dataset_kind == _DatasetKind.Map:
+            return len(self._index_sampler)
+        # Remembered, so that an iterator which gives more than was promised can say so.
+        source: Any = self.dataset
+        length = self._IterableDataset_len_called = len(source)
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn when there are more workers than processors to run them."""
+        if not self.num_workers:
+            return
+        knows_affinity = hasattr(os, "sched_getaffinity")
+        cpus = len(os.sched_getaffinity(0)) if knows_affinity else os.cpu_count()
+        if cpus is not None and self.num_workers <= cpus:
+            return
+        advice = "DataLoader is not able to compute a suggested max number of worker in current system."
+        if cpus is not None:
+            caveat = "" if knows_affinity else " (`cpuset` is not taken into account)"
+            advice = (
+                f"Our suggested max number of worker in current system is {cpus}{caveat}, which is smaller "
+                "than what this DataLoader is going to create."
+            )
+        warnings.warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
+            "Please be aware that excessive worker creation might get DataLoader running slow or even freeze, "
+            "lower the worker number to avoid potential slowness/freeze if necessary.",
+            stacklevel=2,
+        )
+
+
+_FIXED_ATTRIBUTES = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
+
+
+def _check_worker_options(
+    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
+) -> None:
+    if num_workers < 0:
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing."
+            "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+        )
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_sampling_options(
+    is_stream: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    batch_sampler: Any,
+    drop_last: bool,
+) -> None:
+    if is_stream:
+        expected = "DataLoader with IterableDataset: expected unspecified"
+        if shuffle not in {False, None}:
+            raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
+        if sampler is not None:
+            raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
+        if batch_sampler is not None:
+            raise ValueError(f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}")
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+
+def _checked_context(context: Any, num_workers: int) -> Any:
+    import multiprocessing
+    from multiprocessing.context import BaseContext
+
+    if num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with "
+            f"multi-process loading (num_workers > 0), but got num_workers={num_workers}"
+        )
+    if isinstance(context, str):
+        methods = multiprocessing.get_all_start_methods()
+        if context not in methods:
+            raise ValueError(
+                f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                f"multiprocessing_context={context!r}"
+            )
+        context = multiprocessing.get_context(context)
+    if not isinstance(context, BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context "
+            f"object or a string specifying the start method, but got multiprocessing_context={context}"
+        )
+    return context
+
+
+def _accelerator_available() -> bool:
+    accelerator = getattr(penlight, "accelerator", None)
+    return accelerator is not None and bool(accelerator.is_available())
+
+
+class _BaseDataLoaderIter:
+    """One pass over a loader's batches."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._dataset = loader.dataset
+        self._dataset_kind = loader._dataset_kind
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._auto_collation = loader._auto_collation
+        self._drop_last = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._num_workers = loader.num_workers
+        if loader.pin_memory and loader.pin_memory_device:
+            warnings.warn(
+                "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+                f"ignore pin_memory_device='{loader.pin_memory_device}'.",
+                stacklevel=2,
+            )
+        if loader.pin_memory and not _accelerator_available():
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, "
+                "then device pinned memory won't be used.",
+                stacklevel=2,
+            )
+        self._timeout = loader.timeout
+        self._collate_fn = loader.collate_fn
+        self._sampler_iter = iter(self._index_sampler)
+        # PyTorch draws this in every epoch, with workers or without: the global stream moves on by as much.
+        self._base_seed = _draw_seed(loader.generator)
+        self._persistent_workers = loader.persistent_workers
+        self._num_yielded = 0
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        return self
+
+    def _reset(self, loader: DataLoader[Any]) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def __next__(self) -> Any:
+        data = self._next_data()
+        self._num_yielded += 1
+        promised = self._IterableDataset_len_called
+        if self._dataset_kind == _DatasetKind.Iterable and promised is not None and self._num_yielded > promised:
+            self._warn_of_surplus(promised)
+        return data
+
+    def _warn_of_surplus(self, promised: int) -> None:
+        message = (
+            f"Length of IterableDataset {self._dataset} was reported to be {promised}"
+            f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
+        )
+        if self._num_workers > 0:
+            message += (
+                "For multiprocessing data-loading, this could be caused by not properly configuring the "
+                "IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+            )
+        warnings.warn(message, stacklevel=3)
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", self.__class__.__name__)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Loads each batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._dataset_fetcher = _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
+
+    def _next_data(self) -> Any:
+        return self._dataset_fetcher.fetch(self._next_index())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_MultiProcessingDataLoaderIter":
+        from penlight.utils.data._utils.parallel import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,228 @@
+"""Samplers: in what order the elements of a dataset are visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import penlight
+
+if TYPE_CHECKING:
+    from penlight import Generator, Tensor
+
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+# With replacement, indices are drawn in blocks of this size, so that asking for 10**10 samples costs nothing up front.
+_BLOCK = 32
+
+
+def _draw_seed(generator: Generator | None = None) -> int:
+    """One 63-bit number from `generator` (the global one if None): the draw that seeds samplers and workers."""
+    return int(penlight.empty((), dtype=penlight.int64).random_(generator=generator).item())
+
+
+class Sampler(Generic[_T_co]):
+    """The base of all samplers: an iterable over indices, or over lists of indices (batches).
+
+    A subclass defines `__iter__`, and `__len__` where the length is known.
+
+    >>> from penlight.utils.data import Sampler
+    >>> class Backwards(Sampler[int]):
+    ...     def __init__(self, n):
+    ...         self.n = n
+    ...     def __iter__(self):
+    ...         return iter(range(self.n - 1, -1, -1))
+    ...     def __len__(self):
+    ...         return self.n
+    >>> list(Backwards(3))
+    [2, 1, 0]
+    """
+
+    def __iter__(self) -> Iterator[_T_co]:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler[int]):
+    """The indices in their order.
+
+    >>> from penlight.utils.data import SequentialSampler
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    data_source: Sized
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """The indices shuffled, or drawn with replacement.
+
+    Without a `generator`, each iteration draws a seed from the global one and shuffles with a generator of its own.
+
+    >>> import penlight as torch
+    >>> from penlight.utils.data import RandomSampler
+    >>> sampler = RandomSampler(range(4), generator=torch.Generator().manual_seed(0))
+    >>> sorted(sampler)
+    [0, 1, 2, 3]
+    """
+
+    data_source: Sized
+    replacement: bool
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices one iteration gives; follows the data source when it was not set."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def _own_generator(self) -> Generator:
+        if self.generator is not None:
+            return self.generator
+        generator = penlight.Generator()
+        generator.manual_seed(_draw_seed())
+        return generator
+
+    def __iter__(self) -> Iterator[int]:
+        size = len(self.data_source)
+        generator = self._own_generator()
+        if self.replacement:
+            blocks, rest = divmod(self.num_samples, _BLOCK)
+            for _ in range(blocks):
+                yield from penlight.randint(size, (_BLOCK,), dtype=penlight.int64, generator=generator).tolist()
+            yield from penlight.randint(size, (rest,), dtype=penlight.int64, generator=generator).tolist()
+        else:
+            rounds, rest = divmod(self.num_samples, size)
+            for _ in range(rounds):
+                yield from penlight.randperm(size, generator=generator).tolist()
+            # Drawn even when nothing of it is used: PyTorch leaves a shared generator in that state.
+            yield from penlight.randperm(size, generator=generator).tolist()[:rest]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices, shuffled.
+
+    >>> from penlight.utils.data import SubsetRandomSampler
+    >>> sorted(SubsetRandomSampler([2, 5, 7]))
+    [2, 5, 7]
+    """
+
+    indices: Sequence[int]
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for position in penlight.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[position]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices into `weights`, each drawn with a probability in proportion to its weight.
+
+    >>> from penlight.utils.data import WeightedRandomSampler
+    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], 3))
+    [1, 1, 1]
+    """
+
+    weights: Tensor
+    num_samples: int
+    replacement: bool
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        as_tensor = penlight.as_tensor(weights, dtype=penlight.float64)
+        if len(as_tensor.shape) != 1:
+            raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(as_tensor.shape)}")
+        self.weights = as_tensor
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = penlight.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler["list[int]"]):
+    """Groups what another sampler gives into lists of `batch_size`.
+
+    >>> from penlight.utils.data import BatchSampler
+    >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    >>> list(BatchSampler(range(5), batch_size=2, drop_last=True))
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if self.drop_last and len(batch) < self.batch_size:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        sampler: Any = self.sampler
+        if self.drop_last:
+            return len(sampler) // self.batch_size
+        return -(-len(sampler) // self.batch_size)

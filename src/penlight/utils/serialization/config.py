@@ -1,0 +1,66 @@
+"""The settings of `penlight.save` and `penlight.load`.
+
+>>> from penlight.utils.serialization import config
+>>> config.save.storage_alignment
+64
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class load:
+    """Settings of `penlight.load`."""
+
+    mmap: bool = False
+    endianness: Any = None
+    mmap_flags: int | None = None
+    calculate_storage_offsets: bool = False
+
+
+class save:
+    """Settings of `penlight.save`."""
+
+    compute_crc32: bool = True
+    use_pinned_memory_for_d2h: bool = False
+    storage_alignment: int = 64
+
+
+class patch:
+    """Other settings for the length of a with block (or a function that it decorates).
+
+    >>> from penlight.utils.serialization import config
+    >>> with config.patch({"load.mmap": True}):
+    ...     config.load.mmap
+    True
+    >>> config.load.mmap
+    False
+    """
+
+    def __init__(self, changes: dict[str, Any] | None = None, value: Any = None, **more: Any) -> None:
+        self._changes = {changes: value} if isinstance(changes, str) else {**(changes or {}), **more}
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> None:
+        for name, value in self._changes.items():
+            group, _, setting = name.partition(".")
+            place = {"load": load, "save": save}.get(group)
+            if place is None or not hasattr(place, setting):
+                raise AttributeError(f"penlight.utils.serialization.config.{name} does not exist")
+            self._before.append((place, setting, getattr(place, setting)))
+            setattr(place, setting, value)
+
+    def __exit__(self, *exc: object) -> None:
+        while self._before:
+            setattr(*self._before.pop())
+
+    def __call__(self, function: Any) -> Any:
+        from functools import wraps
+
+        @wraps(function)
+        def patched(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return patched
