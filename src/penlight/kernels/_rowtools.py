@@ -2,7 +2,7 @@
 
 Note [Row blocks]
 A kernel of several passes over an array that is larger than the cache runs block of rows by block of rows: each pass
-then finds its block in the L2 cache, and the temporaries are as small as a block. `row_blocks` gives the slices.
+then finds its block in the cache, and the temporaries are as small as a block. `row_blocks` gives the slices.
 
 Note [Row sums]
 NumPy's reduction over a short last axis pays some 40 ns for each row. For small arrays a matrix-vector product with ones
@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 
-BLOCK_ELEMENTS = 1 << 16
+BLOCK_ELEMENTS = 1 << 17
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -40,13 +40,15 @@ def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
+def block_rows(rows: int, columns: int) -> int:
+    """The number of rows in a block; see Note [Row blocks]."""
+    return min(rows, max(1, BLOCK_ELEMENTS // max(columns, 1)))
+
+
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
     """Slices that cut `rows` rows of `columns` elements into pieces that fit the cache; see Note [Row blocks]."""
-    step = max(1, BLOCK_ELEMENTS // max(columns, 1))
-    if step >= rows:
-        yield slice(0, rows)
-        return
-    for start in range(0, rows, step):
+    step = block_rows(rows, columns)
+    for start in range(0, rows, max(step, 1)):
         yield slice(start, min(start + step, rows))
 
 

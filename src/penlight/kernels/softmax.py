@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, narrow, row_blocks, row_max, row_sum, split_shape, widen
+from ._rowtools import BLOCK_ELEMENTS, block_rows, narrow, row_blocks, row_max, row_sum, split_shape, widen
 
 # Below this many elements the two extra reductions cost more than the shift they may save.
 _SMALL = 4096
@@ -78,7 +78,7 @@ def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         if inner == 1:
             x2, out2 = np.ascontiguousarray(x).reshape(outer, n), out.reshape(outer, n)
-            scratch = np.empty_like(out2[: max(1, BLOCK_ELEMENTS // n)])
+            scratch = np.empty_like(out2[: block_rows(outer, n)])
             for rows in row_blocks(outer, n):
                 _log_softmax_rows(x2[rows], out2[rows], scratch)
         else:
@@ -218,8 +218,7 @@ def _row_losses(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """(exps, totals, loss at the target, loss summed over all classes) of each row; the last only with smoothing."""
     rows, classes = logits.shape
-    block_rows = rows if keep_exps else min(rows, max(1, BLOCK_ELEMENTS // max(classes, 1)))
-    exps = np.empty((block_rows, classes), logits.dtype)
+    exps = np.empty((rows if keep_exps else block_rows(rows, classes), classes), logits.dtype)
     totals, loss = np.empty(rows, logits.dtype), np.empty(rows, logits.dtype)
     everywhere = np.empty(rows, logits.dtype) if smoothing else None
     for part in row_blocks(rows, classes) if logits.size else ():

@@ -1,0 +1,364 @@
+"""Layer, RMS, batch and group normalisation: forward with its statistics, and backward.
+
+Every variance is the biased one, from centred values in a second pass, so a large mean costs no accuracy. Backward
+kernels take `needs = (dx, dweight, dbias)` and give None for what is not needed. Statistics are float32 for
+16-bit inputs. Blocks: see Note [Row blocks] in _rowtools.py.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ._rowtools import block_rows, narrow, row_blocks, row_sum, widen
+
+Needs = tuple[bool, bool, bool]
+Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
+
+# A channel's values are handled as a row of their own from this length on; shorter ones side by side.
+_LONG = 64
+
+
+def _vector(weight: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
+    """A weight or bias as a flat array of the dtype that is computed in."""
+    return None if weight is None else np.ascontiguousarray(weight, dtype).reshape(-1)
+
+
+def _rstd(mean_square: np.ndarray, eps: float) -> np.ndarray:
+    """1 / sqrt(mean_square + eps), in place."""
+    mean_square += eps
+    np.sqrt(mean_square, mean_square)
+    with np.errstate(divide="ignore"):
+        return np.reciprocal(mean_square, mean_square)
+
+
+def _as_rows(x: np.ndarray, dims: int) -> tuple[np.ndarray, tuple[int, ...]]:
+    """x as (rows, elements of the last `dims` dimensions), and the shape of its statistics."""
+    lead = x.shape[: x.ndim - dims]
+    rows = np.ascontiguousarray(x).reshape(prod(lead), prod(x.shape[x.ndim - dims :]))
+    return rows, lead + (1,) * dims
+
+
+def layer_norm(
+    x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(out, mean, rstd) of normalising over the last `dims` dimensions."""
+    rows, stats_shape = _as_rows(widen(x), dims)
+    weight, bias = _vector(weight, rows.dtype), _vector(bias, rows.dtype)
+    count, columns = rows.shape
+    out, mean, rstd = np.empty_like(rows), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
+    for part in row_blocks(count, columns) if rows.size else ():
+        block = out[part]
+        np.divide(row_sum(rows[part]), columns, mean[part])
+        np.subtract(rows[part], mean[part, None], block)
+        np.divide(np.vecdot(block, block), columns, rstd[part])
+        np.multiply(block, _rstd(rstd[part], eps)[:, None], block)
+        if weight is not None:
+            np.multiply(block, weight, block)
+        if bias is not None:
+            np.add(block, bias, block)
+    return narrow(out.reshape(x.shape), x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
+
+
+def layer_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    dims: int,
+    mean: np.ndarray | None,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients (dx, dweight, dbias) of `layer_norm`; without `mean`, those of `rms_norm`."""
+    rows, _ = _as_rows(widen(x), dims)
+    grad2 = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
+    count, columns = rows.shape
+    scale = _vector(weight, rows.dtype)
+    rstd = rstd.reshape(-1, 1)
+    mean = None if mean is None else mean.reshape(-1, 1)
+    dx = np.empty_like(rows) if needs[0] else None
+    dweight = np.zeros(columns, rows.dtype) if needs[1] else None
+    dbias = np.add.reduce(grad2, 0) if needs[2] else None
+    normed = np.empty((block_rows(count, columns), columns), rows.dtype)
+    for part in row_blocks(count, columns) if rows.size and (needs[0] or needs[1]) else ():
+        xhat, g = normed[: part.stop - part.start], grad2[part]
+        if mean is None:
+            np.multiply(rows[part], rstd[part], xhat)
+        else:
+            np.subtract(rows[part], mean[part], xhat)
+            np.multiply(xhat, rstd[part], xhat)
+        if dweight is not None:
+            dweight += np.einsum("ij,ij->j", g, xhat)
+        if dx is None:
+            continue
+        block = dx[part]
+        if scale is not None:
+            g = np.multiply(g, scale, block)
+        projection = np.vecdot(g, xhat)
+        projection /= columns
+        np.multiply(xhat, projection[:, None], xhat)
+        if mean is not None:
+            g = np.subtract(g, (row_sum(g) / columns)[:, None], block)
+        np.subtract(g, xhat, block)
+        np.multiply(block, rstd[part], block)
+    shape = x.shape[x.ndim - dims :]
+    return (
+        None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
+        None if dweight is None else narrow(dweight.reshape(shape), x.dtype if weight is None else weight.dtype),
+        None if dbias is None else narrow(dbias.reshape(shape), x.dtype if weight is None else weight.dtype),
+    )
+
+
+def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """(out, rstd) of dividing by the root of the mean square over the last `dims` dimensions."""
+    rows, stats_shape = _as_rows(widen(x), dims)
+    weight = _vector(weight, rows.dtype)
+    count, columns = rows.shape
+    out, rstd = np.empty_like(rows), np.full(count, np.nan, rows.dtype)
+    for part in row_blocks(count, columns) if rows.size else ():
+        block = out[part]
+        np.divide(np.vecdot(rows[part], rows[part]), columns, rstd[part])
+        np.multiply(rows[part], _rstd(rstd[part], eps)[:, None], block)
+        if weight is not None:
+            np.multiply(block, weight, block)
+    return narrow(out.reshape(x.shape), x.dtype), rstd.reshape(stats_shape)
+
+
+def rms_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    dims: int,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    needs: tuple[bool, bool] = (True, True),
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Gradients (dx, dweight) of `rms_norm`."""
+    return layer_norm_backward(grad, x, dims, None, rstd, weight, (*needs, False))[:2]
+
+
+# Note [Channels of a batch]
+# A batch (N, C, S) is handled in one of two ways. Long channels (S >= _LONG) are N * C rows, each with its scalars.
+# Short ones (also plain (N, C) features) are N rows of C * S, with the channel's scalars repeated S times: otherwise
+# the inner loops would be as short as S.
+
+
+def _channel_rows(x: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """x as described in Note [Channels of a batch], and (N, C, S)."""
+    n, channels, size = x.shape[0], x.shape[1], prod(x.shape[2:])
+    x = np.ascontiguousarray(x)
+    return x.reshape((n * channels, size) if size >= _LONG else (n, channels * size)), (n, channels, size)
+
+
+def _per_row(values: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
+    """A value for each channel, in a form that broadcasts against `_channel_rows`."""
+    n, _, size = sizes
+    if size == 1:
+        return values[None, :]
+    return np.tile(values, n)[:, None] if size >= _LONG else np.repeat(values, size)[None, :]
+
+
+def _part(values: np.ndarray, rows: slice) -> np.ndarray:
+    return values[rows] if values.shape[1] == 1 and values.shape[0] != 1 else values
+
+
+def _channel_sum(
+    rows: np.ndarray, sizes: tuple[int, int, int], center: np.ndarray | None = None, other: np.ndarray | None = None
+) -> np.ndarray:
+    """For each channel the sum of rows; or of (rows - center)**2; or of (rows - center) * other."""
+    n, channels, size = sizes
+    long = size >= _LONG
+    total = np.zeros((n, channels) if long else channels * size, rows.dtype)
+    for part in row_blocks(*rows.shape):
+        block = rows[part]
+        if center is not None:
+            block = np.subtract(block, _part(center, part))
+        if long:
+            partner = block if other is None else other[part]
+            total.reshape(-1)[part] = row_sum(block) if center is None else np.vecdot(block, partner)
+        elif center is None:
+            total += np.add.reduce(block, 0)
+        else:
+            total += np.einsum("ij,ij->j", block, block if other is None else other[part])
+    return np.add.reduce(total, 0) if long else np.add.reduce(total.reshape(channels, size), 1)
+
+
+def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """rows * scale + shift, block by block."""
+    out = np.empty_like(rows)
+    for part in row_blocks(*rows.shape):
+        block = out[part]
+        np.multiply(rows[part], _part(scale, part), block)
+        np.add(block, _part(shift, part), block)
+    return out
+
+
+def batch_norm_stats(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mean, rstd, biased variance) for each channel (dim 1) of x."""
+    rows, sizes = _channel_rows(widen(x))
+    count = sizes[0] * sizes[2]
+    mean = _channel_sum(rows, sizes)
+    mean /= count
+    var = _channel_sum(rows, sizes, _per_row(mean, sizes))
+    var /= count
+    return mean, _rstd(var.copy(), eps), var
+
+
+def batch_norm_apply(
+    x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None
+) -> np.ndarray:
+    """(x - mean) * rstd * weight + bias, for each channel (dim 1)."""
+    rows, sizes = _channel_rows(widen(x))
+    scale = rstd.astype(rows.dtype, copy=False)
+    if weight is not None:
+        scale = scale * weight.astype(rows.dtype, copy=False)
+    shift = -mean.astype(rows.dtype, copy=False) * scale
+    if bias is not None:
+        shift += bias.astype(rows.dtype, copy=False)
+    return narrow(_affine(rows, _per_row(scale, sizes), _per_row(shift, sizes)).reshape(x.shape), x.dtype)
+
+
+def batch_norm(
+    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(out, mean, rstd, biased variance) of a batch, as in training; the running statistics are the caller's."""
+    mean, rstd, var = batch_norm_stats(x, eps)
+    return batch_norm_apply(x, mean, rstd, weight, bias), mean, rstd, var
+
+
+def batch_norm_eval(
+    x: np.ndarray,
+    running_mean: np.ndarray,
+    running_var: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    eps: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(out, rstd) of normalising by given statistics."""
+    rstd = _rstd(widen(running_var).copy(), eps)
+    return batch_norm_apply(x, widen(running_mean), rstd, weight, bias), rstd
+
+
+def batch_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    training: bool = True,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients (dx, dweight, dbias). With `training` the statistics are those of x and depend on it."""
+    rows, sizes = _channel_rows(widen(x))
+    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
+    mean, rstd = mean.astype(rows.dtype, copy=False), rstd.astype(rows.dtype, copy=False)
+    scale = rstd if weight is None else rstd * weight.astype(rows.dtype, copy=False)
+    coupled = needs[0] and training
+    dbias = _channel_sum(grads, sizes) if needs[2] or coupled else None
+    dweight = None
+    if needs[1] or coupled:
+        dweight = _channel_sum(rows, sizes, _per_row(mean, sizes), grads) * rstd
+    dx = None
+    if coupled:
+        count = sizes[0] * sizes[2]
+        slope = scale * rstd * dweight / count
+        dx = _affine_pair(
+            grads,
+            _per_row(scale, sizes),
+            rows,
+            _per_row(slope, sizes),
+            _per_row(slope * mean - scale * dbias / count, sizes),
+        )
+    elif needs[0]:
+        dx = np.multiply(grads, _per_row(scale, sizes))
+    dtype = x.dtype if weight is None else weight.dtype
+    return (
+        None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
+        narrow(dweight, dtype) if needs[1] else None,
+        narrow(dbias, dtype) if needs[2] else None,
+    )
+
+
+def _affine_pair(
+    grads: np.ndarray, scale: np.ndarray, rows: np.ndarray, slope: np.ndarray, shift: np.ndarray
+) -> np.ndarray:
+    """grads * scale - rows * slope + shift, block by block."""
+    out = np.empty_like(rows)
+    scratch = np.empty_like(rows[: block_rows(*rows.shape)])
+    for part in row_blocks(*rows.shape):
+        block, other = out[part], scratch[: part.stop - part.start]
+        np.multiply(rows[part], _part(slope, part), other)
+        np.subtract(other, _part(shift, part), other)
+        np.multiply(grads[part], _part(scale, part), block)
+        np.subtract(block, other, block)
+    return out
+
+
+def group_norm(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
+    n, channels = x.shape[:2]
+    wide = np.ascontiguousarray(widen(x)).reshape(n * groups, -1) if x.size else widen(x).reshape(n * groups, 0)
+    columns = wide.shape[1]
+    mean, rstd = np.zeros(n * groups, wide.dtype), np.full(n * groups, np.nan, wide.dtype)
+    for part in row_blocks(*wide.shape) if wide.size else ():
+        np.divide(row_sum(wide[part]), columns, mean[part])
+        centred = np.subtract(wide[part], mean[part, None])
+        np.divide(np.vecdot(centred, centred), columns, rstd[part])
+        _rstd(rstd[part], eps)
+    scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
+    rows = wide.reshape(n * channels, prod(x.shape[2:]))
+    out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1)) if rows.size else rows
+    return narrow(out.reshape(x.shape), x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
+
+
+def _group_affine(
+    mean: np.ndarray, rstd: np.ndarray, channels: int, weight: np.ndarray | None, bias: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scale and shift (N, groups, channels / groups) that normalise and apply weight and bias."""
+    n, groups, _ = mean.shape
+    scale = np.broadcast_to(rstd, (n, groups, channels // groups))
+    if weight is not None:
+        scale = scale * weight.astype(rstd.dtype, copy=False).reshape(groups, -1)
+    shift = -mean * scale
+    if bias is not None:
+        shift += bias.astype(rstd.dtype, copy=False).reshape(groups, -1)
+    return np.ascontiguousarray(scale), shift
+
+
+def group_norm_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    groups: int,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    needs: Needs = (True, True, True),
+) -> Grads:
+    """Gradients (dx, dweight, dbias) of `group_norm`."""
+    n, channels = x.shape[:2]
+    size, each = prod(x.shape[2:]), channels // groups
+    rows = np.ascontiguousarray(widen(x)).reshape(n * channels, size)
+    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
+    mean, rstd = mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1)
+    center = np.repeat(mean.reshape(-1), each)[:, None]
+    moment, total = np.zeros(n * channels, rows.dtype), np.zeros(n * channels, rows.dtype)
+    for part in row_blocks(*rows.shape) if rows.size else ():
+        moment[part] = np.vecdot(rows[part] - center[part], grads[part])
+        total[part] = row_sum(grads[part])
+    moment, total = moment.reshape(n, groups, each), total.reshape(n, groups, each)
+    dtype = x.dtype if weight is None else weight.dtype
+    dweight = narrow((moment * rstd).sum(0).reshape(-1), dtype) if needs[1] else None
+    dbias = narrow(total.sum(0).reshape(-1), dtype) if needs[2] else None
+    if not needs[0]:
+        return None, dweight, dbias
+    if rows.size == 0:
+        return np.zeros_like(x), dweight, dbias
+    scale, _ = _group_affine(mean, rstd, channels, weight, None)
+    count = each * size
+    slope = (moment * scale).sum(2, keepdims=True) * rstd * rstd / count
+    shift = slope * mean - (total * scale).sum(2, keepdims=True) / count
+    slope, shift = (np.repeat(v.reshape(-1), each)[:, None] for v in (slope, shift))
+    dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift)
+    return narrow(dx.reshape(x.shape), x.dtype), dweight, dbias
