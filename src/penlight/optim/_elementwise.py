@@ -60,6 +60,7 @@ class Elementwise(Optimizer):
 
     _needs_dense: ClassVar[str] = "{} does not support sparse gradients"
     _captured: ClassVar[str] = "params and state_steps"
+    _captured_foreach: ClassVar[str] = ""
     _complex_as_real: ClassVar[bool] = True
     _group_defaults: ClassVar[Group] = {
         "foreach": None,
@@ -183,7 +184,8 @@ class Elementwise(Optimizer):
         if group.get("capturable", False):
             short = group["foreach"] and type(self).__name__ not in ("RMSprop", "Rprop")
             devices = _CAPTURABLE_DEVICES + ([] if short or type(self).__name__ == "Adadelta" else ["xla"])
-            raise AssertionError(f"If capturable=True, {self._captured} must be on supported devices: {devices}.")
+            what = self._captured_foreach if short and self._captured_foreach else self._captured
+            raise AssertionError(f"If capturable=True, {what} must be on supported devices: {devices}.")
         if group["differentiable"] and group["foreach"]:
             raise AssertionError("_foreach ops don't support autograd")
         if group.get("fused", False):

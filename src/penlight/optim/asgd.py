@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import penlight
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
+from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -67,10 +68,11 @@ class ASGD(Elementwise):
         return {"ax": 0.0}
 
     @staticmethod
-    def _next(group: Group, step: float) -> tuple[Any, float]:
-        """The rate and the weight of the average for the following step."""
-        lr = _get_value(_to_scalar(group["lr"]))
-        return lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]), 1 / max(1, step - group["t0"])
+    def _next(group: Group, step: float) -> tuple[float, float]:
+        """The rate and the weight of the average for the following step, rounded to the default dtype as in PyTorch."""
+        lr = _to_scalar(group["lr"])
+        rate = lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])
+        return penlight.as_tensor(rate).item(), penlight.as_tensor(1 / max(1, step - group["t0"])).item()
 
     @staticmethod
     def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:

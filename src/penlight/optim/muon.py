@@ -123,7 +123,8 @@ def _orthogonal(grad: Tensor, coefficients: Sequence[float], steps: int, eps: fl
     tall = grad.size(0) > grad.size(1)
     if tall:
         x = x.T
-    x = x / x.norm().clamp(min=eps)  # the spectral norm is at most 1 now
+    # The spectral norm is at most 1 after this. It is in place as in PyTorch, where a bfloat16 buffer feels it too.
+    x.div_(x.norm().clamp(min=eps))
     for _ in range(steps):
         gram = x @ x.T
         x = penlight.addmm(x, penlight.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)

@@ -29,6 +29,7 @@ class NAdam(Elementwise):
     """
 
     _captured = "params, mu_products and state_steps"
+    _captured_foreach = "params, mu_products, and state_steps"
     _group_defaults: ClassVar[Group] = {**Elementwise._group_defaults, "decoupled_weight_decay": False}
 
     def __init__(
