@@ -144,7 +144,7 @@ def _erf_tail(x: Array) -> Array:
     return np.copysign(result, x, result)
 
 
-def _erfcx_positive(x: Array) -> Array:
+def erfcx_positive(x: Array) -> Array:
     """erfcx(x) for x >= 0, infinity included."""
     k, coefficients = (_ERFCX32_K, _ERFCX32) if x.dtype == np.float32 else (_ERFCX_K, _ERFCX)
     t = x + k
@@ -185,7 +185,7 @@ def _erfc(x: Array, out: Array) -> None:
 
 def _erfc_tail(x: Array) -> Array:
     result = exp_square(x, -1.0)
-    result *= _erfcx_positive(x)
+    result *= erfcx_positive(x)
     return result
 
 
@@ -196,13 +196,13 @@ def erfcx(x: Array) -> Array:
 
 def _erfcx(x: Array, out: Array) -> None:
     negative = x < 0.0
-    piecewise(x, out, (~negative, _erfcx_positive), (negative, _erfcx_negative))
+    piecewise(x, out, (~negative, erfcx_positive), (negative, _erfcx_negative))
 
 
 def _erfcx_negative(x: Array) -> Array:
     result = exp_square(x, 1.0)
     result *= 2.0
-    result -= _erfcx_positive(-x)
+    result -= erfcx_positive(-x)
     return result
 
 
@@ -219,7 +219,7 @@ def _ndtr(x: Array, out: Array) -> None:
 def _normal_tail(x: Array) -> Array:
     """The probability of a normal variate above x > 0."""
     result = exp_square(x, -0.5)
-    result *= _erfcx_positive(x * _SQRT_HALF)
+    result *= erfcx_positive(x * _SQRT_HALF)
     result *= 0.5
     return result
 
@@ -241,7 +241,7 @@ def _log_ndtr(x: Array, out: Array) -> None:
 
 
 def _log_ndtr_low(x: Array) -> Array:
-    result = np.log(0.5 * _erfcx_positive(x * -_SQRT_HALF))
+    result = np.log(0.5 * erfcx_positive(x * -_SQRT_HALF))
     result -= 0.5 * x * x
     return result
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from .special_common import Array, binary, fraction, horner, is_half, piecewise, rational, unary
 
+_HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
+
 # fmt: off
 # gammaln(x) / ((x - 1) (x - 2)) in x on [1, 2.5], so that the zeros at 1 and 2 are exact.
 _LOG_GAMMA_P = (
@@ -23,13 +25,13 @@ _LOG_GAMMA_Q = (
 )
 _LOG_GAMMA32_P = (0.034431692, 2.3449657, 6.907055, 2.16497)
 _LOG_GAMMA32_Q = (8.093722, 9.512084, 1.2332644)
-# gammaln(x) - (x - 1/2) (log(x) - 1) in 1/x for x >= 2.5: Stirling's series, economised.
+# x times the remainder of Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, in 1/x**2 for x >= 2.5.
 _STIRLING_P = (
-    0.0015974767258641518, 1.5280814330398176, 9.832389019347564, 23.307443902210967, 32.64203046185085,
-    20.44092768578036, 9.24853892909706,
+    -0.0007254937290866027, 0.07140655903205423, 0.47444944074073647, 0.6146182372791301, 0.22936680986092076,
+    0.022879626462672,
 )
-_STIRLING_Q = (15.401962130417495, 42.039019799133115, 69.08401261471745, 44.400906641338274, 22.076123813082596)
-_STIRLING32 = (0.00074347365, -0.0030833175, 6.319557e-05, 0.0833271, 0.41893876)
+_STIRLING_Q = (5.917882410569529, 7.464855818597327, 2.7615535689157653, 0.2745555175520645)
+_STIRLING32 = (-0.0003981734, 0.00077367655, -0.0027769841, 0.08333333)
 # digamma(x) / (x - root) in x on [1, 2.5]; the root in two parts.
 _DIGAMMA_ROOT, _DIGAMMA_ROOT_LOW = 1.4616321449683622, 9.549995429965697e-17
 _DIGAMMA_P = (
@@ -94,15 +96,19 @@ def _gammaln_large(x: Array) -> Array:
     result = np.log(x)
     result -= 1.0
     result *= x - 0.5
-    result += stirling_correction(x)
+    rest = stirling_remainder(x)
+    rest += _HALF_LOG_TWO_PI_LESS_HALF
+    result += rest
     return result
 
 
-def stirling_correction(x: Array) -> Array:
-    """gammaln(x) - (x - 1/2) (log(x) - 1) for x >= 2.5; at infinity (log(2 pi) - 1) / 2."""
-    if x.dtype == np.float32:
-        return horner(_STIRLING32, 1.0 / x)
-    return rational(_STIRLING_P, _STIRLING_Q, 1.0 / x)
+def stirling_remainder(x: Array) -> Array:
+    """gammaln(x) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 2.5."""
+    r = 1.0 / x
+    u = r * r
+    rest = horner(_STIRLING32, u) if x.dtype == np.float32 else rational(_STIRLING_P, _STIRLING_Q, u)
+    rest *= r
+    return rest
 
 
 def gammaln_one_plus(x: Array) -> Array:

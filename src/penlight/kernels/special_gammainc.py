@@ -1,0 +1,250 @@
+"""The regularised incomplete gamma functions, gammainc and gammaincc.
+
+See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .special_common import Array, binary, horner, rational, two_product
+from .special_erf import erfcx_positive
+from .special_gamma import gammaln_one_plus, stirling_remainder
+
+# Note [The incomplete gamma functions]
+# P = gammainc and Q = gammaincc = 1 - P. The smaller of the two is computed and the other is one minus it, by region:
+#   uniform   a > 20 and |x - a| < 0.3 a: Temme's expansion, the normal distribution and a double series in 1/a and eta;
+#   series    x <= 1.1 or x <= a: P as the power series of x**n / ((a + 1) ... (a + n));
+#   small     x <= 1.1 and a so small that P is near one: Q by the alternating series in x;
+#   fraction  the rest: Q as Legendre's continued fraction.
+# Series and fraction iterate on the lanes that have not converged. Their common factor x**a exp(-x) / gamma(a + 1) is,
+# for a > 2.5, exp(-a phi) / (sqrt(2 pi a) gamma*(a)) with phi = m - log(1 + m) and m = x/a - 1: the exponent is that of
+# the result, not the far larger a log(x).
+
+_EPS = 1.1102230246251565e-16
+_SQRT_TWO_PI = 2.5066282746310002
+
+# fmt: off
+# (atanh(s) / s - 1) / s**2 in s**2 for |s| <= 1/2
+_ATANH_P = (0.004905195192266784, -0.7638352425501356, 4.822033355859886, -8.88120962833577, 4.952028802824842)
+_ATANH_Q = (-9.66484451436876, 29.433574330137564, -35.55728073008738, 14.856086408474518)
+# the Taylor coefficients in eta of Temme's C_k, one row for each power of 1/a; they give 1e-17 for a > 20
+_TEMME = (
+    (
+        -5.830772132550426e-11, -2.5514193994946248e-11, 9.14769958223679e-10, -4.382036018453353e-09,
+        1.0261809784240309e-08, 6.707853543401498e-09, -1.7665952736826078e-07, 8.296711340953087e-07,
+        -1.85406221071516e-06, -2.185448510679992e-06, 3.919263178522438e-05, -0.0001787551440329218,
+        0.0003527336860670194, 0.0011574074074074073, -0.014814814814814815, 0.08333333333333333,
+        -0.3333333333333333,
+    ),
+    (
+        4.162792991842583e-10, -1.0091543710600413e-09, -1.7543241719747647e-11, 1.1951628599778148e-08,
+        -5.752545603517705e-08, 1.378633446915721e-07, 4.647127802807434e-09, -1.6120900894563446e-06,
+        7.64916091608111e-06, -1.8098550334489977e-05, -4.018775720164609e-07, 0.00020576131687242798,
+        -0.0009902263374485596, 0.0026455026455026454, -0.003472222222222222, -0.001851851851851852,
+    ),
+    (
+        -1.3670488396617114e-09, 6.228974084922022e-09, -1.409252991086752e-08, -2.0477098421990866e-10,
+        1.4280614206064242e-07, -6.298992138380055e-07, 1.3721957309062934e-06, 3.423578734096138e-08,
+        -1.2760635188618728e-05, 5.2923448829120125e-05, -0.0001073665322636516, 2.0093878600823047e-06,
+        0.0007716049382716049, -0.0026813271604938273, 0.004133597883597883,
+    ),
+    (
+        -1.9111168485973655e-08, 8.099464905388083e-08, -1.6958404091930278e-07, -2.7861080291528143e-11,
+        1.4230900732435883e-06, -5.6749528269915965e-06, 1.1082654115347302e-05, -2.396505113867297e-07,
+        -7.561801671883977e-05, 0.00026772063206283885, -0.0004691894943952557, 0.00022947209362139917,
+        0.0006494341563786008,
+    ),
+    (
+        -2.292934834000805e-07, 8.907507532205309e-07, -1.6954149536558305e-06, 2.507497226237533e-10,
+        1.1375726970678419e-05, -3.968365047179435e-05, 6.641498215465122e-05, -1.4638452578843418e-06,
+        -0.0002990724803031902, 0.0007840392217200666, -0.0008618882909167117,
+    ),
+    (
+        3.4652846491085265e-07, -3.252473551298454e-10, -2.291481176508095e-06, 8.018470256334202e-06,
+        -1.3594048189768693e-05, 1.419062920643967e-07, 6.797780477937208e-05, -0.00019932570516188847,
+        0.0002772753244959392, -6.972813758365857e-05, -0.00033679855336635813,
+    ),
+    (
+        -2.0291327396058603e-06, 3.465155368803609e-06, -3.0796134506033047e-09, -1.8329116582843375e-05,
+        5.61168275310625e-05, -8.153969367561969e-05, 7.902353232660328e-07, 0.0002708782096718045,
+        -0.0005921664373536939, 0.0005313079364639922,
+    ),
+    (
+        -1.8263488805711332e-05, 2.7744451511563645e-05, -1.2741009095484485e-07, -0.00010976582244684731,
+        0.0002812695154763237, -0.00033493161081142234, 5.171790908260592e-05, 0.00034436760689237765,
+    ),
+    (
+        4.629953263691304e-05, -0.00012783517679769218, 0.00016644846642067547, -6.969091458420552e-07,
+        -0.000438297098541721, 0.0008394987206720873, -0.0006526239185953094,
+    ),
+    (
+        0.00027750107634328704, -0.0006401475260262758, 0.0006782308837667328, -7.204895416020011e-05,
+        -0.0005967612901927463,
+    ),
+    (0.0011089369134596636, -0.0019144384985654776, 0.0013324454494800656),
+    (0.001579727660730835,),
+)
+# fmt: on
+
+
+def gammainc(a: Array, x: Array) -> Array:
+    """The lower regularised incomplete gamma function P(a, x). Derivative in x: exp(-x) x**(a-1) / gamma(a); none in a."""
+    return binary(lambda a, x, out: _gammainc(a, x, out, lower=True), a, x)
+
+
+def gammaincc(a: Array, x: Array) -> Array:
+    """The upper function Q(a, x) = 1 - P(a, x). Derivative in x: -exp(-x) x**(a-1) / gamma(a); none in a."""
+    return binary(lambda a, x, out: _gammainc(a, x, out, lower=False), a, x)
+
+
+def _gammainc(a: Array, x: Array, out: Array, lower: bool) -> None:
+    regular = (a > 0.0) & (x > 0.0) & np.isfinite(a) & np.isfinite(x)
+    uniform = regular & (a > 20.0) & (np.abs(x - a) < 0.3 * a)
+    rest = regular & ~uniform
+    series_at = np.where(x > 0.5, a > 1.1 * x, a * np.log(x) < -0.4)
+    low = rest & np.where(x <= 1.1, series_at, x <= a)
+    small = rest & (x <= 1.1) & ~low
+    out[...] = np.nan
+    for mask, function, gives_lower in (
+        (uniform & (x < a), _uniform, True),
+        (uniform & (x >= a), _uniform, False),
+        (low, _series, True),
+        (small, _small, False),
+        (rest & (x > 1.1) & ~low, _fraction, False),
+    ):
+        index = np.flatnonzero(mask)
+        if index.size:
+            value = function(a.take(index), x.take(index))
+            out[index] = value if gives_lower == lower else 1.0 - value
+    _limits(a, x, out, lower)
+
+
+def _limits(a: Array, x: Array, out: Array, lower: bool) -> None:
+    """The values at zero and infinity, in the order in which torch looks for them."""
+    zero, one = (0.0, 1.0) if lower else (1.0, 0.0)
+    out[x == np.inf] = one
+    infinite = a == np.inf
+    out[infinite] = zero
+    out[infinite & (x == np.inf)] = np.nan
+    out[x == 0.0] = zero
+    out[a == 0.0] = np.nan
+    out[(a == 0.0) & (x > 0.0)] = one
+    out[(a < 0.0) | (x < 0.0)] = np.nan
+
+
+def _phi(a: Array, x: Array) -> Array:
+    """m - log(1 + m) for m = x/a - 1, without cancellation where m is small."""
+    m = (x - a) / a
+    s = m / (m + 2.0)
+    w = s * s
+    result = s * (m - 2.0 * w * rational(_ATANH_P, _ATANH_Q, w))
+    index = np.flatnonzero(~(w <= 0.25))
+    if index.size:
+        result[index] = m.take(index) - np.log(x.take(index) / a.take(index))
+    return result
+
+
+def _exp_phi(a: Array, x: Array, exponent: Array) -> Array:
+    """exp(-exponent), where exponent = a phi; where that loses digits, (x/a)**a exp(a - x) with rounding errors undone."""
+    result = np.exp(-exponent)
+    index = np.flatnonzero((exponent > 3.0) & (np.abs(x - a) < 2000.0))
+    if index.size:
+        a, x = a.take(index), x.take(index)
+        ratio, difference = x / a, a - x
+        product, error = two_product(ratio, a)
+        slack = a * (((x - product) - error) / x)
+        slack += np.where(x < a, (a - difference) - x, a - (difference + x))
+        # fourth roots, because the power may underflow and the exponential overflow where the product does neither
+        root = np.power(ratio, 0.25 * a) * np.exp(0.25 * difference)
+        root *= root
+        root *= root
+        result[index] = root * (1.0 + slack)
+    return result
+
+
+def _factor(a: Array, x: Array) -> Array:
+    """x**a exp(-x) / gamma(a + 1)."""
+    result = np.empty_like(a)
+    large = a > 2.5
+    index = np.flatnonzero(large)
+    if index.size:
+        b, y = a.take(index), x.take(index)
+        star = np.exp(stirling_remainder(b))
+        result[index] = _exp_phi(b, y, b * _phi(b, y)) / (_SQRT_TWO_PI * np.sqrt(b) * star)
+    index = np.flatnonzero(~large)
+    if index.size:
+        b, y = a.take(index), x.take(index)
+        more = b > 1.5
+        gamma = np.exp(gammaln_one_plus(b - more)) * np.where(more, b, 1.0)
+        result[index] = np.power(y, b) * np.exp(-y) / gamma
+    return result
+
+
+def _series(a: Array, x: Array) -> Array:
+    """P(a, x) by its power series."""
+    total = np.ones_like(a)
+    result = np.empty_like(a)
+    where = np.arange(a.size)
+    term, n, y = total.copy(), a.copy(), x
+    while where.size:
+        n += 1.0
+        term *= y / n
+        total += term
+        going = term > total * _EPS
+        if not going.all():
+            done = ~going
+            result[where[done]] = total[done]
+            where, term, total, n, y = where[going], term[going], total[going], n[going], y[going]
+    result *= _factor(a, x)
+    return result
+
+
+def _small(a: Array, x: Array) -> Array:
+    """Q(a, x) for x <= 1.1 as 1 - x**a / gamma(a + 1) (1 + a sum (-x)**n / (n! (a + n)))."""
+    total, term = np.zeros_like(a), np.ones_like(a)
+    for n in range(1, 25):
+        term *= x / -n
+        total += term / (a + n)
+    exponent = a * np.log(x) - gammaln_one_plus(a)
+    return -np.expm1(exponent) - np.exp(exponent) * a * total
+
+
+def _fraction(a: Array, x: Array) -> Array:
+    """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
+    result = np.empty_like(a)
+    where = np.arange(a.size)
+    b, k = x + 1.0 - a, a
+    d = 1.0 / b
+    change, total = d.copy(), d.copy()
+    i = 0
+    while where.size:
+        i += 1
+        b += 2.0
+        d = 1.0 / (i * (k - i) * d + b)
+        change *= b * d - 1.0
+        total += change
+        going = np.abs(change) > total * _EPS
+        if not going.all():
+            done = ~going
+            result[where[done]] = total[done]
+            where, b, d, k = where[going], b[going], d[going], k[going]
+            change, total = change[going], total[going]
+    result *= _factor(a, x)
+    result *= a
+    return result
+
+
+def _uniform(a: Array, x: Array) -> Array:
+    """The smaller of P and Q for x near a large a."""
+    half_square = a * _phi(a, x)  # a eta**2 / 2
+    eta = np.copysign(np.sqrt(2.0 * half_square / a), x - a)
+    total = np.zeros_like(a)
+    for row in reversed(_TEMME):
+        total /= a
+        total += horner(row, eta) if len(row) > 1 else row[0]
+    total /= _SQRT_TWO_PI * np.sqrt(a)
+    np.negative(total, total, where=x < a)
+    total += 0.5 * erfcx_positive(np.sqrt(half_square))
+    total *= _exp_phi(a, x, half_square)
+    return total
