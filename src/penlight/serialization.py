@@ -181,11 +181,12 @@ def _load_from(file: Any, f: Any, reader: PickleReader, map_location: Any, weigh
     """Load from an open file; `f` is what the caller was given."""
     try:
         if _is_zipfile(file):
-            zipformat.refuse_torchscript(file, weights_only, UNSAFE_MESSAGE)
+            archive = zipformat.open_archive(file)
+            zipformat.refuse_torchscript(archive, weights_only, UNSAFE_MESSAGE)
             if mmap and not is_path(f):
                 raise ValueError("f must be a file path in order to use the mmap argument")
             mapped = zipformat.map_file(f) if mmap else None
-            return zipformat.load_zip(file, reader, map_location, mapped, _state.skip_data)
+            return zipformat.load_zip(archive, reader, map_location, mapped, _state.skip_data)
         if mmap:
             name = f"{f}, " if isinstance(f, str) else ""
             raise RuntimeError(

@@ -1,0 +1,126 @@
+"""Penlight: PyTorch's autograd in pure Python on NumPy.
+
+>>> import penlight as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x**2).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+import math as _math
+from typing import Any as _Any
+
+from . import dtypes as _dtypes
+from .autograd.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from .device import device as device
+from .dtypes import (
+    bfloat16 as bfloat16,
+    can_cast as can_cast,
+    cdouble as cdouble,
+    cfloat as cfloat,
+    complex64 as complex64,
+    complex128 as complex128,
+    double as double,
+    dtype as dtype,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    get_default_dtype as get_default_dtype,
+    half as half,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    long as long,
+    promote_types as promote_types,
+    set_default_dtype as set_default_dtype,
+    short as short,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
+)
+from .layout import (
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    layout as layout,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+    strided as strided,
+)
+from .size import Size as Size
+from .tensor import Tensor as Tensor
+
+from .ops import *  # noqa: F403  # isort: skip
+from .creation import (  # isort: skip
+    arange as arange,
+    as_tensor as as_tensor,
+    asarray as asarray,
+    empty as empty,
+    empty_like as empty_like,
+    empty_strided as empty_strided,
+    eye as eye,
+    from_numpy as from_numpy,
+    frombuffer as frombuffer,
+    full as full,
+    full_like as full_like,
+    linspace as linspace,
+    logspace as logspace,
+    ones as ones,
+    ones_like as ones_like,
+    range_ as range,
+    scalar_tensor as scalar_tensor,
+    tensor as tensor,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from .random import (  # isort: skip
+    Generator as Generator,
+    bernoulli as bernoulli,
+    default_generator as default_generator,
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    normal as normal,
+    rand as rand,
+    rand_like as rand_like,
+    randint as randint,
+    randint_like as randint_like,
+    randn as randn,
+    randn_like as randn_like,
+    randperm as randperm,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)
+from . import autograd as autograd, indexing as _indexing  # isort: skip
+
+__version__ = "2.13.0+penlight"
+
+bool = _dtypes.bool_
+float = _dtypes.float_
+int = _dtypes.int_
+pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+
+# Parts that are imported when first used.
+_LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _importlib.import_module("." + name, __name__)
+    if name == "set_printoptions":
+        from .printing import set_printoptions
+
+        return set_printoptions
+    raise AttributeError(f"module 'torch' has no attribute '{name}'")

@@ -1,0 +1,245 @@
+"""torch.autograd: running the backward graph.
+
+>>> import penlight as torch
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> torch.autograd.grad(x**3, x)
+(tensor(12.),)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    from ..tensor import Tensor
+
+    return (value,) if isinstance(value, Tensor) or hasattr(value, "output_nr") else tuple(value)
+
+
+def _root_grads(outputs: Sequence[Tensor], grads: Sequence[Any], batched: bool = False) -> list[Any]:
+    """The gradients that a pass starts with: given ones checked, missing ones 1 for a scalar."""
+    from .. import dtypes
+    from ..tensor import Tensor
+
+    found: list[Any] = []
+    for place, (out, grad) in enumerate(zip(outputs, grads)):
+        if grad is None:
+            if out.requires_grad:
+                if out.numel() != 1:
+                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                if not out.dtype.is_floating_point:
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                    )
+                from ..creation import ones_like
+
+                found.append(ones_like(out))
+            else:
+                found.append(None)
+            continue
+        if not isinstance(grad, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+        shape = grad.shape[1:] if batched else grad.shape
+        if shape != out.shape:
+            hint = " If you only want some tensors in `grad_output` to be considered batched, consider using vmap." if batched else ""
+            start = "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: " if batched else "Mismatch in shape: "
+            raise RuntimeError(
+                f"{start}grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape of {out.shape}.{hint}"
+            )
+        if (out.dtype.category == dtypes.COMPLEX) != (grad.dtype.category == dtypes.COMPLEX):
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{place}] has a dtype of {grad.dtype} and output[{place}] has a dtype of {out.dtype}."
+            )
+        found.append(grad if grad.dtype is out.dtype else grad.to(out.dtype))
+    return found
+
+
+def _roots(outputs: Sequence[Tensor]) -> list[Any]:
+    from .views import edge_of
+
+    edges = []
+    for place, out in enumerate(outputs):
+        edge = edge_of(out)
+        if edge[0] is None:
+            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+        edges.append(edge)
+    return edges
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Compute gradients of tensors and add them into the `.grad` of the leaves (or of `inputs` only).
+
+    >>> import penlight as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.autograd.backward(x * 2, torch.tensor([1.0, 10.0])); x.grad
+    tensor([ 2., 20.])
+    """
+    from .engine import Captures, execute
+
+    if grad_variables is not None:
+        import warnings
+
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if inputs is not None and not hasattr(inputs, "output_nr") and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = _tuple(tensors)
+    grads = (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
+    if len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    found = _root_grads(outputs, grads)
+    roots = _roots(outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        execute(roots, found, keep, create_graph, None)
+        return
+    wanted = _tuple(inputs)
+    captures = Captures(_input_edges(wanted))
+    execute(roots, found, keep, create_graph, captures)
+    for tensor, grad in zip(wanted, captures.grads):
+        if grad is not None:
+            _accumulate(tensor, grad, create_graph)
+
+
+def _accumulate(tensor: Tensor, grad: Any, create_graph: bool) -> None:
+    """Add a captured gradient into `.grad`."""
+    from .engine import copy_like
+    from .node import AccumulateGrad
+    from .views import edge_of
+
+    node = edge_of(tensor)[0]
+    if isinstance(node, AccumulateGrad):
+        (node.run_graph if hasattr(grad, "_array") else node.run_raw)(grad, True)
+        return
+    from ..tensor import wrap
+
+    value = grad if hasattr(grad, "_array") else wrap(copy_like(grad, tensor._array))
+    tensor._grad = value if tensor._grad is None else tensor._grad + value
+
+
+def _input_edges(inputs: Sequence[Any]) -> list[Any]:
+    from .views import edge_of
+
+    edges = []
+    for tensor in inputs:
+        edge = edge_of(tensor)
+        if edge[0] is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        edges.append(edge)
+    return edges
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """The gradients of outputs with respect to inputs, returned instead of accumulated.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    from ..tensor import wrap
+    from .engine import Captures, execute
+
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if not only_inputs:
+        import warnings
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
+    sources, wanted = _tuple(outputs), _tuple(inputs)
+    grads = (None,) * len(sources) if grad_outputs is None else _tuple(grad_outputs)
+    if len(grads) != len(sources):
+        raise RuntimeError(f"got {len(sources)} tensors and {len(grads)} gradients")
+    found = _root_grads(sources, grads, is_grads_batched)
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(sources)
+    captures = Captures(_input_edges(wanted))
+    if is_grads_batched:
+        return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
+    execute(roots, found, keep, create_graph, captures)
+    return _results(wanted, captures.grads, allow_unused, materialize_grads, wrap)
+
+
+def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool, wrap: Any) -> tuple[Any, ...]:
+    import numpy as np
+
+    results: list[Any] = []
+    for place, (tensor, grad) in enumerate(zip(wanted, grads)):
+        if grad is None:
+            if not allow_unused:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+            if materialize:
+                from ..creation import zeros_like
+
+                grad = zeros_like(tensor)
+        elif not hasattr(grad, "_array"):
+            grad = wrap(_own(grad))
+        results.append(grad)
+    return tuple(results)
+
+
+def _own(grad: Any) -> Any:
+    """A gradient as an array that nobody else can write to: rules hand on broadcasts and arrays of others."""
+    import numpy as np
+
+    array = np.asarray(grad)
+    if 0 in array.strides or not array.flags.writeable:
+        return array.copy()
+    return array
+
+
+def _batched_grad(roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool) -> Any:
+    """One pass for each gradient in the batch, stacked."""
+    from ..ops import stack
+    from ..tensor import wrap
+    from .engine import Captures, execute
+
+    rows = []
+    count = next(g for g in grads if g is not None).shape[0]
+    for i in range(count):
+        captures = Captures(_input_edges(wanted))
+        execute(roots, [None if g is None else g[i] for g in grads], keep or i + 1 < count, create_graph, captures)
+        rows.append(_results(wanted, captures.grads, allow_unused, materialize, wrap))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))

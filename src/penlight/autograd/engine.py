@@ -1,0 +1,313 @@
+"""The engine: one loop that runs the backward graph, youngest node first.
+
+# Note [Order of execution]
+A node's inputs exist before it, so reverse creation order is a topological order, and the one PyTorch's queue follows. Leaves
+are the exception: an AccumulateGrad runs as soon as the last of its consumers has.
+
+# Note [Two worlds]
+Gradients travel as ndarrays unless something must see them as tensors: create_graph=True, or a slow mode (forward mode,
+batching). Then the same rules run on tensors through differentiable ops. Hooks get tensors in either world.
+
+# Note [Who owns a gradient]
+An array that arrives at a leaf becomes its `.grad` without a copy if nobody else holds it. Reference counts tell: a rule
+may hand on the same array twice, or one that the user holds. What it should be for an unshared array is measured at
+import, since Python versions differ.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+
+from .. import dtypes
+from . import hooks, modes
+from .modes import grad_mode
+from .node import AccumulateGrad, Edge, Node
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+_by_age = attrgetter("seq")
+
+
+class Captures:
+    """The edges whose gradients `autograd.grad` or `backward(inputs=...)` asked for."""
+
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        self.places: dict[Node, list[tuple[int, int]]] = {}
+        for place, (node, nr) in enumerate(edges):
+            assert node is not None
+            self.places.setdefault(node, []).append((nr, place))
+        self.grads: list[Any] = [None] * len(edges)
+
+    def take(self, node: Node, grad: Any) -> None:
+        for nr, place in self.places[node]:
+            self.grads[place] = grad[nr] if type(grad) is list else grad
+
+
+def execute(roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_graph: bool, captures: Captures | None) -> None:
+    """Run the graph from `roots` with their gradients: into the leaves' `.grad`, or into `captures`.
+
+    `grads` are tensors; they are taken as arrays unless the tensor world is needed. See Note [Two worlds].
+    """
+    graph = create_graph or modes.slow()
+    token = grad_mode.set(create_graph)
+    try:
+        if graph:
+            _loop(roots, list(grads), keep, True, captures)
+        else:
+            with np.errstate(all="ignore"):
+                _loop(roots, [g._array for g in grads], keep, False, captures)
+    finally:
+        grad_mode.reset(token)
+
+
+def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
+    """The reachable nodes except leaves, youngest first; how many gradients each leaf waits for; empty buffers."""
+    pending: dict[Node, int] = {}
+    buffers: dict[Node, Any] = {}
+    seen: set[Node] = set()
+    stack: list[Node] = []
+    for root, _ in roots:
+        assert root is not None
+        if type(root) is AccumulateGrad:
+            pending[root] = pending.get(root, 0) + 1
+        elif root not in seen:
+            seen.add(root)
+            stack.append(root)
+            if root.outputs != 1:
+                buffers[root] = [None] * root.outputs
+    order = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for child, _ in node.next_functions:
+            if child is None or child in seen:
+                continue
+            if type(child) is AccumulateGrad:
+                pending[child] = pending.get(child, 0) + 1
+            else:
+                seen.add(child)
+                stack.append(child)
+                if child.outputs != 1:
+                    buffers[child] = [None] * child.outputs
+    order.sort(key=_by_age, reverse=True)
+    return order, pending, buffers
+
+
+def _needed(order: list[Node], captures: Captures) -> set[Node]:
+    """The nodes that must run to reach a captured edge."""
+    needed: set[Node] = set()
+    for node in reversed(order):
+        if any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
+            needed.add(node)
+    return needed
+
+
+def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, captures: Captures | None) -> None:
+    order, pending, buffers = _plan(roots)
+    needed = None if captures is None else _needed(order, captures)
+    for (root, nr), grad in zip(roots, grads):
+        _add(buffers, root, nr, grad)
+        if type(root) is AccumulateGrad:
+            pending[root] -= 1
+            if pending[root] == 0:
+                _run_leaf(root, buffers.pop(root), graph, captures)
+    del grads
+    for node in order:
+        grad = buffers.pop(node, None)
+        if node._hooks is not None:
+            grad = hooks.before(node, grad, graph, run_pre=needed is None or node in needed)
+        if captures is not None:
+            if node in captures.places:
+                captures.take(node, grad)
+            if node not in needed:  # type: ignore[operator]
+                _skip(node, pending, buffers, graph, captures)
+                continue
+        if grad is None:
+            results: Any = (None,) * len(node.next_functions)
+        elif graph:
+            results = node.run_graph(grad, keep)
+        else:
+            results = node.run_raw(grad, keep)
+        if node._hooks is not None and node._hooks.post:
+            results = hooks.after(node, results, grad, graph)
+        del grad
+        place = 0
+        for child, nr in node.next_functions:
+            if child is None:
+                place += 1
+                continue
+            arrived = results[place]
+            place += 1
+            if arrived is not None:
+                buffer = buffers.get(child)
+                if buffer is None:
+                    buffers[child] = arrived
+                elif type(buffer) is list:
+                    buffer[nr] = arrived if buffer[nr] is None else _sum(buffer[nr], arrived)
+                else:
+                    buffers[child] = _sum(buffer, arrived)
+                    del buffer
+            if child in pending:
+                pending[child] -= 1
+                if pending[child] == 0:
+                    results = arrived = buffer = _drop(results, place)
+                    _run_leaf(child, buffers.pop(child, None), graph, captures)
+        results = arrived = buffer = None
+
+
+def _drop(results: Any, done: int) -> Any:
+    """The results not handed on yet, without references to those that were: a leaf asks who else holds its gradient."""
+    return (None,) * done + tuple(results[done:])
+
+
+def _skip(node: Node, pending: dict[Node, int], buffers: Any, graph: bool, captures: Captures) -> None:
+    """A node that leads to nothing asked for does not run; the leaves behind it wait for one gradient less."""
+    for child, _ in node.next_functions:
+        if child in pending:
+            pending[child] -= 1
+            if pending[child] == 0:
+                _run_leaf(child, buffers.pop(child, None), graph, captures)
+
+
+def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:
+    buffer = buffers.get(node)
+    if buffer is None:
+        buffers[node] = grad
+    elif type(buffer) is list:
+        buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
+    else:
+        buffers[node] = buffer + grad
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> None:
+    """A leaf's gradient is complete: its hooks, then into `.grad`."""
+    if captures is not None and leaf not in captures.places:
+        return
+    if leaf._hooks is not None:
+        grad = hooks.before(leaf, grad, graph)
+    if captures is not None:
+        captures.take(leaf, grad)
+        return
+    if grad is None:
+        return
+    if graph:
+        leaf.run_graph(grad, True)
+    else:
+        leaf.run_raw(grad, True)
+    if leaf._hooks is not None:
+        hooks.after_leaf(leaf, grad, graph)
+
+
+# ----- Accumulation -------------------------------------------------------------------------------------------------
+
+
+def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
+    """Add an array into a leaf's `.grad`: in place if there is one, else the array itself if nobody else holds it."""
+    variable = leaf.variable
+    present = variable._grad
+    if present is None:
+        if type(grad) is not np.ndarray or getrefcount(grad) > UNSHARED or not _fits(grad, variable._array):
+            grad = copy_like(grad, variable._array)
+        variable._grad = _wrap(grad)
+    elif present._edge[0] is None:
+        array = present._array
+        np.add(array, grad, out=array, casting="unsafe")
+        _bump(present)
+    else:
+        variable._grad = present.detach() + _wrap(np.asarray(grad))
+
+
+def _count_unshared() -> int:
+    """The reference count that `accumulate_raw` sees for an array that only the engine holds."""
+    seen = []
+
+    def inner(leaf: Any, grad: Any) -> None:
+        seen.append(getrefcount(grad))
+
+    class Leaf:
+        def run_raw(self, grad: Any, keep: bool) -> None:
+            inner(self, grad)
+
+    def run_leaf(leaf: Any, grad: Any) -> None:
+        leaf.run_raw(grad, True)
+
+    buffers = {0: np.empty(1)}
+    run_leaf(Leaf(), buffers.pop(0))
+    return seen[0]
+
+
+UNSHARED = _count_unshared()
+
+
+def _fits(grad: np.ndarray[Any, Any], like: np.ndarray[Any, Any]) -> bool:
+    return grad.base is None and grad.strides == like.strides and grad.dtype is like.dtype and grad.shape == like.shape
+
+
+def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of a gradient in the layout of the tensor that it belongs to."""
+    from .views import _empty_like_strides
+
+    grad = np.asarray(grad)
+    dense = like.flags.c_contiguous or 0 in like.strides or like.size == 0
+    fresh = np.empty(grad.shape, like.dtype) if dense or grad.shape != like.shape else None
+    if fresh is None:
+        gaps = sum((n - 1) * s for n, s in zip(like.shape, like.strides)) // like.itemsize + 1 != like.size
+        if gaps or min(like.strides) < 0:
+            fresh = np.empty(grad.shape, like.dtype)
+        else:
+            fresh = _empty_like_strides(like.shape, like.strides, like.dtype)
+    fresh[...] = grad
+    return fresh
+
+
+def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
+    """Add a tensor into a leaf's `.grad`; while a graph is made, as a new tensor, for the old one is part of history."""
+    variable = leaf.variable
+    present = variable._grad
+    if not grad_mode.get():
+        accumulate_raw(leaf, grad._array)
+    elif present is None:
+        from ..creation import empty_strided
+
+        variable._grad = empty_strided(variable.shape, variable.stride(), dtype=grad.dtype).copy_(grad)
+    else:
+        variable._grad = present + grad
+
+
+def _wrap(array: Any) -> Tensor:
+    from ..tensor import wrap
+
+    return wrap(array)
+
+
+def _bump(tensor: Tensor) -> None:
+    from .views import bump
+
+    bump(tensor)
+
+
+# ----- One node by hand ---------------------------------------------------------------------------------------------
+
+
+def run_node(node: Node, grads: Sequence[Any]) -> Any:
+    """Run a single node on tensors, as `grad_fn(grad)` does: with its hooks, in the current grad mode, freeing nothing."""
+    if len(grads) != node.outputs:
+        raise TypeError(f"{node.name()} expected {node.outputs} arguments, got {len(grads)}")
+    grad: Any = list(grads) if node.outputs != 1 else grads[0]
+    if node._hooks is not None:
+        grad = hooks.before(node, grad, True)
+    results = (None,) * len(node.next_functions) if grad is None else node.run_graph(grad, True)
+    if node._hooks is not None and node._hooks.post:
+        results = hooks.after(node, results, grad, True)
+    if isinstance(node, AccumulateGrad) and node._hooks is not None:
+        hooks.after_leaf(node, grad, True)
+    return results[0] if len(results) == 1 else results

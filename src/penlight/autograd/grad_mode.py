@@ -1,0 +1,208 @@
+"""no_grad, enable_grad, set_grad_enabled and inference_mode: as context managers, as decorators, and on generators."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from . import modes
+from .modes import grad_mode, inference
+
+
+class _Decorator:
+    """A context manager that also decorates functions. On a generator function the mode is entered for each step of the
+    generator only, so the caller's mode stays as it is while the generator waits."""
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        if isinstance(function, type):
+            import warnings
+
+            warnings.warn(
+                f"Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
+                f"or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
+                f"method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            function.__init__ = self(function.__init__)  # type: ignore[misc]
+            return function
+        if function.__code__.co_flags & 0x20 if hasattr(function, "__code__") else False:
+            return self._on_generator(function)
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapper
+
+    def _on_generator(self, function: Callable[..., Any]) -> Any:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            send: Any = None
+            try:
+                with self.clone():
+                    item = generator.send(None)
+                while True:
+                    try:
+                        send = yield item
+                    except GeneratorExit:
+                        with self.clone():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        with self.clone():
+                            item = generator.throw(error)
+                    else:
+                        with self.clone():
+                            item = generator.send(send)
+            except StopIteration as stop:
+                return stop.value
+
+        return wrapper
+
+    def clone(self) -> Any:
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+
+class no_grad(_Decorator):
+    """Inside, ops are not recorded.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = super().__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(grad_mode.get())
+        grad_mode.set(False)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.set(self.before.pop())
+
+
+class enable_grad(_Decorator):
+    """Inside, ops are recorded, also within `no_grad`.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = super().__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(grad_mode.get())
+        grad_mode.set(True)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.set(self.before.pop())
+
+
+class set_grad_enabled(_Decorator):
+    """Turn recording on or off: at once as a function, or for a `with` block.
+
+    >>> import penlight as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     print(torch.is_grad_enabled())
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.before = grad_mode.get()
+        self.mode = mode
+        grad_mode.set(mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        grad_mode.set(self.before)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        grad_mode.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.set(self.before)
+
+    def clone(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+
+class inference_mode(_Decorator):
+    """Inside, nothing is recorded, and new tensors never take part in autograd.
+
+    >>> import penlight as torch
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(1)
+    >>> x.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.mode, made.before = True, []
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        self.before.append((grad_mode.get(), inference.get()))
+        if self.mode:
+            grad_mode.set(False)
+            modes.open_slow_mode()
+        else:
+            grad_mode.set(True)
+        inference.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        grad, before = self.before.pop()
+        if self.mode:
+            modes.close_slow_mode()
+        grad_mode.set(grad)
+        inference.set(before)
+
+    def clone(self) -> inference_mode:
+        return inference_mode(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are being recorded in this thread.
+
+    >>> import penlight as torch
+    >>> torch.is_grad_enabled()
+    True
+    """
+    return grad_mode.get()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    return inference.get()

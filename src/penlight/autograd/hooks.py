@@ -1,0 +1,111 @@
+"""Calling hooks during a backward pass, in PyTorch's order: tensor hooks, retain_grad, pre-hooks, the node, post-hooks.
+
+Hooks see tensors. In the raw world gradients are wrapped for them and unwrapped again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .node import AccumulateGrad, Node
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
+    """The hooks that run before a node: may replace the gradients of its outputs."""
+    registered = node._hooks
+    assert registered is not None
+    single = node.outputs == 1
+    grads = [grad] if single else list(grad)
+    if not (registered.tensor or registered.retain or registered.pre):
+        return grad
+    tensors = [_as_tensor(g) for g in grads]
+    for nr, functions in registered.tensor.items():
+        for function in list(functions.values()):
+            if tensors[nr] is not None:
+                tensors[nr] = _replaced(function(tensors[nr]), tensors[nr], function)
+    for nr, ref in list(registered.retain.items()):
+        owner = ref()
+        if owner is not None and tensors[nr] is not None:
+            _retain(owner, tensors[nr], graph)
+    if run_pre:
+        for function in list(registered.pre.values()):
+            result = function(tuple(tensors))
+            if result is not None:
+                result = result if isinstance(result, tuple) else (result,)
+                _same_count(result, tensors, "grad_outputs")
+                tensors = list(result)
+    if graph:
+        grads = tensors
+    else:
+        grads = [None if t is None else t._array for t in tensors]
+    return grads[0] if single else grads
+
+
+def after(node: Node, results: Any, grad: Any, graph: bool) -> Any:
+    """The post-hooks of a node: may replace the gradients of its inputs."""
+    registered = node._hooks
+    assert registered is not None
+    inputs = tuple(_as_tensor(g) for g in results)
+    outputs = tuple(_as_tensor(g) for g in (grad if type(grad) is list else [grad]))
+    for function in list(registered.post.values()):
+        result = function(inputs, outputs)
+        if result is not None:
+            result = result if isinstance(result, tuple) else (result,)
+            _same_count(result, inputs, "grad_inputs")
+            inputs = result
+    return inputs if graph else tuple(None if t is None else t._array for t in inputs)
+
+
+def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
+    """After a leaf's `.grad` is up to date: post-hooks of its node, then post-accumulate-grad hooks on the tensor."""
+    registered = leaf._hooks
+    assert registered is not None
+    for function in list(registered.post_accumulate.values()):
+        if function(leaf.variable) is not None:
+            raise RuntimeError("hooks that run after accumulation should return None")
+    if registered.post:
+        after(leaf, (), grad, graph)
+
+
+def _as_tensor(grad: Any) -> Tensor | None:
+    if grad is None or hasattr(grad, "_array"):
+        return grad
+    from ..tensor import wrap
+
+    return wrap(np.asarray(grad))
+
+
+def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
+    """Put a gradient into the `.grad` of a tensor that called retain_grad()."""
+    from .modes import grad_mode
+
+    if owner._grad is None:
+        owner._grad = grad if grad_mode.get() else grad.clone()
+    else:
+        owner._grad = owner._grad + grad
+
+
+def _replaced(result: Any, grad: Tensor, function: Any) -> Tensor:
+    """A tensor hook's return value instead of the gradient, if it is one that fits."""
+    from ..tensor import Tensor
+
+    if result is None:
+        return grad
+    name = getattr(function, "__name__", repr(function))
+    if not isinstance(result, Tensor):
+        raise TypeError(f"hook '{name}' has returned an incorrect type; expected Tensor, but got {type(result).__name__}")
+    if result.dtype is not grad.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.type()} got {result.type()})")
+    if result.shape != grad.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    return result
+
+
+def _same_count(result: Any, given: Any, what: str) -> None:
+    if len(result) != len(given):
+        raise RuntimeError(f"hook has returned an incorrect number of {what} (got {len(result)}, but expected {len(given)})")

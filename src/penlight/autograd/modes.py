@@ -1,0 +1,48 @@
+"""What every op looks at: the grad mode, and one flag for everything slow.
+
+# Note [One flag for everything slow]
+Forward mode, batching, saved-tensor hooks, anomaly mode, inference mode and the profiler would each cost a check in every op.
+They share one: `NAMESPACE["SLOW"]`, the number of slow modes that are open anywhere in the process. The generated
+functions of the ops have NAMESPACE as their globals, so the check is one cached load. When it is not zero an op takes
+the readable path (`ops/_dispatch.py`), which asks the modes of its own thread.
+
+# Note [Silent arithmetic]
+PyTorch never warns about a division by zero or an overflow; NumPy does, through `warnings`, and turning that off by
+`np.errstate` costs more than a small op. CPython drops a warning whose calling frame has no module name, so the
+namespace of the generated code says `__name__ = None`. Kernels in Python and the engine use `np.errstate`.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+from itertools import count
+from typing import Any
+
+NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0}
+
+_lock = threading.Lock()
+
+
+def open_slow_mode() -> None:
+    """Send all ops through the readable path until `close_slow_mode`. See Note [One flag for everything slow]."""
+    with _lock:
+        NAMESPACE["SLOW"] += 1
+
+
+def close_slow_mode() -> None:
+    with _lock:
+        NAMESPACE["SLOW"] -= 1
+
+
+def slow() -> bool:
+    return NAMESPACE["SLOW"] != 0
+
+
+# A ContextVar is right for threads (each starts with the default) and for asyncio (each task has its own).
+grad_mode: ContextVar[bool] = ContextVar("penlight_grad_mode", default=True)
+inference: ContextVar[bool] = ContextVar("penlight_inference_mode", default=False)
+is_grad_enabled = grad_mode.get
+
+# Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.
+sequence = count()

@@ -1,0 +1,217 @@
+"""The nodes of the backward graph.
+
+A tensor points to its place in the graph by an edge `(node, output_nr)`; a node points on by `next_functions`, the edges of
+its op's inputs. A leaf that requires grad ends in an `AccumulateGrad`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
+import numpy as np
+
+from .modes import sequence
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Edge = tuple["Node | None", int]
+
+# The edge of a tensor outside every graph: one shared object, so that `is` answers "requires grad?".
+NO_EDGE: Edge = (None, 0)
+
+
+class Freed:
+    """Stands where a saved tensor was before a backward pass without retain_graph released it."""
+
+    __slots__ = ()
+
+
+FREED = Freed()
+
+USED_TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 2)
+    >>> handle.remove()
+    """
+
+    _next_id = 0
+
+    def __init__(self, hooks: dict[int, Any], *, extra_dict: Any = None) -> None:
+        self.hooks = hooks
+        self.id = RemovableHandle._next_id
+        RemovableHandle._next_id += 1
+
+    def remove(self) -> None:
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Hooks:
+    """The hooks of one node, made when the first is registered."""
+
+    __slots__ = ("post", "post_accumulate", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by output number: hooks on that tensor
+        self.retain: dict[int, weakref.ref[Tensor]] = {}  # by output number: the tensor that wants its .grad
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.post_accumulate: dict[int, Callable[..., Any]] = {}
+
+
+def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class Node:
+    """One step of the backward pass. `grad_fn` of a tensor is the node that its gradient goes to.
+
+    >>> import penlight as torch
+    >>> y = torch.ones(2, requires_grad=True) * 3
+    >>> y.grad_fn.name(), len(y.grad_fn.next_functions)
+    ('MulBackward0', 2)
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_fit", "_hooks", "next_functions", "seq")
+
+    seq: int
+    next_functions: tuple[Edge, ...]
+    _hooks: Hooks | None
+    outputs = 1  # how many outputs of the forward op differentiate
+
+    def name(self) -> str:
+        """The name of the node's class, such as `MulBackward0`."""
+        return type(self).__name__
+
+    def label(self) -> str:
+        """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`."""
+        name = self.name()
+        head, found, digits = name.rpartition("Backward")
+        return head if found and (digits.isdigit() or not digits) else name
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""
+        from .engine import run_node
+
+        return run_node(self, grads)
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        """The gradients of the inputs, as ndarrays, from those of the outputs; frees what was saved unless `keep`."""
+        raise NotImplementedError
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        """The same on tensors, through differentiable ops."""
+        raise NotImplementedError
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict of the user's own, which lives as long as the node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def hooks(self) -> Hooks:
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may return other gradients of the inputs."""
+        return add_hook(self.hooks().post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before this node runs; it may return other gradients of the outputs."""
+        return add_hook(self.hooks().pre, fn)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+Node.__module__ = "torch.autograd.graph"
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf arrives; adds it into the leaf's `.grad`.
+
+    The leaf's edge holds this node, so the node holds its leaf weakly: no cycle. If the graph outlives the leaf's Python
+    object, `variable` makes the tensor anew over the same memory, as PyTorch keeps it alive through the graph.
+    """
+
+    __slots__ = ("_array", "_kept", "_ref", "_versions")
+
+    def __init__(self, variable: Tensor) -> None:
+        self.seq = next(sequence)
+        self.next_functions = ()
+        self._hooks = self._fit = self._kept = None
+        self._ref = weakref.ref(variable)
+        self._array: np.ndarray[Any, Any] = variable._array
+        if variable._vc is None:
+            variable._vc = [0, None]
+        self._versions = variable._vc
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def variable(self) -> Tensor:
+        """The leaf."""
+        found = self._ref()
+        if found is None:
+            if self._kept is None:
+                from ..tensor import wrap
+
+                self._kept = wrap(self._array)
+                self._kept._vc = self._versions
+                self._kept.requires_grad_()
+            found = self._kept
+        return found
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        from .engine import accumulate_raw
+
+        accumulate_raw(self, grad)
+        return ()
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        from .engine import accumulate_graph
+
+        accumulate_graph(self, grad)
+        return ()
+
+
+def walk(roots: list[Node]) -> Iterator[Node]:
+    """Every node reachable from these, each once."""
+    seen = set(roots)
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        yield node
+        for child, _ in node.next_functions:
+            if child is not None and child not in seen:
+                seen.add(child)
+                stack.append(child)

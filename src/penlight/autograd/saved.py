@@ -1,0 +1,63 @@
+"""Saved values: what a node keeps for its backward, and the checks when it is used.
+
+# Note [Saved inputs and saved outputs]
+A saved input is the tensor itself and its version. A saved output is its array and version counter without the tensor,
+for the tensor's edge holds the node: keeping the tensor would be a cycle. A graph is freed by reference counts alone.
+On use, a version that moved raises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .. import dtypes
+from .node import USED_TWICE, Freed, Node
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def versions_of(tensor: Tensor) -> list[Any]:
+    """A tensor's version counter `[version, views]`, made when first asked for and shared by its views."""
+    if tensor._vc is None:
+        tensor._vc = [0, None]
+    return tensor._vc
+
+
+def version_of(tensor: Any) -> int:
+    vc = tensor._vc
+    return 0 if vc is None else vc[0]
+
+
+def modified(array: Any, origin: str, now: int, expected: int) -> NoReturn:
+    """Refuse a saved tensor that was written to since."""
+    legacy = dtypes.LEGACY[dtypes.from_np(array.dtype)]
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{legacy}Tensor {list(array.shape)}]{origin} is at version {now}; expected version {expected} instead. "
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
+def input_modified(saved: Tensor, expected: int) -> NoReturn:
+    """Refuse a saved input whose version moved, naming the op that made it."""
+    from .views import edge_of
+
+    node, nr = edge_of(saved)
+    origin = f", which is output {nr} of {node.label()}," if node is not None and node.next_functions else ""
+    modified(saved._array, origin, version_of(saved), expected)
+
+
+def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:
+    """Refuse a saved output whose version moved."""
+    modified(array, f", which is output {nr} of {node.label()},", now, expected)
+
+
+def explain(node: Node, error: AttributeError) -> NoReturn:
+    """Why reading a saved value failed: it was freed, unless the error is somebody's own."""
+    if any(isinstance(getattr(node, slot, None), Freed) for slot in type(node).saved_slots):  # type: ignore[attr-defined]
+        raise RuntimeError(USED_TWICE) from None
+    raise error

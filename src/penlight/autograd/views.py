@@ -1,0 +1,347 @@
+"""Views and in-place writes: who shares memory with whom, and what a write does to the graph.
+
+# Note [Stale edges]
+A write to memory that views share changes the history of all of them. PyTorch compares versions whenever it asks a view
+for its grad_fn; here an op reads `tensor._edge` without asking. So a write deletes the `_edge` of every live view of that
+memory (the version counter lists them). Reading it then raises AttributeError, the op lands in its `except` branch,
+`settle` regenerates the edge from the base, and the op runs again. What is not stale pays nothing.
+
+# Note [In-place on a view]
+Writing through a view `v` of `base` makes the op's node `fn` compute only the gradient of that part. `CopySlices` wraps it:
+it takes the gradient of the whole base, hands the part to `fn`, and puts what comes back in that part's place. It becomes
+the base's grad_fn; the views' edges go stale and lead to the base through `AsStridedBackward0` from then on.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .modes import inference, is_grad_enabled, sequence
+from .node import FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT, NO_GRAD, INFERENCE = range(5)
+
+
+class View:
+    """What makes a tensor a view: its base, how it was created, and how to make it again where strides can't say.
+
+    `replay` maps the base to this view for views that are not a strided window of the base (a complex tensor seen as
+    real, a conjugate); it is None for the others.
+    """
+
+    __slots__ = ("base", "creation", "origin", "replay", "retaining")
+
+    def __init__(self, base: Tensor, creation: int, replay: Any = None) -> None:
+        self.base, self.creation, self.replay = base, creation, replay
+        self.origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
+        self.retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
+
+
+def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any = None) -> None:
+    """Make `view`, whose array is a window of `source`'s, a view in the eyes of autograd."""
+    vc = source._vc
+    if vc is None:
+        vc = source._vc = [0, None]
+    view._vc = vc
+    if not is_grad_enabled():
+        creation = INFERENCE if inference.get() else NO_GRAD
+    else:
+        creation = MULTI_OUTPUT if multi_output else DEFAULT
+    above = source._view
+    if above is None:
+        base = source
+    else:
+        base = above.base
+        if creation == DEFAULT:
+            creation = above.creation
+        if above.replay is not None:
+            first, second = above.replay, replay or _window(view, source)
+            replay = lambda b: second(first(b))  # noqa: E731
+    view._view = View(base, creation, replay)
+    family = vc[1]
+    if family is None:
+        vc[1] = [8, weakref.ref(view)]
+    else:
+        family.append(weakref.ref(view))
+        if len(family) > family[0]:
+            _prune(family)
+
+
+def _window(view: Tensor, source: Tensor) -> Any:
+    """A function that takes the same strided window of a tensor like `source` that `view` is."""
+    size, stride, offset = view._array.shape, view.stride(), _offset(view._array, source._array)
+
+    def take(tensor: Tensor) -> Tensor:
+        from ..ops import as_strided
+
+        return as_strided(tensor, size, stride, tensor.storage_offset() + offset)
+
+    return take
+
+
+def _prune(family: list[Any]) -> None:
+    """Forget dead views; the next pruning comes when the family has doubled."""
+    alive = [ref for ref in family[1:] if ref() is not None]
+    family[:] = [2 * len(alive) + 8, *alive]
+
+
+def bump(tensor: Tensor) -> None:
+    """Record a write into a tensor's memory: its version moves on and its views' edges go stale."""
+    vc = tensor._vc
+    if vc is None:
+        tensor._vc = [1, None]
+        return
+    vc[0] += 1
+    if vc[1] is not None:
+        for ref in vc[1][1:]:
+            view = ref()
+            if view is not None:
+                _make_stale(view)
+
+
+def _make_stale(view: Tensor) -> None:
+    try:
+        node, nr = view._edge
+    except AttributeError:
+        return
+    if isinstance(node, AccumulateGrad):
+        return  # a view made under no_grad that was told to require grad: a leaf of its own
+    info = view._view
+    assert info is not None
+    info.origin = None if node is None else (node.label(), nr)
+    if node is not None and node._hooks is not None and node._hooks.retain.pop(nr, None) is not None:
+        info.retaining = True
+    del view._edge
+
+
+def edge_of(tensor: Tensor) -> Edge:
+    """A tensor's edge, regenerated if a write to its base made it stale."""
+    try:
+        return tensor._edge
+    except AttributeError:
+        return settle(tensor)
+
+
+def settle(tensor: Tensor) -> Edge:
+    """Regenerate the stale edge of a view. See Note [Stale edges]."""
+    info = tensor._view
+    assert info is not None
+    base_edge = edge_of(info.base)
+    if base_edge is NO_EDGE:
+        tensor._edge = NO_EDGE
+        return NO_EDGE
+    refuse_rewrite(tensor, info, "its base or another view of its base has been")
+    tensor._edge = edge = _regenerate(tensor, info, base_edge)
+    if info.retaining:
+        info.retaining = False
+        tensor.retain_grad()
+    return edge
+
+
+def _regenerate(tensor: Tensor, info: View, base_edge: Edge) -> Edge:
+    if info.replay is not None:
+        token = _enable_grad()
+        try:
+            return edge_of(info.replay(info.base))
+        finally:
+            _restore_grad(token)
+    from ..ops.parts import as_strided_node
+
+    return (as_strided_node(info.base, tensor, base_edge), 0)
+
+
+def _enable_grad() -> Any:
+    from .modes import grad_mode
+
+    return grad_mode.set(True)
+
+
+def _restore_grad(token: Any) -> None:
+    from .modes import grad_mode
+
+    grad_mode.reset(token)
+
+
+_CLARIFY = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+    "view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside "
+    "(if you want the inplace to be tracked)."
+)
+_WHY = {
+    MULTI_OUTPUT: " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+    "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    NO_GRAD: _CLARIFY.format("no_grad"),
+    INFERENCE: _CLARIFY.format("inference_mode"),
+    IN_CUSTOM_FUNCTION: " This view was created inside a custom Function (or because an input was returned as-is) and the "
+    "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+    "Function.",
+}
+
+
+def refuse_rewrite(tensor: Tensor, info: View, what: str) -> None:
+    """Raise if the history of this view can't be rewritten, because of how the view was made."""
+    if info.creation == DEFAULT:
+        return
+    try:
+        node, nr = tensor._edge
+        origin = None if node is None or isinstance(node, AccumulateGrad) else (node.label(), nr)
+    except AttributeError:
+        origin = info.origin
+    if info.creation in (NO_GRAD, INFERENCE) or origin is None:
+        head = "A view was created in" if origin is None else (
+            f"Output {origin[1]} of {origin[0]} is a view of a view which was created in"
+        )  # fmt: skip
+        mode = "inference mode" if info.creation == INFERENCE else "no_grad mode"
+        tail = "" if info.creation == INFERENCE else " with grad mode enabled."
+        message = f"{head} {mode} and {what} modified inplace{tail}"
+    else:
+        message = f"Output {origin[1]} of {origin[0]} is a view and {what} modified inplace."
+    raise RuntimeError(message + _WHY[info.creation])
+
+
+def check_inplace(tensor: Tensor, any_requires_grad: bool) -> None:
+    """Refuse, before anything is changed, a write that autograd can't account for."""
+    if not any_requires_grad or not is_grad_enabled():
+        return
+    info = tensor._view
+    if info is not None:
+        refuse_rewrite(tensor, info, "is being")
+        if tensor.requires_grad and info.base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor.requires_grad and tensor.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def rebase(tensor: Tensor, node: Node) -> None:
+    """Make `node` the history of `tensor`, which it just wrote to; through a view, of the base too."""
+    info = tensor._view
+    if info is None:
+        _move_retain(tensor, node)
+        tensor._edge = (node, 0)
+        return
+    base = info.base
+    copy = CopySlices(base, tensor, node, info.replay)
+    _move_retain(base, copy)
+    base._edge = (copy, 0)
+    edge_of(tensor)
+
+
+def _move_retain(tensor: Tensor, node: Node) -> None:
+    """retain_grad() follows the tensor to its new grad_fn; plain hooks stay with the old one."""
+    try:
+        old, nr = tensor._edge
+    except AttributeError:
+        return
+    if old is not None and old._hooks is not None and nr in old._hooks.retain:
+        wish = old._hooks.retain.pop(nr)
+        node.hooks().retain[0] = wish
+
+
+def _offset(window: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
+    """Where `window` starts in `whole`'s memory, in elements."""
+    return (window.__array_interface__["data"][0] - whole.__array_interface__["data"][0]) // whole.itemsize
+
+
+def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+    """The window of `whole`'s memory with these strides in bytes that starts `offset` elements after `whole` does.
+
+    The offset may be negative or the window larger than `whole`: it may reach anywhere in the memory that `whole` shares.
+    """
+    root = whole
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    start = whole.__array_interface__["data"][0] - root.__array_interface__["data"][0] + offset * whole.itemsize
+    return np.ndarray(shape, whole.dtype, _buffer(root), start, strides)
+
+
+def _buffer(root: np.ndarray[Any, Any]) -> Any:
+    """The memory of an array that owns it: in C order, or in Fortran order, whose transpose is."""
+    return root if root.flags.c_contiguous else root.T
+
+
+class CopySlices(Node):
+    """The history of a base after a write through one of its views. See Note [In-place on a view]."""
+
+    __slots__ = ("fn", "offset", "replay", "shape", "strides", "view_shape", "view_strides")
+    saved_slots: tuple[str, ...] = ("fn",)
+
+    def __init__(self, base: Tensor, view: Tensor, fn: Node, replay: Any) -> None:
+        self.seq = next(sequence)
+        self._hooks = self._fit = None
+        self.next_functions = (edge_of(base), *fn.next_functions[1:])
+        self.fn: Node | Freed = fn
+        self.replay = replay
+        whole, part = base._array, view._array
+        self.shape, self.strides = whole.shape, whole.strides
+        self.view_shape, self.view_strides = part.shape, part.strides
+        self.offset = 0 if replay is not None else _offset(part, whole)
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        fn = self._fn()
+        if self.replay is not None:
+            return _on_arrays(self, grad, keep)
+        whole = np.empty(self.shape, np.asarray(grad).dtype)
+        if whole.strides != self.strides:
+            whole = _empty_like_strides(self.shape, self.strides, whole.dtype)
+        whole[...] = grad
+        part = strided_window(whole, self.view_shape, self.view_strides, self.offset)
+        inner = fn.run_raw(part.copy(), keep)
+        part[...] = 0 if inner[0] is None else inner[0]
+        if not keep:
+            self.fn = FREED
+        return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        from ..creation import empty_strided
+        from ..ops import as_strided
+
+        fn = self._fn()
+        itemsize = grad._array.itemsize
+        whole = empty_strided(self.shape, [s // itemsize for s in self.strides], dtype=grad.dtype)
+        whole.copy_(grad)
+        take = self.replay or (
+            lambda t: as_strided(t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset)
+        )
+        part = take(whole)
+        inner = fn.run_graph(part.clone(), keep)
+        if inner[0] is None:
+            part.zero_()
+        else:
+            part.copy_(inner[0])
+        if not keep:
+            self.fn = FREED
+        return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
+
+    def _fn(self) -> Node:
+        if isinstance(self.fn, Freed):
+            raise RuntimeError(USED_TWICE)
+        return self.fn
+
+
+def _on_arrays(node: Node, grad: Any, keep: bool) -> tuple[Any, ...]:
+    """Run a node that only knows tensors on an array, outside of any graph."""
+    from ..tensor import wrap
+    from .modes import grad_mode
+
+    token = grad_mode.set(False)
+    try:
+        results = node.run_graph(wrap(np.asarray(grad)), keep)
+    finally:
+        grad_mode.reset(token)
+    return tuple(None if r is None else r._array for r in results)
+
+
+def _empty_like_strides(shape: tuple[int, ...], strides: tuple[int, ...], np_dtype: Any) -> Any:
+    """A fresh array with exactly these strides in bytes (a permutation, or with gaps, but not overlapping)."""
+    itemsize = np_dtype.itemsize
+    if 0 in shape:
+        return np.empty(shape, np_dtype)
+    span = sum((n - 1) * s for n, s in zip(shape, strides)) // itemsize + 1
+    return np.ndarray(shape, np_dtype, np.empty(span, np_dtype), 0, strides)

@@ -1,0 +1,558 @@
+"""Making tensors: from data, filled with values, and like other tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .device import require_cpu
+from .tensor import Tensor, wrap
+
+# ----- From data ----------------------------------------------------------------------------------------------------
+
+
+def tensor(
+    data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new leaf tensor with a copy of some data: numbers, nested lists, an array.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.float32)
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+    _check(dtype, device, "tensor")
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
+    out = wrap(_array_of(data, dtype, copy=True))
+    return _leaf(out, requires_grad)
+
+
+def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
+    if requires_grad:
+        if out.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        out.requires_grad_()
+    from .autograd import modes
+
+    if modes.slow() and modes.inference.get():
+        out.__dict__["_inference"] = True
+    return out
+
+
+def _check(dtype: Any, device: Any, name: str) -> None:
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if device is not None:
+        require_cpu(device)
+
+
+def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:
+    """Data as an array in PyTorch's dtype for it: floats are the default dtype, ints int64."""
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, np.ndarray):
+        dtypes.from_np(data.dtype)
+        array = data
+        if not data.dtype.isnative:
+            array = data.astype(data.dtype.newbyteorder("="))
+    elif isinstance(data, np.generic):
+        array = np.asarray(data)
+    elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        array = np.asarray(data)
+    else:
+        return _from_python(data, dtype)
+    if dtype is not None and array.dtype != dtype.np:
+        return array.astype(dtype.np)
+    return np.array(array, order="C") if copy else array
+
+
+def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    kind = type(data)
+    if kind is float or kind is int or kind is bool or kind is complex:
+        found = dtype or dtypes.of_number(data)
+        try:
+            return np.asarray(data, found.np)
+        except OverflowError:
+            if found.category == dtypes.INTEGRAL:
+                raise RuntimeError(f"value cannot be converted to type {_c_name(found)} without overflow") from None
+            raise
+        except TypeError:
+            return np.asarray(data).astype(found.np)
+    if isinstance(data, (str, bytes)) or data is None:
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if data is not None else RuntimeError(
+            "Could not infer dtype of NoneType"
+        )
+    if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    return _from_sequence(data, dtype)
+
+
+def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    leaf = data
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if isinstance(leaf, (Tensor, np.ndarray)):
+        parts = _items(data)
+        array = np.array(parts)
+    else:
+        try:
+            array = np.array(data)
+        except ValueError:
+            raise _ragged(data) from None
+        except OverflowError:
+            array = np.array(data, dtype=object)
+    if array.dtype.kind in "OUS":
+        raise _unusable(data, array)
+    if dtype is None:
+        dtype = _inferred(array, leaf)
+    elif dtype.category == dtypes.INTEGRAL and array.dtype.kind == "f":
+        return array.astype(np.int64).astype(dtype.np)
+    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
+
+
+def _inferred(array: Any, leaf: Any) -> dtypes.dtype:
+    if array.dtype.kind == "f":
+        if isinstance(leaf, (np.generic, np.ndarray, Tensor)) :
+            return dtypes.from_np(array.dtype)
+        return dtypes.get_default_dtype()
+    if array.dtype.kind == "c" and not isinstance(leaf, (np.generic, np.ndarray, Tensor)):
+        return dtypes.default_complex()
+    return dtypes.from_np(array.dtype)
+
+
+def _items(data: Any) -> Any:
+    """Nested lists with tensors replaced by arrays (one-element ones by numbers)."""
+    if isinstance(data, (list, tuple)):
+        return [_items(d) for d in data]
+    return data._array if isinstance(data, Tensor) else data
+
+
+def _ragged(data: Any) -> Exception:
+    """PyTorch's complaint about nested lists of unequal lengths."""
+    lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]
+    if -1 in lengths and max(lengths) >= 0:
+        if lengths[0] >= 0:
+            odd = next(d for d in data if not isinstance(d, (list, tuple)))
+            return TypeError(f"expected sequence of length {lengths[0]} at dim 1 (got {type(odd).__name__})")
+        bad = next(d for d in data if isinstance(d, (list, tuple)))
+        return TypeError(f"'{type(bad).__name__}' object cannot be interpreted as an integer" if isinstance(data[0], int)
+                         else f"must be real number, not {type(bad).__name__}")  # fmt: skip
+    for dim in range(1, 10):
+        first = len(data[0])
+        for d in data:
+            if len(d) != first:
+                return ValueError(f"expected sequence of length {first} at dim {dim} (got {len(d)})")
+        data = [e for d in data for e in d]
+    return ValueError("expected nested sequences of equal length")
+
+
+def _unusable(data: Any, array: Any) -> Exception:
+    flat = array.ravel().tolist()
+    bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
+    if isinstance(bad, (str, bytes)):
+        return ValueError(f"too many dimensions '{type(bad).__name__}'") if array.ndim else TypeError("new(): invalid data type 'str'")
+    if bad is None and any(d is None for d in flat):
+        return TypeError("must be real number, not NoneType")
+    return TypeError(f"must be real number, not {type(bad).__name__}") if bad is not None else RuntimeError("Overflow when unpacking long long")
+
+
+def _c_name(d: dtypes.dtype) -> str:
+    return str(d).removeprefix("torch.") + "_t"
+
+
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
+    """Data as a tensor, without copying where memory can be shared; a tensor stays itself.
+
+    >>> import penlight as torch
+    >>> torch.as_tensor([1, 2])
+    tensor([1, 2])
+    """
+    _check(dtype, device, "as_tensor")
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return wrap(_array_of(data, dtype, copy=False))
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares an array's memory: writing to one writes to the other.
+
+    >>> import numpy as np, penlight as torch
+    >>> a = np.zeros(2); torch.from_numpy(a)[0] = 5; a
+    array([5., 0.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtypes.from_np(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    if not ndarray.flags.writeable:
+        import warnings
+
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+            "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            stacklevel=2,
+        )
+    return wrap(ndarray.view(np.ndarray))
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """An object as a tensor, sharing memory unless `copy` says otherwise."""
+    _check(dtype, device, "asarray")
+    out = obj if isinstance(obj, Tensor) else wrap(_array_of(obj, dtype, copy=bool(copy)))
+    if dtype is not None:
+        out = out.to(dtype)
+    out = out.detach().clone() if copy and isinstance(obj, Tensor) else out
+    return out.requires_grad_() if requires_grad else out
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of a number, in the default dtype.
+
+    >>> import penlight as torch
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
+    return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor over the memory of a buffer."""
+    return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any = None) -> Tensor:
+    """`torch.FloatTensor(...)`: a shape makes an uninitialised tensor, data is copied."""
+    require_cpu(device)
+    if size is not None:
+        args = (size,)
+    if not args:
+        return wrap(np.empty(0, dtype.np))
+    if len(args) == 1 and not isinstance(args[0], int):
+        data = args[0]
+        if isinstance(data, tuple) and type(data) is not tuple:
+            return wrap(np.empty(tuple(data), dtype.np))
+        if isinstance(data, Tensor):
+            if data.dtype is not dtype:
+                raise TypeError(
+                    f"expected {dtypes.LEGACY[dtype]} (got {dtypes.LEGACY[data.dtype]})"
+                )
+            return data.detach()
+        if isinstance(data, (float, complex)):
+            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+        return wrap(_array_of(data, dtype, copy=True))
+    if any(not isinstance(a, int) for a in args):
+        raise TypeError("new() received an invalid combination of arguments")
+    return wrap(np.empty(_size(args, "new"), dtype.np))
+
+
+# ----- Filled -------------------------------------------------------------------------------------------------------
+
+
+def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
+    from .ops._args import sizes
+
+    size = sizes(args, name)
+    if any(n < 0 for n in size):
+        bad = next(n for n in size if n < 0)
+        if name in ("zeros", "ones"):
+            raise RuntimeError(f"{name}: Dimension size must be non-negative.")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {list(size)}")
+    return size
+
+
+def _filled(name: str, fill: Any) -> Any:
+    def make(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None, **more: Any) -> Tensor:
+        if "size" in more:
+            size = (more.pop("size"),)
+        for ignored in ("layout", "pin_memory", "memory_format", "names"):
+            more.pop(ignored, None)
+        if more:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+        _check(dtype, device, name)
+        if not size:
+            raise TypeError(f'{name}() received an invalid combination of arguments - got (), but expected a size')
+        array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
+        if out is not None:
+            from .tensor import resize_to
+
+            if tuple(out.shape) != array.shape:
+                resize_to(out, array.shape)
+            return out.copy_(wrap(array))
+        return _leaf(wrap(array), requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    return make
+
+
+zeros = _filled("zeros", np.zeros)
+zeros.__doc__ = """Zeros of a shape.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2)
+    tensor([0., 0.])
+    """
+ones = _filled("ones", np.ones)
+ones.__doc__ = """Ones of a shape.
+
+    >>> import penlight as torch
+    >>> torch.ones(2)
+    tensor([1., 1.])
+    """
+empty = _filled("empty", np.empty)
+empty.__doc__ = """An uninitialised tensor of a shape.
+
+    >>> import penlight as torch
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
+    """
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """A shape filled with one value, whose type decides the dtype.
+
+    >>> import penlight as torch
+    >>> torch.full((2,), 7)
+    tensor([7, 7])
+    """
+    _check(dtype, device, "full")
+    if isinstance(fill_value, Tensor):
+        dtype = dtype or fill_value.dtype
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
+        raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
+    found = dtype or dtypes.of_number(fill_value)
+    shape = _size((size,) if isinstance(size, (tuple, list)) else (size,), "full")
+    return _leaf(wrap(np.full(shape, fill_value, found.np)), requires_grad)
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """An uninitialised tensor with given strides in elements.
+
+    >>> import penlight as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    _check(dtype, device, "empty_strided")
+    np_dtype = (dtype or dtypes.get_default_dtype()).np
+    size, stride = tuple(size), tuple(stride)
+    if 0 in size:
+        return _leaf(wrap(np.empty(size, np_dtype)), requires_grad)
+    span = 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    array = np.ndarray(size, np_dtype, np.empty(span, np_dtype), 0, tuple(s * np_dtype.itemsize for s in stride))
+    return _leaf(wrap(array), requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere.
+
+    >>> import penlight as torch
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    _check(dtype, device, "eye")
+    for name, value in (("n", n), ("m", m)):
+        if value is not None and value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+    return _leaf(wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np)), requires_grad)
+
+
+def arange(*args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:
+    """Numbers from `start` (0) up to, not including, `end`, in steps.
+
+    >>> import penlight as torch
+    >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
+    (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
+    """
+    _check(dtype, device, "arange")
+    names = {"start": None, "end": None, "step": None}
+    names.update({k: more.pop(k) for k in list(more) if k in names})
+    values = list(args)
+    if len(values) == 1 and names["start"] is None and names["end"] is None:
+        names["end"] = values[0]
+    else:
+        for key in ("start", "end", "step"):
+            if values and names[key] is None:
+                names[key] = values.pop(0)
+    start = _plain(names["start"] if names["start"] is not None else 0)
+    end, step = _plain(names["end"]), _plain(names["step"] if names["step"] is not None else 1)
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    if dtype is None:
+        floating = any(isinstance(v, float) for v in (start, end, step))
+        dtype = dtypes.get_default_dtype() if floating else dtypes.int64
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = math.ceil((end - start) / step)
+    if dtype.category == dtypes.INTEGRAL:
+        array = (np.arange(count, dtype=np.int64) * int(step) + int(start)).astype(dtype.np)
+    else:
+        array = (np.arange(count, dtype=np.float64) * step + start).astype(dtype.np)
+    result = _leaf(wrap(array), requires_grad)
+    return result if out is None else _into(out, result)
+
+
+def _into(out: Tensor, result: Tensor) -> Tensor:
+    from .tensor import resize_to
+
+    if out.shape != result.shape:
+        resize_to(out, result.shape)
+    return out.copy_(result)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, (Tensor, np.generic)) else value
+
+
+def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
+    """Like `arange`, with the end included; deprecated in PyTorch too."""
+    import warnings
+
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    count = int((end - start) / step) + 1
+    dtype = kwargs.pop("dtype", None) or dtypes.get_default_dtype()
+    return _leaf(wrap((np.arange(count) * step + start).astype(dtype.np)), kwargs.pop("requires_grad", False))
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly spaced.
+
+    >>> import penlight as torch
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    _check(dtype, device, "linspace")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = _plain(start), _plain(end)
+    if dtype is None:
+        dtype = dtypes.default_complex() if isinstance(start, complex) or isinstance(end, complex) else dtypes.get_default_dtype()
+    result = _leaf(wrap(_linspace(start, end, steps, dtype)), requires_grad)
+    return result if out is None else _into(out, result)
+
+
+def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """PyTorch counts from both ends toward the middle, in the dtype of the result."""
+    kind = dtype.np.type
+    if steps == 0:
+        return np.empty(0, dtype.np)
+    if steps == 1:
+        return np.asarray([start]).astype(dtype.np)
+    if dtype.category == dtypes.INTEGRAL:
+        step = (end - start) / (steps - 1)
+        index = np.arange(steps, dtype=np.float64)
+        values = np.where(index < steps // 2, start + step * index, end - step * (steps - 1 - index))
+        return np.trunc(values).astype(dtype.np)
+    if dtype.itemsize == 2:
+        return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
+    step = (kind(end) - kind(start)) / kind(steps - 1)
+    index = np.arange(steps).astype(kind(0).real.dtype)
+    return np.where(np.arange(steps) < steps // 2, kind(start) + step * index, kind(end) - step * (index[-1] - index)).astype(dtype.np)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
+
+    >>> import penlight as torch
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    _check(dtype, device, "logspace")
+    found = dtype or dtypes.get_default_dtype()
+    exponents = _linspace(float(_plain(start)), float(_plain(end)), steps, dtypes.float64)
+    return _leaf(wrap((float(base) ** exponents).astype(found.np)), requires_grad)
+
+
+# ----- Like another tensor ------------------------------------------------------------------------------------------
+
+
+def _like(name: str, fill: Any) -> Any:
+    def make(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+        _check(dtype, device, name)
+        array = input._array
+        order = "C" if repr(memory_format) == "torch.contiguous_format" or 0 in array.strides else "K"
+        return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    return make
+
+
+zeros_like = _like("zeros_like", lambda a, d, order: np.zeros_like(a, d, order, subok=False))
+zeros_like.__doc__ = "Zeros with another tensor's shape and dtype."
+ones_like = _like("ones_like", lambda a, d, order: np.ones_like(a, d, order, subok=False))
+ones_like.__doc__ = "Ones with another tensor's shape and dtype."
+empty_like = _like("empty_like", lambda a, d, order: np.empty_like(a, d, order, subok=False))
+empty_like.__doc__ = "An uninitialised tensor with another's shape and dtype."
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """One value in another tensor's shape and dtype.
+
+    >>> import penlight as torch
+    >>> torch.full_like(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    _check(dtype, device, "full_like")
+    found = dtype or input.dtype
+    return _leaf(wrap(np.full(tuple(input.shape), _plain(fill_value), found.np)), requires_grad)
+
+
+def _new(name: str, make: Any) -> Any:
+    def method(self: Tensor, *size: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
+        return make(*size, dtype=dtype or self.dtype, **kwargs)
+
+    method.__name__ = method.__qualname__ = "new_" + name
+    method.__doc__ = f"`torch.{name}` in this tensor's dtype."
+    return method
+
+
+def _install() -> None:
+    from .ops._declare import install_method
+
+    install_method("new_zeros", _new("zeros", zeros))
+    install_method("new_ones", _new("ones", ones))
+    install_method("new_empty", _new("empty", empty))
+    install_method("new_full", _new("full", full))
+
+    def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        """`torch.tensor` in this tensor's dtype."""
+        return tensor(data._array if isinstance(data, Tensor) else data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+    def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
+        """`torch.empty_strided` in this tensor's dtype."""
+        return empty_strided(size, stride, dtype=dtype or self.dtype, **kwargs)
+
+    def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """The legacy constructor in this tensor's dtype."""
+        return legacy_tensor(self.dtype, *args, **kwargs)
+
+    for function in (new_tensor, new_empty_strided, new):
+        install_method(function.__name__, function)
+
+
+_install()

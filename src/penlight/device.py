@@ -1,0 +1,81 @@
+"""Devices: the CPU, and a clear refusal of all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_KNOWN = ("cpu", "cuda", "mps", "xpu", "meta", "ipu", "xla", "mkldnn", "hpu", "mtia", "opengl", "opencl", "ideep", "hip", "ve",
+          "fpga", "maia", "lazy", "vulkan", "privateuseone")  # fmt: skip
+
+
+class device:
+    """A device by its name, such as `torch.device("cpu")`. Others can be named, but tensors live on the CPU.
+
+    >>> import penlight as torch
+    >>> torch.device("cuda", 1)
+    device(type='cuda', index=1)
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        if isinstance(type, int):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
+        kind, colon, number = type.partition(":")
+        if kind not in _KNOWN:
+            raise RuntimeError(
+                f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
+                f"mps, meta, hpu, mtia, privateuseone device type at start of device string: {kind}"
+            )
+        if colon:
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        self.type: str = kind
+        self.index: int | None = index
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> Any:
+        return (device, (self.type, self.index))
+
+    def __enter__(self) -> device:
+        require_cpu(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+CPU = device("cpu")
+
+
+def require_cpu(where: Any) -> None:
+    """Accept the CPU in any spelling; refuse other devices in PyTorch's words, and say what to do."""
+    if where is None or where is CPU or where == "cpu":
+        return
+    found = where if isinstance(where, device) else device(where)
+    if found.type == "cpu":
+        return
+    if found.type == "cuda":
+        raise AssertionError(
+            "Torch not compiled with CUDA enabled. Penlight runs on the CPU: use device='cpu', or "
+            "'cuda' only if torch.cuda.is_available() (it is False here)"
+        )
+    raise RuntimeError(
+        f"PyTorch is not linked with support for {found.type} devices. Penlight runs on the CPU: use device='cpu'"
+    )

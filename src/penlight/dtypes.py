@@ -1,0 +1,250 @@
+"""Element types: PyTorch's names and promotion rules over NumPy's dtypes.
+
+>>> import penlight as torch
+>>> torch.promote_types(torch.int64, torch.float32)
+torch.float32
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# A dtype's category decides promotion: a higher category always wins over a lower one.
+BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
+
+
+class dtype:
+    """An element type, such as `torch.float32`. The instances are fixed; compare them with `is` or `==`.
+
+    >>> import penlight as torch
+    >>> torch.float32.is_floating_point, torch.float32.itemsize
+    (True, 4)
+    """
+
+    __slots__ = ("_name", "_np", "category", "itemsize")
+
+    def __init__(self, name: str, np_dtype: np.dtype[Any] | None, category: int, itemsize: int) -> None:
+        self._name, self._np, self.category, self.itemsize = name, np_dtype, category, itemsize
+
+    @property
+    def np(self) -> np.dtype[Any]:
+        """The NumPy dtype that stores it; bfloat16 needs the `ml_dtypes` package."""
+        return self._np if self._np is not None else _load_bfloat16()
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        return self.category >= FLOATING or (self.category == INTEGRAL and not self._name.startswith("u"))
+
+    def to_real(self) -> dtype:
+        """The dtype of this one's real part."""
+        return _REAL.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts have this dtype."""
+        if self in _COMPLEX:
+            return _COMPLEX[self]
+        raise RuntimeError(f"Cannot get the complex dtype of {self}")
+
+    def __repr__(self) -> str:
+        return "torch." + self._name
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (_by_name, (self._name,))
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dtype:
+        return self
+
+
+def _make(name: str, category: int) -> dtype:
+    np_dtype = np.dtype(name)
+    return dtype(name, np_dtype, category, np_dtype.itemsize)
+
+
+bool_ = _make("bool", BOOL)
+uint8, uint16, uint32, uint64 = (_make(f"uint{n}", INTEGRAL) for n in (8, 16, 32, 64))
+int8, int16, int32, int64 = (_make(f"int{n}", INTEGRAL) for n in (8, 16, 32, 64))
+float16, float32, float64 = (_make(f"float{n}", FLOATING) for n in (16, 32, 64))
+complex64, complex128 = (_make(f"complex{n}", COMPLEX) for n in (64, 128))
+bfloat16 = dtype("bfloat16", None, FLOATING, 2)
+
+half, float_, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
+short, int_, long = int16, int32, int64
+
+ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
+BY_NP: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
+_NAMES = {d._name: d for d in (*ALL, bfloat16)}
+_REAL = {complex64: float32, complex128: float64}
+_COMPLEX = {float32: complex64, float64: complex128, complex64: complex64, complex128: complex128}
+
+# Legacy names (`torch.FloatTensor`) as they appear in error messages and in `Tensor.type()`.
+LEGACY = {
+    float16: "Half", float32: "Float", float64: "Double", bfloat16: "BFloat16", complex64: "ComplexFloat",
+    complex128: "ComplexDouble", bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int",
+    int64: "Long", uint16: "UInt16", uint32: "UInt32", uint64: "UInt64",
+}  # fmt: skip
+
+
+def _by_name(name: str) -> dtype:
+    return _NAMES[name]
+
+
+def _load_bfloat16() -> np.dtype[Any]:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError(
+            "torch.bfloat16 needs the ml_dtypes package: pip install 'penlight[bfloat16]' (or use float16/float32)"
+        ) from None
+    bfloat16._np = np.dtype(ml_dtypes.bfloat16)
+    BY_NP[bfloat16._np] = bfloat16
+    return bfloat16._np
+
+
+def from_np(np_dtype: Any) -> dtype:
+    """The dtype that stores a NumPy dtype, or PyTorch's TypeError."""
+    found = BY_NP.get(np_dtype)
+    if found is not None:
+        return found
+    np_dtype = np.dtype(np_dtype)
+    if np_dtype.name == "bfloat16":
+        _load_bfloat16()
+        return bfloat16
+    native = BY_NP.get(np_dtype.newbyteorder("="))
+    if native is not None and np_dtype.kind != "O":
+        return native
+    raise TypeError(
+        f"can't convert np.ndarray of type {np_dtype.type.__module__}.{np_dtype.type.__name__}. The only supported types "
+        "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+        "uint8, and bool."
+    )
+
+
+_default = [float32]
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of float tensors made from Python numbers.
+
+    >>> import penlight as torch
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
+    return _default[0]
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype of float tensors made from Python numbers: one of the floating dtypes.
+
+    >>> import penlight as torch
+    >>> torch.set_default_dtype(torch.float64); print(torch.tensor(1.5).dtype); torch.set_default_dtype(torch.float32)
+    torch.float64
+    """
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, got {d!r}")
+    if d.category != FLOATING:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default[0] = d
+
+
+def default_complex() -> dtype:
+    return complex128 if _default[0] is float64 else complex64
+
+
+# ----- Promotion ----------------------------------------------------------------------------------------------------
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both convert to by PyTorch's rules.
+
+    >>> import penlight as torch
+    >>> torch.promote_types(torch.uint8, torch.int8), torch.promote_types(torch.float16, torch.bfloat16)
+    (torch.int16, torch.float32)
+    """
+    if type1 is type2:
+        return type1
+    low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
+    if high.category == COMPLEX:
+        return complex128 if complex128 in (low, high) or low is float64 else complex64
+    if high.category == FLOATING:
+        if low.category != FLOATING:
+            return high
+        if low.itemsize != high.itemsize:
+            return low if low.itemsize > high.itemsize else high
+        return float32  # float16 with bfloat16
+    if low.category == BOOL:
+        return high
+    wide = low._name[0] + high._name[0]
+    if "u" in wide and "i" in wide and max(low.itemsize if low._name[0] == "u" else high.itemsize, 1) > 1:
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{LEGACY[type1]} and {LEGACY[type2]}"
+        )
+    return BY_NP[np.promote_types(low.np, high.np)]
+
+
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    """One step of PyTorch's rule: `higher` has more dimensions, so `lower` only counts if its category is higher."""
+    if higher is None:
+        return lower
+    if lower is None or higher.category >= lower.category:
+        return higher
+    if higher.category == FLOATING:
+        return _COMPLEX.get(higher, complex64)
+    return promote_types(higher, lower)
+
+
+def of_number(value: Any) -> dtype:
+    """The dtype that a Python number would have as a tensor."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    return default_complex() if isinstance(value, complex) else get_default_dtype()
+
+
+def result_dtype(arrays: Any, numbers: Any = ()) -> dtype:
+    """The dtype of an op on these arrays and Python numbers: arrays with dimensions count before 0-d ones, those before
+    numbers, unless a later one is of a higher category.
+
+    # Note [Dimension categories]
+    PyTorch does not let a 0-d tensor or a number widen a tensor with dimensions within the same category: a float32
+    vector times a float64 scalar stays float32, an int64 vector times 2.5 becomes the default float dtype.
+    """
+    groups: list[dtype | None] = [None, None, None]
+    for a in arrays:
+        place, d = (0 if a.ndim else 1), from_np(a.dtype)
+        present = groups[place]
+        groups[place] = d if present is None else promote_types(present, d)
+    for n in numbers:
+        present, d = groups[2], of_number(n)
+        groups[2] = d if present is None else promote_types(present, d)
+    result = _combine(groups[0], _combine(groups[1], groups[2]))
+    assert result is not None
+    return result
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether a value of one dtype may be written into the other without leaving its category.
+
+    >>> import penlight as torch
+    >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
+    (True, False)
+    """
+    if from_.category == COMPLEX and to.category != COMPLEX:
+        return False
+    if from_.category == FLOATING and to.category < FLOATING:
+        return False
+    return not (from_.category == INTEGRAL and to.category == BOOL)

@@ -1,0 +1,39 @@
+"""Memory formats and layouts, as far as a strided CPU library has them."""
+
+from __future__ import annotations
+
+
+class layout:
+    """How a tensor lies in memory: `torch.strided`."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return "torch." + self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+class memory_format:
+    """The order of dimensions in memory: `torch.contiguous_format` and the like."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return "torch." + self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+strided, sparse_coo, sparse_csr, jagged = (layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "jagged"))
+contiguous_format, preserve_format, channels_last, channels_last_3d = (
+    memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+)

@@ -1,0 +1,19 @@
+"""The ops: every function on tensors, by name. `OPS` holds the declared ones' records.
+
+Importing this package declares them all and installs them as methods of Tensor.
+"""
+
+from __future__ import annotations
+
+from ._declare import OPS as OPS
+from .arithmetic import *  # noqa: F403
+from .pointwise import *  # noqa: F403
+from .shape import *  # noqa: F403
+from .parts import *  # noqa: F403
+from .joining import *  # noqa: F403
+from .conversion import *  # noqa: F403
+from .reduction import *  # noqa: F403
+from .matmul import *  # noqa: F403
+from .einsum import *  # noqa: F403
+from .selection import *  # noqa: F403
+from .activation import *  # noqa: F403

@@ -1,0 +1,118 @@
+"""Arguments in the many forms that PyTorch takes, brought to one: dims, sizes, repeated keywords."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+
+def wrap_dim(dim: Any, ndim: int) -> int:
+    """A dimension as a number from 0 on; a 0-d tensor counts as having one."""
+    if type(dim) is not int:
+        dim = as_int(dim)
+    span = ndim or 1
+    if -span <= dim < span:
+        return dim + span if dim < 0 else dim
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+
+
+def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """One or several dimensions as a tuple; None or empty means all."""
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, (tuple, list)):
+        if not dims:
+            return tuple(range(ndim))
+        wrapped = tuple(wrap_dim(d, ndim) for d in dims)
+        if len(set(wrapped)) != len(wrapped):
+            twice = next(d for d in wrapped if wrapped.count(d) > 1)
+            raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        return wrapped if ndim else ()
+    return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
+
+
+def as_int(value: Any) -> int:
+    """An integer, also from a NumPy integer or a one-element integer tensor; no float, no bool surprises."""
+    if isinstance(value, float):
+        raise TypeError(f"'float' object cannot be interpreted as an integer")
+    return value.__index__()
+
+
+def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
+    """A shape from `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        args = tuple(args[0])
+    if all(type(a) is int for a in args):
+        return args
+    try:
+        return tuple(as_int(a) for a in args)
+    except (TypeError, AttributeError):
+        bad = next(a for a in args if not hasattr(a, "__index__") or isinstance(a, float))
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(bad).__name__}") from None
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """A shape with its -1 filled in, if it fits the number of elements."""
+    shape = tuple(shape)
+    known = 1
+    unknown = None
+    for place, n in enumerate(shape):
+        if n == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = place
+        elif n < 0:
+            raise RuntimeError(f"invalid shape dimension {n} at index {place} of shape {list(shape)}")
+        else:
+            known *= n
+    if unknown is not None:
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+                "can be any value and is ambiguous"
+            )
+        if numel % known == 0:
+            return (*shape[:unknown], numel // known, *shape[unknown + 1 :])
+    elif known == numel:
+        return shape
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape, or PyTorch's complaint about the first pair that has none."""
+    result = shapes[0]
+    for shape in shapes[1:]:
+        if shape != result:
+            try:
+                result = np.broadcast_shapes(result, shape)
+            except ValueError:
+                raise mismatch(result, shape) from None
+    return result
+
+
+def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
+    """PyTorch's error for two shapes that don't broadcast: the last dimension in which they differ."""
+    width = max(len(a), len(b))
+    left, right = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
+    for place in reversed(range(width)):
+        if left[place] != right[place] and 1 not in (left[place], right[place]):
+            return RuntimeError(
+                f"The size of tensor a ({left[place]}) must match the size of tensor b ({right[place]}) at non-singleton "
+                f"dimension {place}"
+            )
+    raise AssertionError("these shapes do broadcast")
+
+
+def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
+    """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
+    if kwargs:
+        if "axis" in kwargs:
+            dim = kwargs.pop("axis")
+        if "keepdims" in kwargs:
+            keepdim = kwargs.pop("keepdims")
+        if kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if type(keepdim) is not bool:
+        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}")
+    return dim, keepdim

@@ -1,0 +1,286 @@
+"""Generates, when an op is first used, the function that runs it and the one that runs its backward.
+
+# Note [Generated ops]
+A generic `apply(*args, **kwargs)` costs more than a small op. So each declaration is turned into two straight-line
+functions with exactly its arguments, saving exactly what its rules want. `op.source` shows them, and linecache has
+them, so pdb steps through. Each op has code objects of its own, so that the interpreter's inline caches specialise.
+Anything unusual leaves to the readable path in `_dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
+
+# Note [Compiled at first use]
+Compiling takes half a millisecond an op, too much to do for hundreds at import. A declared op starts as a stub; its
+first call generates the source and swaps the stub's code object, so whoever holds the function has the fast one.
+"""
+
+from __future__ import annotations
+
+import linecache
+from types import CodeType, FunctionType
+from typing import Any
+
+from ..autograd.modes import NAMESPACE
+from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    return first_call("KEY", args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+# What waits for its first call, by key: the op, the function, and the operator name if it is one.
+_waiting: dict[str, tuple[Op, Any, str | None]] = {}
+
+
+def stub(op: Op, operator: str | None = None) -> Any:
+    """A function that becomes the op's generated one when it is first called. See Note [Compiled at first use]."""
+    name = operator or op.name
+    key = f"{op.name} {name}"
+    consts = tuple(key if c == "KEY" else c for c in _stub.__code__.co_consts)
+    function = FunctionType(_stub.__code__.replace(co_consts=consts, co_name=name), NAMESPACE, name)
+    function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
+    function.__module__, function.__qualname__ = "penlight", name
+    function.__wrapped__ = op.face  # type: ignore[attr-defined]
+    _waiting[key] = (op, function, operator)
+    return function
+
+
+def first_call(key: str, args: Any, kwargs: Any) -> Any:
+    op, function, operator = _waiting[key]
+    made = _make(op, _forward(op, operator), operator or op.name)
+    function.__defaults__, function.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
+    if operator is None:
+        function.__kwdefaults__ = {**(op.face.__kwdefaults__ or {}), "out": None}
+    function.__code__ = made
+    return function(*args, **kwargs)
+
+
+NAMESPACE["first_call"] = first_call
+
+
+def compile_backward(op: Op) -> None:
+    """Give an op's node class its generated `run_raw`."""
+    code = _make(op, _backward(op), "run_raw")
+    op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
+    op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
+
+
+def _make(op: Op, lines: list[str], name: str) -> CodeType:
+    """Compile the one function in these lines; the op's own kernel, rules and class are globals with its name."""
+    own = {f"op_{op.name}": op, f"kernel_{op.name}": op.kernel, f"Backward_{op.name}": op.Backward}
+    own.update({f"rule_{op.name}_{i}": rule for i, rule in op.rules.items()})
+    NAMESPACE.update(own)
+    source = "\n".join(lines) + "\n"
+    op.source += source
+    filename = f"<penlight {op.name}{'' if name == op.name else ' ' + name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    module = compile(source, filename, "exec")
+    return next(c for c in module.co_consts if isinstance(c, CodeType))
+
+
+def _signature(op: Op) -> str:
+    code = op.face.__code__
+    parts = []
+    for place, p in enumerate(op.parameters):
+        if place == code.co_argcount:
+            parts.append("*")
+        parts.append(f"{p}=None" if p in op.defaults else p)
+    if len(op.parameters) == code.co_argcount:
+        parts.append("*")
+    return ", ".join([*parts, "out=None"])
+
+
+def saves_for(op: Op) -> dict[str, list[str]]:
+    """For each value that rules want saved: the inputs whose gradient needs it."""
+    needs: dict[str, list[str]] = {}
+    for name, wants in op.wants.items():
+        for want in wants:
+            if slot_kind(op, want) != "call":
+                needs.setdefault(want, []).append(name)
+    return needs
+
+
+def _forward(op: Op, operator: str | None = None) -> list[str]:
+    arguments = ", ".join(op.parameters)
+    if operator is None:
+        out = [f"def {op.name}({_signature(op)}):"]
+        out.append(f"    if SLOW or out is not None: return dispatch(op_{op.name}, ({arguments},), out)")
+    else:
+        out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
+    out.append("    try:")
+    body = _unwrap(op)
+    body.append(f"result = kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)})")
+    if op.outputs > 1 or op.kind == "multi":
+        body += [f"return record(op_{op.name}, ({arguments},), result)"]
+        return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+    body.append("if type(result) is not ndarray: result = asarray(result)")
+    body.append("out = new(Tensor)")
+    body.append("out._array = result")
+    body.append("out._vc = out._grad = out._view = out._meta = None")
+    if op.view:
+        body.append("link(out, input)" if op.view is True else f"link(out, input, False, op_{op.name}.function)")
+    body += _record(op)
+    return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+
+
+def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
+    """The `except` branches: a stale edge or a foreign operand, and shapes that don't broadcast."""
+    name = "recover" if operator is None else "recover_operator"
+    return [
+        f"    except AttributeError as error: return {name}(op_{op.name}, ({arguments},), error)",
+        f"    except ValueError as error: raise explain_value_error(op_{op.name}, ({arguments},), error)",
+    ]
+
+
+def _unwrap(op: Op) -> list[str]:
+    """Lines that take the arrays out of the tensors, or leave to the readable path."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if any(op.kinds[i] == LIST for i in op.inputs):
+        return [leave]
+    body = []
+    for i in op.inputs:
+        if op.kinds[i] == TENSOR:
+            body.append(f"{i}_ = {i}._array")
+        elif op.kinds[i] == OPTIONAL:
+            body.append(f"{i}_ = None if {i} is None else {i}._array")
+    if op.kind != "pointwise":
+        return body
+    # Real inputs of one dtype (floats only, if the op makes floats of integers) go on; the rest is promoted elsewhere.
+    first, *others = op.operands
+    body.append(f"dtype = {first}_.dtype")
+    body.append(f"if dtype is not float32 and dtype not in {'FLOATS' if op.floating else 'REALS'}: {leave}")
+    for i in others:
+        if op.kinds[i] == TENSOR:
+            body.append(f"if {i}_.dtype is not dtype: {leave}")
+        else:
+            body += [
+                f"kind = type({i})",
+                "if kind is float or kind is int:",
+                f"    if dtype not in FLOATS: {leave}",
+                f"    {i}_, {i}_edge = {i}, NO_EDGE",
+                "else:",
+                f"    {i}_, {i}_edge = {i}._array, {i}._edge",
+                f"    if {i}_.dtype is not dtype: {leave}",
+            ]
+    return body
+
+
+def _record(op: Op) -> list[str]:
+    """Lines that put a node into the graph if an input requires grad, and return."""
+    if not op.rules:
+        return ["out._edge = NO_EDGE", "return out"]
+    body = []
+    for i in op.rules:
+        if op.kinds[i] == TENSOR:
+            body.append(f"{i}_edge = {i}._edge")
+        elif op.kinds[i] == OPTIONAL:
+            body.append(f"{i}_edge = NO_EDGE if {i} is None else {i}._edge")
+    edges = [f"{i}_edge" for i in op.rules]
+    none = " and ".join(f"{e} is NO_EDGE" for e in edges)
+    body.append(f"if ({none}) or not is_grad_enabled():")
+    body += ["    out._edge = NO_EDGE", "    return out"]
+    body.append(f"node = new(Backward_{op.name})")
+    body.append("node.seq = next(sequence)")
+    body.append(f"node.next_functions = ({', '.join(edges)},)")
+    body.append("node._hooks = node._fit = None")
+    body += _fit(op) + _save(op)
+    body += ["out._edge = (node, 0)", "return out"]
+    return body
+
+
+def _fit(op: Op) -> list[str]:
+    """Lines that note input shapes where the gradients must be summed back after broadcasting."""
+    tensors = [i for i in op.inputs if op.kinds[i] in (TENSOR, NUMBER)]
+    if op.kind != "pointwise" or len(tensors) < 2:
+        return []
+    if [op.kinds[i] for i in tensors] == [TENSOR, NUMBER]:
+        a, b = tensors
+        return [
+            f"if kind is not float and kind is not int and {a}_.shape != {b}_.shape:",
+            f"    node._fit = ({', '.join(i + '_.shape' for i in op.rules)},)",
+        ]
+    test = " or ".join(f"getattr({i}_, 'shape', shape) != shape" for i in tensors)
+    fits = ", ".join(f"getattr({i}_, 'shape', None)" for i in op.rules)
+    return ["shape = result.shape", f"if {test}: node._fit = ({fits},)"]
+
+
+def _save(op: Op) -> list[str]:
+    body = []
+    for want, users in saves_for(op).items():
+        kind = slot_kind(op, want)
+        condition = " or ".join(f"{u}_edge is not NO_EDGE" for u in users)
+        always = set(users) >= set(op.rules) or (len(op.rules) == 1)
+        if kind == "input":
+            keep = [f"node.s_{want} = {want}"]
+            bare = {TENSOR: "", NUMBER: f"not hasattr({want}, '_vc') or ", OPTIONAL: f"{want} is None or "}[op.kinds[want]]
+            if bare and len(op.operands) == 2 and op.kinds[want] == NUMBER:
+                bare = "kind is float or kind is int or "
+            keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
+            body += keep if always else [f"if {condition}:", *("    " + k for k in keep), f"else: node.s_{want} = None"]
+        elif kind == "result":
+            body.append(f"node.s_{want} = result")
+            body.append("if out._vc is None: out._vc = [0, None]")
+            body.append(f"node.c_{want} = out._vc; node.v_{want} = out._vc[0]")
+        elif kind == "plain":
+            body.append(f"node.s_{want} = {want}")
+        else:
+            source = "result" if want.rpartition("_")[0] in op.results else want.rpartition("_")[0] + "_"
+            value = f"{source}.{kind}"
+            if op.kinds.get(want.rpartition("_")[0]) in (OPTIONAL, NUMBER):
+                value = f"getattr({source}, '{kind}', None)"
+            body.append(f"node.s_{want} = {value}")
+    return body
+
+
+def _backward(op: Op) -> list[str]:
+    grad = "grads" if op.outputs > 1 or op.kind == "multi" else "grad"
+    out = [f"def run_raw(node, {grad}, keep):"]
+    out.append("    fit = node._fit")
+    out.append(f"    if fit is not None and type(fit) is not tuple: return dispatch_backward(node, {grad}, keep)")
+    if any(op.kinds[i] == LIST for i in op.rules):
+        return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
+    out.append("    edges = node.next_functions")
+    out.append("    try:")
+    for place, (i, wants) in enumerate(op.wants.items()):
+        inner = []
+        values = []
+        for want in wants:
+            value, lines = _unpack(op, want)
+            inner += lines
+            values.append(value)
+        inner.append(f"g_{i} = rule_{op.name}_{i}({', '.join(values)})")
+        if op.kind == "pointwise" and len(op.wants) >= 1 and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1:
+            inner.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
+        if len(op.wants) == 1:
+            out += ["        " + line for line in inner]
+        else:
+            out.append(f"        if edges[{place}][0] is None: g_{i} = None")
+            out += ["        else:", *("            " + line for line in inner)]
+    out += ["    except AttributeError as error:", "        explain(node, error)"]
+    freed = [f"node.s_{w}" for w in saves_for(op) if slot_kind(op, w) in ("input", "result")]
+    if freed:
+        out.append(f"    if not keep: {' = '.join(freed)} = FREED")
+    out.append(f"    return ({', '.join('g_' + i for i in op.rules)},)")
+    return out
+
+
+def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
+    """The expression for a saved value in the raw world, and the lines that fetch and check it."""
+    kind = slot_kind(op, want)
+    if kind == "call":
+        return {"xp": "raw", "needs": "[e[0] is not None for e in edges]"}.get(want, want), []
+    if kind in ("plain", "shape", "dtype"):
+        return f"node.s_{want}", []
+    if kind == "result":
+        place = op.results.index(want)
+        return want, [
+            f"{want} = node.s_{want}",
+            f"if node.c_{want}[0] != node.v_{want}: result_modified(node, {want}, node.c_{want}[0], node.v_{want}, {place})",
+            f"if type({want}) is not ndarray: {want} = {want}._array",
+        ]
+    lines = [f"{want} = node.s_{want}"]
+    check = [
+        f"if {want}._vc is not None and {want}._vc[0] != node.v_{want}: input_modified({want}, node.v_{want})",
+        f"{want} = {want}._array",
+    ]
+    if op.kinds[want] == TENSOR:
+        return want, lines + check
+    test = f"{want} is not None" if op.kinds[want] == OPTIONAL else f"type({want}) is not float and type({want}) is not int"
+    return want, [*lines, f"if {test}:", *("    " + c for c in check)]

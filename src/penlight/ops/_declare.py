@@ -1,0 +1,217 @@
+"""Declaring an op: the words, and what they make of a declaration.
+
+A declaration is a decorated `def`. The def is the public face (name, signature, types, docstring); the decorator gives
+the kernel on ndarrays and one rule for each differentiable input, named after it. A rule's parameters say what it needs,
+and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain argument, and `xp`, the world it runs in.
+
+- pointwise: elementwise. Each rule is also the forward-mode rule; inputs broadcast; gradients are summed back outside.
+- linear: linear in its inputs together, so forward mode is the op on the tangents.
+- bilinear: linear in each input, so forward mode is the product rule.
+- differentiable: anything else; `jvp` is written out.
+- plain: no derivative.
+- view=True: the result shares the input's memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, TypeVar
+
+import numpy as np
+
+from .. import dtypes
+from .. import tensor as _tensor
+from ..autograd import modes, saved, views
+from ..autograd.modes import NAMESPACE
+from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ..tensor import Tensor
+from . import _compile, _dispatch
+from ._op import LIST, Op, slot_kind
+from ._raw import graph, raw, sum_to
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPS: dict[str, Op] = {}
+
+NAMESPACE.update(
+    FLOATS=frozenset(d.np for d in (dtypes.float16, dtypes.float32, dtypes.float64)),
+    REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
+    float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
+    FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
+    dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
+    explain_value_error=_dispatch.explain_value_error, dispatch_backward=_dispatch.dispatch_backward, record=_dispatch.record,
+    recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
+    result_modified=saved.result_modified,
+)  # fmt: skip
+
+
+def pointwise(
+    kernel: Callable[..., Any], operator: str | None = None, /, *, node: str | None = None, floating: bool = False,
+    complex_rule: bool = False, inplace: bool = True, exempt: tuple[str, ...] = (), **rules: Callable[..., Any],
+) -> Callable[[F], F]:  # fmt: skip
+    """Declare an elementwise op. `floating`: integers become floats. `complex_rule`: its rules are exact for complex
+    numbers as written; without it they are formulas of a holomorphic function. See Note [Complex rules]."""
+    return _declarator(
+        kernel, "pointwise", rules, operator, inplace, node=node, floating=floating, complex_rule=complex_rule,
+        exempt=exempt, jvp="pointwise",
+    )  # fmt: skip
+
+
+def linear(kernel: Callable[..., Any], /, *, node: str | None = None, view: bool | str = False, multi: bool = False,
+           inplace: bool = False, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op that is linear in its inputs together. `multi`: it returns a tuple whose length varies."""
+    return _declarator(kernel, "multi" if multi else "linear", rules, None, inplace, node=node, view=view, jvp="linear", method=method)
+
+
+def bilinear(kernel: Callable[..., Any], /, *, node: str | None = None, **rules: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare an op that is linear in each of its inputs."""
+    return _declarator(kernel, "bilinear", rules, None, False, node=node, jvp="bilinear")
+
+
+def differentiable(kernel: Callable[..., Any], /, *, node: str | None = None, jvp: Any = None, inplace: bool = False,
+                   results: tuple[str, ...] | None = None, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op with its derivative written out: `jvp(tangents, env, xp)`, besides the rules."""
+    return _declarator(kernel, "differentiable", rules, None, inplace, node=node, jvp=jvp, results=results, method=method)
+
+
+def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadcast: bool = False,
+          inplace: bool = False) -> Callable[[F], F]:  # fmt: skip
+    """Declare an op without derivative (a comparison, an argmax); `broadcast` promotes its operands first."""
+    return _declarator(kernel, "pointwise" if broadcast else "plain", {}, operator, inplace)
+
+
+def _declarator(kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any) -> Any:
+    def decorate(face: F) -> F:
+        op = Op(face, kernel, kind, rules, **more)
+        op.inplace = inplace
+        op.Backward = node_class(op) if rules else None
+        op.function = _compile.stub(op)
+        OPS[op.name] = op
+        setattr(raw, op.name, kernel)
+        setattr(graph, op.name, op.function)
+        if method and op.parameters[0] == "input" and not op.name.startswith("_"):
+            install_method(op.name, op.function)
+            if inplace:
+                install_method(op.name + "_", inplace_function(op))
+        if operator is not None:
+            _install_operator(op, operator)
+        return op.function
+
+    return decorate
+
+
+def install_method(name: str, function: Any) -> None:
+    if name not in _tensor.Tensor.__dict__:
+        setattr(Tensor, name, function)
+
+
+def method(function: F) -> F:
+    """Make a composite function a method of Tensor too."""
+    install_method(function.__name__, function)
+    return function
+
+
+# ----- Node classes -------------------------------------------------------------------------------------------------
+
+
+class OpNode(Node):
+    """A node of a declared op."""
+
+    __slots__ = ()
+    op: Op
+    saved_slots: tuple[str, ...] = ()
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        _compile.compile_backward(self.op)
+        return self.run_raw(grad, keep)
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        return _dispatch.run_graph(self, grad, keep)
+
+
+def node_class(op: Op) -> type[OpNode]:
+    """`MulBackward0` for `mul`: slots for what its rules want, and PyTorch's `_saved_*` to read them."""
+    wants = list(_compile.saves_for(op))
+    slots = ["s_" + w for w in wants]
+    slots += ["v_" + w for w in wants if slot_kind(op, w) in ("input", "result")]
+    slots += ["c_" + w for w in wants if slot_kind(op, w) == "result"]
+    body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
+    body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
+    for want in wants:
+        body["_saved_" + _torch_name(op, want)] = property(_reader(op, want))
+    return type(op.node_name, (OpNode,), body)
+
+
+def _torch_name(op: Op, want: str) -> str:
+    head, _, tail = want.rpartition("_")
+    if tail == "shape":
+        return ("self" if head == "input" else head) + "_sym_sizes"
+    return "self" if want == "input" else want
+
+
+def _reader(op: Op, want: str) -> Callable[[Any], Any]:
+    def read(node: Any) -> Any:
+        value = getattr(node, "s_" + want)
+        if isinstance(value, Freed):
+            raise RuntimeError(USED_TWICE)
+        value = _dispatch.unpack_graph(op, node, want)
+        if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
+            return Tensor._make_subclass(Tensor, _tensor.wrap(np.asarray(value)))
+        return value
+
+    return read
+
+
+# ----- In-place forms and operators ---------------------------------------------------------------------------------
+
+
+def inplace_function(op: Op) -> Any:
+    """`mul_` for `mul`."""
+    rest = len(op.parameters) - 1
+    names = op.parameters[1:]
+
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != rest:
+            args = tuple(_bind(op, names, args, kwargs))
+        return _dispatch.inplace(op, (input, *args))
+
+    function.__name__ = function.__qualname__ = op.name + "_"
+    function.__doc__ = f"In-place version of `{op.name}`: writes the result into this tensor and returns it."
+    function.__module__ = "penlight"
+    return function
+
+
+def _bind(op: Op, names: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) > len(names):
+        raise TypeError(f"{op.name}_() takes {len(names)} positional arguments but {len(args)} were given")
+    values = dict(zip(names, args))
+    for key, value in kwargs.items():
+        if key not in names or key in values:
+            raise TypeError(f"{op.name}_() got an unexpected keyword argument '{key}'")
+        values[key] = value
+    for name in names:
+        if name in values:
+            yield values[name]
+        elif name in op.defaults:
+            yield op.defaults[name]
+        else:
+            raise TypeError(f'{op.name}_() missing 1 required positional arguments: "{name}"')
+
+
+_DUNDERS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul", "**": "pow",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+    "==": "eq", "!=": "ne",
+}  # fmt: skip
+
+
+def _install_operator(op: Op, symbol: str) -> None:
+    """`x * y`, `2 * x` and `x *= y` for `mul`."""
+    if symbol in ("~", "neg"):
+        setattr(Tensor, "__invert__" if symbol == "~" else "__neg__", op.function)
+        return
+    name = _DUNDERS[symbol]
+    setattr(Tensor, f"__{name}__", _compile.stub(op, f"__{name}__"))
+    if symbol in "+*&|^":
+        setattr(Tensor, f"__r{name}__", _compile.stub(op, f"__r{name}__"))
+    if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
+        setattr(Tensor, f"__i{name}__", inplace_function(op))

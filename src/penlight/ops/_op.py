@@ -1,0 +1,109 @@
+"""The record of an op: what its declaration says, in the form that the generator, the slow path and the tests read."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+# What a parameter of the face may be, told from its annotation.
+TENSOR, NUMBER, OPTIONAL, LIST, PLAIN = "tensor", "number", "optional", "list", "plain"
+
+_KINDS = {
+    "Tensor": TENSOR,
+    "Tensor | Number": NUMBER,
+    "Tensor | None": OPTIONAL,
+    "Sequence[Tensor]": LIST,
+    "tuple[Tensor, ...]": LIST,
+}
+
+
+class Op:
+    """A declared op. `ops.OPS` holds them all by name."""
+
+    __slots__ = (
+        "Backward", "batch", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
+        "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "view", "wants",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        face: Callable[..., Any],
+        kernel: Callable[..., Any],
+        kind: str,
+        rules: dict[str, Callable[..., Any]],
+        *,
+        jvp: Any = None,
+        node: str | None = None,
+        results: tuple[str, ...] | None = None,
+        floating: bool = False,
+        view: bool | str = False,
+        complex_rule: bool = False,
+        exempt: tuple[str, ...] = (),
+    ) -> None:
+        code = face.__code__
+        self.name = face.__name__
+        self.face, self.kernel, self.kind, self.rules, self.jvp = face, kernel, kind, rules, jvp
+        self.parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        defaults = face.__defaults__ or ()
+        self.defaults = dict(zip(self.parameters[code.co_argcount - len(defaults) : code.co_argcount], defaults))
+        self.defaults.update(face.__kwdefaults__ or {})
+        notes = face.__annotations__
+        self.kinds = {p: _KINDS.get(notes.get(p, ""), PLAIN) for p in self.parameters}
+        self.inputs = tuple(p for p in self.parameters if self.kinds[p] != PLAIN)
+        self.plain = tuple(p for p in self.parameters if self.kinds[p] == PLAIN)
+        self.results = results or ("result",)
+        self.floating, self.view, self.complex_rule = floating, view, complex_rule
+        self.node_name = node or _camel(self.name) + "Backward0"
+        self.wants = {i: _names(rule) for i, rule in rules.items()}
+        self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
+        self.batch: Any = None
+        self.source = ""
+
+    @property
+    def public(self) -> str:
+        """The name that users know it by."""
+        return self.name.lstrip("_").partition("_scaled")[0].partition("_tensor")[0]
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The inputs that are promoted to a common dtype."""
+        return tuple(i for i in self.inputs if self.kinds[i] in (TENSOR, NUMBER) and i not in self.exempt)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.results)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a rule's parameters: what it wants."""
+    code = rule.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def slot_kind(op: Op, want: str) -> str:
+    """What a rule's parameter refers to: "call" (given anew each time), "input", "result", "plain" (saved as it is),
+    or "shape"/"dtype"/"strides" of an input, whose name is the part before."""
+    if want in ("grad", "grads", "xp", "needs"):
+        return "call"
+    if want in op.results:
+        return "result"
+    if want in op.parameters:
+        return "plain" if op.kinds[want] == PLAIN else "input"
+    head, _, tail = want.rpartition("_")
+    if tail in ("shape", "dtype") and head in op.inputs:
+        return tail
+    if tail in ("shape", "dtype") and head in op.results:
+        return tail
+    raise TypeError(f"{op.name}: its rule wants {want!r}, which is no input, parameter or result of it")
+
+
+def as_array(result: Any) -> np.ndarray[Any, Any]:
+    return result if type(result) is np.ndarray else np.asarray(result)

@@ -1,0 +1,46 @@
+"""The raw world: what `xp` is in a plain backward pass. Kernels by the names of the ops, filled in as ops are declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Raw:
+    """Kernels by op name, on ndarrays; `graph` has the same names on tensors. See Note [Two worlds] in autograd/engine.py."""
+
+
+class Graph:
+    """The same names on tensors, through differentiable ops."""
+
+
+raw: Any = Raw()
+graph: Any = Graph()
+
+
+def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
+    """Give rules a helper `xp.name` that is not an op: one function for each world."""
+    setattr(raw, name, on_arrays)
+    setattr(graph, name, on_tensors)
+
+
+def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a gradient over the dimensions that broadcasting had added or widened."""
+    extra = grad.ndim - len(shape)
+    if extra > 0:
+        grad = grad.sum(axis=tuple(range(extra)))
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1)
+    return grad.sum(axis=axes, keepdims=True) if axes else grad
+
+
+def cast(grad: Any, np_dtype: Any) -> Any:
+    return grad if grad.dtype == np_dtype else np.asarray(grad).astype(np_dtype)
+
+
+def conj(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def real_part(x: Any) -> Any:
+    return np.ascontiguousarray(x.real) if x.dtype.kind == "c" else x

@@ -1,0 +1,242 @@
+"""Activations, softmax, and clamping."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..kernels import softmax as _softmax_kernels
+from ..tensor import Tensor
+from . import _dispatch
+from ._args import wrap_dim
+from ._declare import OPS, differentiable, install_method, method, pointwise
+from ._raw import both
+
+if TYPE_CHECKING:
+    from ._types import Number
+
+__all__ = [
+    "clamp",
+    "clamp_",
+    "clamp_max",
+    "clamp_max_",
+    "clamp_min",
+    "clamp_min_",
+    "clip",
+    "clip_",
+    "log_softmax",
+    "relu",
+    "sigmoid",
+    "softmax",
+]
+
+# ----- Clamping -----------------------------------------------------------------------------------------------------
+
+
+def _clamp_array(input: Any, min: Any, max: Any) -> Any:
+    if min is not None:
+        input = np.maximum(input, min)
+    return input if max is None else np.minimum(input, max)
+
+
+def _inside(input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+@pointwise(_clamp_array, node="ClampBackward1",
+           input=lambda grad, input, min, max, xp: xp.where(_inside(input, min, max), grad, 0.0))  # fmt: skip
+def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
+
+
+@pointwise(lambda input, min: np.maximum(input, min), node="ClampMinBackward0",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
+def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
+
+
+@pointwise(lambda input, max: np.minimum(input, max), node="ClampMaxBackward0",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
+def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
+
+
+@pointwise(np.maximum, node="ClampMinBackward1",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
+           min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor: ...
+
+
+@pointwise(np.minimum, node="ClampMaxBackward1",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
+           max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
+
+
+@pointwise(lambda input, min, max: np.minimum(np.maximum(input, min), max), node="ClampBackward0",
+           input=lambda grad, input, min, max, xp: xp.where((input >= min) & (input <= max), grad, 0.0),
+           min=lambda grad, input, min, max, xp: xp.where((input < min) & (min < max), grad, 0.0),
+           max=lambda grad, input, min, max, xp: xp.where((input > max) | (max < min), grad, 0.0))  # fmt: skip
+def _clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor: ...
+
+
+def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        from .pointwise import _as_operands
+
+        if min is None:
+            return run(OPS["_clamp_max_tensor"], (input, max))
+        if max is None:
+            return run(OPS["_clamp_min_tensor"], (input, min))
+        _, low, high = _as_operands(input, min, max)
+        return run(OPS["_clamp_tensor"], (input, low, high))
+    numbers = [v for v in (min, max) if v is not None]
+    common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
+    if common is not input.dtype and run is _dispatch.dispatch:
+        input = input.to(common)
+    return run(OPS["_clamp"], (input, min, max))
+
+
+@method
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Each element brought into a range; the gradient passes inside the range, bounds included.
+
+    >>> import penlight as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if out is not None:
+        return _clamp_any(input, min, max, lambda op, arguments: _dispatch.dispatch(op, arguments, out))
+    return _clamp_any(input, min, max, _dispatch.dispatch)
+
+
+@method
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of `clamp`."""
+    return _clamp_any(input, min, max, _dispatch.inplace)
+
+
+@method
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Each element, at least `min`."""
+    return _clamp_min_tensor(input, min) if isinstance(min, Tensor) else _clamp_min(input, min)
+
+
+@method
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Each element, at most `max`."""
+    return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(input, max)
+
+
+@method
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """In-place version of `clamp_min`."""
+    return _dispatch.inplace(OPS["_clamp_min_tensor" if isinstance(min, Tensor) else "_clamp_min"], (input, min))
+
+
+@method
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """In-place version of `clamp_max`."""
+    return _dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
+
+
+clip, clip_ = clamp, clamp_
+install_method("clip", clamp)
+install_method("clip_", clamp_)
+
+# ----- Rectifiers and sigmoids --------------------------------------------------------------------------------------
+
+
+@pointwise(lambda input: np.maximum(input, input.dtype.type(0)), input=lambda grad, result, xp: xp.where(result > 0, grad, 0.0))
+def relu(input: Tensor) -> Tensor:
+    """Each element, or 0 where it is negative.
+
+    >>> import penlight as torch
+    >>> torch.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+
+def _sigmoid_array(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        return 1 / (1 + np.exp(-input))
+    # tanh does not overflow, and NumPy has it vectorised.
+    out = np.tanh(input * input.dtype.type(0.5))
+    out *= input.dtype.type(0.5)
+    out += input.dtype.type(0.5)
+    return out
+
+
+@pointwise(_sigmoid_array, floating=True, input=lambda grad, result: grad * ((1 - result) * result))
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    >>> import penlight as torch
+    >>> torch.sigmoid(torch.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+
+# ----- Softmax ------------------------------------------------------------------------------------------------------
+
+both(
+    "softmax_backward",
+    _softmax_kernels.softmax_backward,
+    lambda grad, result, dim: result * (grad - (grad * result).sum(dim, True)),
+)
+both(
+    "log_softmax_backward",
+    _softmax_kernels.log_softmax_backward,
+    lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
+)
+
+
+def _rowwise(kernel: Any) -> Any:
+    """A kernel along a dimension, for 0-d arrays too."""
+    return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
+
+
+@differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
+                input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim) if len(grad.shape) else grad * 0)  # fmt: skip
+def _softmax(input: Tensor, dim: int) -> Tensor: ...
+
+
+@differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
+                input=lambda grad, result, dim, xp: xp.log_softmax_backward(grad, result, dim) if len(grad.shape) else grad * 0)  # fmt: skip
+def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
+
+
+def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
+    if dtype is not None and input.dtype is not dtype:
+        return input.to(dtype)
+    if input.dtype.category < dtypes.FLOATING:
+        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{dtypes.LEGACY[input.dtype]}\'')
+    return input
+
+
+@method
+def softmax(input: Tensor, dim: int, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+    """exp(x) scaled to sum to one along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+    input = _row_input(input, dtype, "softmax")
+    return _softmax(input, wrap_dim(dim, input.dim()), out=out)
+
+
+@method
+def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `softmax`, computed in one go.
+
+    >>> import penlight as torch
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+    input = _row_input(input, dtype, "log_softmax")
+    return _log_softmax(input, wrap_dim(dim, input.dim()), out=out)

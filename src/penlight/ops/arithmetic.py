@@ -1,0 +1,618 @@
+"""Sums, products, powers, quotients and comparisons: a table of derivatives, one row an op."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from . import _dispatch
+from ._declare import OPS, install_method, method, plain, pointwise
+
+if TYPE_CHECKING:
+    from ._types import Number
+
+__all__ = [
+    "add",
+    "add_",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "div",
+    "div_",
+    "divide",
+    "eq",
+    "floor_divide",
+    "fmod",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "mul",
+    "multiply",
+    "ne",
+    "neg",
+    "negative",
+    "not_equal",
+    "pow",
+    "pow_",
+    "remainder",
+    "rsub",
+    "sub",
+    "sub_",
+    "subtract",
+    "true_divide",
+]
+
+# ----- Sums and products --------------------------------------------------------------------------------------------
+
+
+@pointwise(np.add, "+", node="AddBackward0",
+           input=lambda grad: grad,
+           other=lambda grad: grad)  # fmt: skip
+def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(lambda input, other, alpha: np.add(input, np.multiply(other, alpha, dtype=getattr(other, "dtype", None))),
+           node="AddBackward0",
+           input=lambda grad: grad,
+           other=lambda grad, alpha: grad * alpha)  # fmt: skip
+def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+def _subtract(input: Any, other: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return np.subtract(input, other)
+
+
+@pointwise(_subtract, "-", node="SubBackward0",
+           input=lambda grad: grad,
+           other=lambda grad: -grad)  # fmt: skip
+def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(lambda input, other, alpha: _subtract(input, np.multiply(other, alpha, dtype=getattr(other, "dtype", None))),
+           node="SubBackward0",
+           input=lambda grad: grad,
+           other=lambda grad, alpha: grad * -alpha)  # fmt: skip
+def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+@pointwise(lambda input, other: _subtract(np.asarray(other), input) if input.dtype.kind == "b" else np.subtract(other, input),
+           node="RsubBackward1", inplace=False,
+           input=lambda grad: -grad)  # fmt: skip
+def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(np.multiply, "*",
+           input=lambda grad, other: grad * other,
+           other=lambda grad, input: grad * input)  # fmt: skip
+def mul(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The product, element by element, broadcasting.
+
+    >>> import penlight as torch
+    >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+
+
+@pointwise(np.true_divide, "/", node="DivBackward0", floating=True,
+           input=lambda grad, other: grad / other,
+           other=lambda grad, input, other: -grad * ((input / other) / other))  # fmt: skip
+def _div(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+def _negate(input: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+    return np.negative(input)
+
+
+@pointwise(_negate, "neg",
+           input=lambda grad: -grad)  # fmt: skip
+def neg(input: Tensor) -> Tensor:
+    """Each element with the other sign.
+
+    >>> import penlight as torch
+    >>> torch.neg(torch.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
+    """
+
+
+def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False, out: Any = None) -> Any:
+    """`input + alpha * other` and the like: without a factor the plain op, which is faster."""
+    if alpha == 1:
+        arguments: tuple[Any, ...] = (input, other)
+    else:
+        op, arguments = op + "_scaled", (input, other, alpha)
+        _check_alpha(input, other, alpha)
+    if in_place:
+        return _dispatch.inplace(OPS[op], arguments)
+    return OPS[op].function(*arguments, out=out)
+
+
+def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
+    operands = [t for t in (input, other) if isinstance(t, Tensor)]
+    if isinstance(alpha, float) and all(t.dtype.category < dtypes.FLOATING for t in operands) and not isinstance(other, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
+@method
+def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`, broadcasting.
+
+    >>> import penlight as torch
+    >>> torch.add(torch.tensor([1.0, 2.0]), 10, alpha=2)
+    tensor([21., 22.])
+    """
+    return _scaled("_add", input, other, alpha, out=out)
+
+
+@method
+def add_(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """In-place version of `add`."""
+    return _scaled("_add", input, other, alpha, in_place=True)
+
+
+@method
+def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`, broadcasting.
+
+    >>> import penlight as torch
+    >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+    return _scaled("_sub", input, other, alpha, out=out)
+
+
+@method
+def sub_(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """In-place version of `sub`."""
+    return _scaled("_sub", input, other, alpha, in_place=True)
+
+
+@method
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """`other - alpha * input`.
+
+    >>> import penlight as torch
+    >>> torch.rsub(torch.tensor([1.0]), 5)
+    tensor([4.])
+    """
+    if isinstance(other, Tensor):
+        return sub(other, input, alpha=alpha)
+    return _rsub(input if alpha == 1 else input * alpha, other)
+
+
+def _rsub_operator(input: Any, other: Any) -> Any:
+    if isinstance(other, (bool, int, float, complex)):
+        return _rsub(input, other)
+    return NotImplemented
+
+
+# ----- Quotients ----------------------------------------------------------------------------------------------------
+
+
+def _floor_quotient(input: Any, other: Any) -> Any:
+    _refuse_zero(input, other)
+    if input.dtype.kind == "f":
+        return np.floor_divide(input, other)
+    return np.floor_divide(input, other)
+
+
+def _trunc_quotient(input: Any, other: Any) -> Any:
+    _refuse_zero(input, other)
+    if input.dtype.kind in "iu":
+        quotient = np.floor_divide(input, other)
+        return quotient + ((np.remainder(input, other) != 0) & ((input < 0) != (np.asarray(other) < 0)))
+    return np.trunc(np.true_divide(input, other))
+
+
+def _refuse_zero(input: Any, other: Any) -> None:
+    if input.dtype.kind in "iub" and not np.all(other):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def _remainder(input: Any, other: Any) -> Any:
+    _refuse_zero(input, other)
+    return np.remainder(input, other)
+
+
+def _c_remainder(input: Any, other: Any) -> Any:
+    _refuse_zero(input, other)
+    return np.fmod(input, other)
+
+
+def _no_derivative(name: str) -> Any:
+    def rule(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+@pointwise(_floor_quotient, "//", node="NotImplemented",
+           input=_no_derivative("floor_divide"),
+           other=_no_derivative("floor_divide"))  # fmt: skip
+def floor_divide(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The quotient rounded down.
+
+    >>> import penlight as torch
+    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+
+
+@pointwise(_floor_quotient, node="DivBackward3", input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(_trunc_quotient, node="DivBackward3", input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
+
+
+@pointwise(_remainder, "%", node="RemainderBackward0",
+           input=lambda grad: grad,
+           other=lambda grad, input, other, xp: -grad * xp._div_floor(input, other))  # fmt: skip
+def remainder(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The remainder of the division rounded down: it has the divisor's sign.
+
+    >>> import penlight as torch
+    >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
+    tensor([1., 1.])
+    """
+
+
+@pointwise(_c_remainder,
+           input=lambda grad: grad,
+           other=lambda grad, input, other, xp: -grad * xp._div_trunc(input, other))  # fmt: skip
+def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The remainder of the division rounded toward zero: it has the dividend's sign.
+
+    >>> import penlight as torch
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
+
+
+_ROUNDED = {None: "_div", "floor": "_div_floor", "trunc": "_div_trunc"}
+
+
+def _rounded(rounding_mode: Any) -> Any:
+    if rounding_mode not in _ROUNDED:
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + str(rounding_mode) + "'"
+        )
+    return OPS[_ROUNDED[rounding_mode]]
+
+
+@method
+def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+    """The quotient; `rounding_mode` "floor" or "trunc" rounds it.
+
+    >>> import penlight as torch
+    >>> torch.div(torch.tensor([7.0]), 2, rounding_mode="floor")
+    tensor([3.])
+    """
+    return _rounded(rounding_mode).function(input, other, out=out)
+
+
+@method
+def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of `div`."""
+    return _dispatch.inplace(_rounded(rounding_mode), (input, other))
+
+
+# ----- Powers -------------------------------------------------------------------------------------------------------
+
+
+def _power(input: Any, exponent: Any) -> Any:
+    if input.dtype.kind in "fc":
+        if exponent == 2:
+            return np.square(input)
+        if exponent == 1:
+            return input.copy() if input.ndim else input
+        if exponent == 0.5:
+            return np.sqrt(input)
+    elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iu":
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return np.power(input, exponent)
+
+
+@pointwise(_power, node="PowBackward0",
+           input=lambda grad, input, exponent, xp: grad * (exponent * xp._pow(input, exponent - 1)) if exponent != 0
+           else grad * 0)  # fmt: skip
+def _pow(input: Tensor, exponent: Number) -> Tensor: ...
+
+
+@pointwise(np.power, node="PowBackward1", inplace=True,
+           input=lambda grad, input, exponent, xp:
+               xp.where(exponent == 0, grad * 0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
+           exponent=lambda grad, input, exponent, result, xp:
+               grad * xp.where((input == 0) & (exponent >= 0), result * 0, result * xp.log(input)))  # fmt: skip
+def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
+
+
+def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
+    """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
+    if base == 0:
+        return grad * xp.where(exponent >= 0, result * 0, result * -math.inf)
+    if isinstance(base, complex) or base < 0:
+        return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
+    return grad * (result * math.log(base))
+
+
+@pointwise(lambda exponent, base: np.power(np.asarray(base).astype(exponent.dtype), exponent), node="PowBackward2", inplace=False,
+           exponent=_base_rule)  # fmt: skip
+def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
+
+
+def _power_operands(input: Any, exponent: Any) -> Any:
+    """The op and arguments that compute a power of these operands."""
+    if isinstance(exponent, Tensor):
+        if isinstance(input, Tensor):
+            return "_pow_tensor", (input, exponent)
+        common = dtypes.result_dtype([exponent._array], [input])
+        return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
+    if not isinstance(input, Tensor):
+        raise TypeError(f"pow(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if isinstance(exponent, np.generic):
+        exponent = exponent.item()
+    if not isinstance(exponent, (bool, int, float, complex)):
+        return None, ()
+    common = dtypes.result_dtype([input._array], [exponent]) if not isinstance(exponent, int) else input.dtype
+    return "_pow", (input if input.dtype is common else input.to(common), exponent)
+
+
+@method
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Each element to a power; either side may be a number.
+
+    >>> import penlight as torch
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2), torch.pow(2, torch.tensor([3.0]))
+    (tensor([1., 4., 9.]), tensor([8.]))
+    """
+    name, arguments = _power_operands(input, exponent)
+    if name is None:
+        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
+    return OPS[name].function(*arguments, out=out)
+
+
+@method
+def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """In-place version of `pow`."""
+    if not isinstance(exponent, Tensor) and not isinstance(exponent, int):
+        dtypes_ok = dtypes.result_dtype([input._array], [exponent])
+        if not dtypes.can_cast(dtypes_ok, input.dtype):
+            raise RuntimeError(
+                f"result type {dtypes.LEGACY[dtypes_ok]} can't be cast to the desired output type {dtypes.LEGACY[input.dtype]}"
+            )
+    return _dispatch.inplace(OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent))
+
+
+def _pow_operator(input: Any, exponent: Any) -> Any:
+    name, arguments = _power_operands(input, exponent)
+    return NotImplemented if name is None else OPS[name].function(*arguments)
+
+
+def _rpow_operator(input: Any, base: Any) -> Any:
+    return pow(base, input) if isinstance(base, (bool, int, float, complex)) else NotImplemented
+
+
+def _rdiv_operator(input: Any, other: Any) -> Any:
+    return input.reciprocal() * other if isinstance(other, (bool, int, float, complex)) else NotImplemented
+
+
+def _reflected(function: Any) -> Any:
+    """`5 // x` and the like: the number becomes a 0-d tensor."""
+
+    def operate(input: Any, other: Any) -> Any:
+        if not isinstance(other, (bool, int, float, complex)):
+            return NotImplemented
+        from ..creation import scalar_tensor
+
+        return function(scalar_tensor(other, dtype=dtypes.of_number(other)), input)
+
+    return operate
+
+
+for _name, _function in {
+    "__rsub__": _rsub_operator, "__pow__": _pow_operator, "__rpow__": _rpow_operator, "__rtruediv__": _rdiv_operator,
+    "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder), "__ipow__": pow_,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _function)
+
+
+# ----- Comparisons --------------------------------------------------------------------------------------------------
+
+
+@plain(np.equal, "==", broadcast=True)
+def eq(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are equal.
+
+    >>> import penlight as torch
+    >>> torch.eq(torch.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+
+@plain(np.not_equal, "!=", broadcast=True)
+def ne(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements differ.
+
+    >>> import penlight as torch
+    >>> torch.ne(torch.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.less, "<", broadcast=True)
+def lt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are less.
+
+    >>> import penlight as torch
+    >>> torch.lt(torch.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.less_equal, "<=", broadcast=True)
+def le(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are less or equal.
+
+    >>> import penlight as torch
+    >>> torch.le(torch.tensor([1, 3]), 2)
+    tensor([ True, False])
+    """
+
+
+@plain(np.greater, ">", broadcast=True)
+def gt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are greater.
+
+    >>> import penlight as torch
+    >>> torch.gt(torch.tensor([1, 3]), 2)
+    tensor([False,  True])
+    """
+
+
+@plain(np.greater_equal, ">=", broadcast=True)
+def ge(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Whether elements are greater or equal.
+
+    >>> import penlight as torch
+    >>> torch.ge(torch.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+
+# ----- Bits and logic -----------------------------------------------------------------------------------------------
+
+
+@plain(np.bitwise_and, "&", broadcast=True, inplace=True)
+def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise and; logical and for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_and(torch.tensor([6]), 3)
+    tensor([2])
+    """
+
+
+@plain(np.bitwise_or, "|", broadcast=True, inplace=True)
+def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise or; logical or for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_or(torch.tensor([6]), 3)
+    tensor([7])
+    """
+
+
+@plain(np.bitwise_xor, "^", broadcast=True, inplace=True)
+def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bitwise exclusive or.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_xor(torch.tensor([6]), 3)
+    tensor([5])
+    """
+
+
+@plain(np.left_shift, "<<", broadcast=True, inplace=True)
+def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bits moved to the left.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_left_shift(torch.tensor([1]), 3)
+    tensor([8])
+    """
+
+
+@plain(np.right_shift, ">>", broadcast=True, inplace=True)
+def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Bits moved to the right.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_right_shift(torch.tensor([8]), 3)
+    tensor([1])
+    """
+
+
+@plain(np.invert, "~", inplace=True)
+def bitwise_not(input: Tensor) -> Tensor:
+    """Each bit turned over; logical not for bools.
+
+    >>> import penlight as torch
+    >>> torch.bitwise_not(torch.tensor([True, False]))
+    tensor([False,  True])
+    """
+
+
+@plain(np.logical_not, inplace=True)
+def logical_not(input: Tensor) -> Tensor:
+    """Whether elements are zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_not(torch.tensor([0, 2]))
+    tensor([ True, False])
+    """
+
+
+@plain(np.logical_and, broadcast=True, inplace=True)
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Whether both elements are non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_and(torch.tensor([0, 2]), torch.tensor([1, 1]))
+    tensor([False,  True])
+    """
+
+
+@plain(np.logical_or, broadcast=True, inplace=True)
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Whether any of the two elements is non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_or(torch.tensor([0, 2]), torch.tensor([0, 1]))
+    tensor([False,  True])
+    """
+
+
+@plain(np.logical_xor, broadcast=True, inplace=True)
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Whether exactly one of the two elements is non-zero.
+
+    >>> import penlight as torch
+    >>> torch.logical_xor(torch.tensor([0, 2]), torch.tensor([0, 1]))
+    tensor([False, False])
+    """
+
+
+true_divide, divide, multiply, subtract, negative = div, div, mul, sub, neg
+greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+for _name in ("true_divide", "divide", "multiply", "subtract", "negative", "greater", "greater_equal", "less", "less_equal",
+              "not_equal"):  # fmt: skip
+    install_method(_name, globals()[_name])
+for _name, _target in {"multiply_": "mul_", "subtract_": "sub_", "divide_": "div_", "true_divide_": "div_", "negative_": "neg_"}.items():
+    install_method(_name, getattr(Tensor, _target))

@@ -1,0 +1,396 @@
+"""Dtype conversions, copying into a tensor, and complex numbers as pairs of reals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd import views
+from ..device import device, require_cpu
+from ..tensor import Tensor, wrap
+from . import _dispatch, _raw
+from ._declare import OPS, install_method, linear, method, plain, pointwise
+from ._raw import both, cast, real_part, sum_to
+
+__all__ = [
+    "conj",
+    "copy_",
+    "cpu",
+    "cuda",
+    "fill",
+    "fill_",
+    "imag",
+    "legacy_dtype",
+    "real",
+    "to",
+    "type",
+    "type_as",
+    "view_as_complex",
+    "view_as_real",
+    "view_dtype",
+    "zero_",
+]
+
+# ----- Dtypes -------------------------------------------------------------------------------------------------------
+
+
+def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
+    if input.dtype.kind == "c" and dtype.category < dtypes.COMPLEX:
+        input = input.real if dtype is not dtypes.bool_ else input
+    if dtype.category == dtypes.INTEGRAL and input.dtype.kind == "f":
+        return _float_to_int(input, dtype.np)
+    return input.astype(dtype.np)
+
+
+def _float_to_int(array: Any, target: Any) -> Any:
+    """C's conversion: through int64, so that out-of-range values wrap as they do in PyTorch."""
+    return array.astype(np.int64).astype(target) if target.itemsize < 8 else array.astype(target)
+
+
+def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:
+    if input_dtype.kind != "c":
+        grad = xp.real_part(grad)
+    return xp.cast(grad, input_dtype)
+
+
+@linear(_convert_array, node="ToCopyBackward0", input=_convert_rule)
+def _to_copy(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
+
+
+def _convert(tensor: Tensor, dtype: dtypes.dtype, copy: bool = False) -> Tensor:
+    if tensor.dtype is dtype and not copy:
+        return tensor
+    if dtype.category < dtypes.FLOATING and tensor.requires_grad:
+        tensor = tensor.detach()
+    return _to_copy(tensor, dtype)
+
+
+@method
+def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.7]).to(torch.int64)
+    tensor([1])
+    """
+    dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
+    where = kwargs.pop("device", None)
+    kwargs.pop("non_blocking", None)
+    kwargs.pop("memory_format", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    other = kwargs.pop("other", None)
+    for place, a in enumerate(args):
+        if isinstance(a, dtypes.dtype):
+            dtype = a
+        elif isinstance(a, (str, device)) or (isinstance(a, int) and not isinstance(a, bool)):
+            where = a
+        elif isinstance(a, Tensor):
+            other = a
+        elif isinstance(a, bool) or a is None:
+            copy = bool(a) if place >= 2 else copy
+        else:
+            raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__})")
+    require_cpu(where)
+    if other is not None:
+        dtype = other.dtype
+    return _convert(input, dtype or input.dtype, copy)
+
+
+def _add_conversions() -> None:
+    """x.float(), x.long() and the rest."""
+    named = {
+        "half": dtypes.float16, "float": dtypes.float32, "double": dtypes.float64, "bfloat16": dtypes.bfloat16,
+        "cfloat": dtypes.complex64, "cdouble": dtypes.complex128, "bool": dtypes.bool_, "byte": dtypes.uint8,
+        "char": dtypes.int8, "short": dtypes.int16, "int": dtypes.int32, "long": dtypes.int64,
+    }  # fmt: skip
+    for name, dtype in named.items():
+
+        def convert(input: Tensor, memory_format: Any = None, *, dtype: dtypes.dtype = dtype) -> Tensor:
+            return _convert(input, dtype)
+
+        convert.__name__ = convert.__qualname__ = name
+        convert.__doc__ = f"The tensor as {dtype!r}."
+        install_method(name, convert)
+
+
+_add_conversions()
+
+
+@method
+def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor's legacy type name, or the tensor converted to a dtype or legacy type.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1).type(), torch.zeros(1).type(torch.int64).dtype
+    ('torch.FloatTensor', torch.int64)
+    """
+    if dtype is None:
+        return f"torch.{dtypes.LEGACY[input.dtype]}Tensor"
+    return _convert(input, legacy_dtype(dtype))
+
+
+def legacy_dtype(name: Any) -> dtypes.dtype:
+    """The dtype behind `torch.float64`, `torch.DoubleTensor` or "torch.DoubleTensor"."""
+    if isinstance(name, dtypes.dtype):
+        return name
+    found = getattr(name, "dtype", None)
+    if isinstance(found, dtypes.dtype):
+        return found
+    text = name.removeprefix("torch.") if isinstance(name, str) else ""
+    for d, legacy in dtypes.LEGACY.items():
+        if text in (legacy + "Tensor", str(d).removeprefix("torch.")):
+            return d
+    if isinstance(name, str):
+        raise ValueError(f"invalid type: '{name}'")
+    raise RuntimeError("Unknown type: " + repr(name))
+
+
+@method
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the other's dtype."""
+    return _convert(input, other.dtype)
+
+
+@method
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself: it is on the CPU."""
+    return input
+
+
+@method
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Refused: Penlight runs on the CPU."""
+    require_cpu("cuda")
+    return input
+
+
+@linear(lambda input, dtype: input.view(dtype.np), view=True, node="ViewBackward1", input=lambda grad: grad)
+def _view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor: ...
+
+
+def view_dtype(input: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The same bytes seen as another dtype."""
+    old, new = input.element_size(), dtype.itemsize
+    if old < new and (input.dim() == 0 or input.shape[-1] * old % new):
+        from_, to_ = dtypes.LEGACY[input.dtype], dtypes.LEGACY[dtype]
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {new // old} to view {from_} as {to_} (different element sizes), but got "
+            f"{input.shape[-1] if input.dim() else 1}"
+        )
+    if input.dtype is dtype:
+        return input.view(input.shape)
+    return _view_dtype(input.detach(), dtype)
+
+
+# ----- Copying into a tensor ----------------------------------------------------------------------------------------
+
+
+def _copy_kernel(input: Any, src: Any) -> Any:
+    if src.dtype.kind == "c" and input.dtype.kind != "c":
+        src = src.real
+    if src.dtype.kind == "f" and input.dtype.kind in "iu":
+        src = _float_to_int(src, input.dtype)
+    return np.broadcast_to(src, np.broadcast_shapes(input.shape, src.shape)).astype(input.dtype)
+
+
+def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
+    grad = xp.sum_to(grad, src_shape)
+    if src_dtype.kind != "c":
+        grad = xp.real_part(grad)
+    return xp.cast(grad, src_dtype)
+
+
+@linear(_copy_kernel, node="CopyBackwards", inplace=True,
+        input=lambda grad: None,
+        src=_copy_rule)  # fmt: skip
+def _copy(input: Tensor, src: Tensor) -> Tensor: ...
+
+
+@method
+def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Overwrite this tensor's elements with another's, broadcast and converted.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
+    if src.shape != input.shape:
+        from ._args import broadcast_shape
+
+        if broadcast_shape(tuple(input.shape), tuple(src.shape)) != tuple(input.shape):
+            from ._args import mismatch
+
+            raise RuntimeError(
+                f"output with shape {list(input.shape)} doesn't match the broadcast shape "
+                f"{list(broadcast_shape(tuple(input.shape), tuple(src.shape)))}"
+            )
+    return _dispatch.inplace(OPS["_copy"], (input, src))
+
+
+def _fill_kernel(input: Any, value: Any) -> Any:
+    return np.full(input.shape, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input.dtype)
+
+
+@linear(_fill_kernel, node="FillBackward0", inplace=True, input=lambda grad: grad * 0)
+def _fill(input: Tensor, value: Any) -> Tensor: ...
+
+
+@linear(lambda input, value: np.broadcast_to(value, input.shape).astype(input.dtype), node="FillBackward1", inplace=True,
+        input=lambda grad: grad * 0,
+        value=lambda grad, value_dtype, xp: xp.cast(xp.sum_to(grad, ()), value_dtype))  # fmt: skip
+def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
+
+
+def _filled(input: Tensor, value: Any, run: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
+        return run(OPS["_fill_tensor"], (input, value))
+    if isinstance(value, complex) and not input.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {_c_name(input.dtype)} without overflow")
+    return run(OPS["_fill"], (input, value.item() if isinstance(value, np.generic) else value))
+
+
+def _c_name(d: dtypes.dtype) -> str:
+    return {"float32": "float", "float64": "double", "int64": "int64_t"}.get(str(d).removeprefix("torch."), str(d))
+
+
+@method
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Set all elements to one value.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
+    return _filled(input, value, _dispatch.inplace)
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype with all elements equal to `value`."""
+    return _filled(input, value, _dispatch.dispatch)
+
+
+@linear(lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad: grad * 0)
+def _zero(input: Tensor) -> Tensor: ...
+
+
+@method
+def zero_(input: Tensor) -> Tensor:
+    """Set all elements to zero.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    return _dispatch.inplace(OPS["_zero"], (input,))
+
+
+# ----- Complex numbers ----------------------------------------------------------------------------------------------
+
+
+@pointwise(np.conj, complex_rule=True, inplace=False, node="ConjBackward0", input=lambda grad, xp: xp.conj(grad))
+def _conj(input: Tensor) -> Tensor: ...
+
+
+@method
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is its own.
+
+    >>> import penlight as torch
+    >>> torch.conj(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return _conj(input) if input.is_complex() else input
+
+
+def _as_real(input: Any) -> Any:
+    return input[..., None].view(input.real.dtype)
+
+
+@linear(_as_real, view="replay", input=lambda grad, xp: xp.view_as_complex(grad))
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real one with a last dimension of size two; a view.
+
+    >>> import penlight as torch
+    >>> torch.view_as_real(torch.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+
+
+def _as_complex(input: Any) -> Any:
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input.strides[-1] != input.itemsize:
+        input = np.ascontiguousarray(input)
+    return input.view(np.complex64 if input.dtype == np.float32 else np.complex128)[..., 0]
+
+
+@linear(_as_complex, view="replay", input=lambda grad, xp: xp.view_as_real(grad))
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor whose last dimension has size two as a complex one; a view.
+
+    >>> import penlight as torch
+    >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+
+
+def _part(tensor: Tensor, place: int) -> Tensor:
+    return view_as_real(tensor).select(-1, place)
+
+
+def real(input: Tensor) -> Tensor:
+    """The real part; a view.
+
+    >>> import penlight as torch
+    >>> torch.real(torch.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    return _part(input, 0) if input.is_complex() else input
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part; a view.
+
+    >>> import penlight as torch
+    >>> torch.imag(torch.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _part(input, 1)
+
+
+setattr(Tensor, "real", property(real))
+setattr(Tensor, "imag", property(imag))
+for _name in ("resolve_conj", "resolve_neg"):
+    install_method(_name, lambda self: self)
+for _name in ("is_conj", "is_neg"):
+    install_method(_name, lambda self: False)
+
+# ----- Both worlds: what rules use ------------------------------------------------------------------------------------
+
+
+
+def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Sum a gradient over the dimensions that broadcasting had added or widened."""
+    extra = grad.dim() - len(shape)
+    if extra > 0:
+        grad = grad.sum(tuple(range(extra)))
+    wide = tuple(d for d, n in enumerate(shape) if n == 1 and grad.shape[d] != 1)
+    return grad.sum(wide, True) if wide else grad
+
+
+both("sum_to", sum_to, _sum_to_tensor)
+both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))
+both("conj", _raw.conj, conj)
+both("real_part", real_part, real)
+both("is_complex", lambda x: x.dtype.kind == "c", lambda x: x.is_complex())

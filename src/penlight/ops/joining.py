@@ -1,0 +1,258 @@
+"""Joining, repeating and reordering: results with memory of their own."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from ._args import as_int, sizes, wrap_dim, wrap_dims
+from ._declare import install_method, linear, method
+from ._raw import both
+
+__all__ = [
+    "cat",
+    "clone",
+    "concat",
+    "concatenate",
+    "contiguous",
+    "flip",
+    "repeat",
+    "roll",
+    "stack",
+    "tile",
+]
+
+# ----- Copies -------------------------------------------------------------------------------------------------------
+
+
+def _clone_array(input: Any, contiguous: bool) -> Any:
+    """A copy; unless it is to be contiguous, a dense layout stays as it is."""
+    return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
+
+
+@linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
+def _clone(input: Tensor, contiguous: bool) -> Tensor: ...
+
+
+@method
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with memory of its own, in the graph.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).clone()
+    tensor([1., 1.])
+    """
+    return _clone(input, repr(memory_format) == "torch.contiguous_format")
+
+
+@method
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself if its elements lie in order, else a copy where they do.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
+    return input if input.is_contiguous() else _clone(input, True)
+
+
+# ----- Joining ------------------------------------------------------------------------------------------------------
+
+
+def _cat_arrays(tensors: Sequence[Any], dim: int) -> Any:
+    return np.concatenate(tensors, dim)
+
+
+def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
+    parts, start = [], 0
+    for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
+        if shape is None:
+            parts.append(None)
+            continue
+        part = xp._slice(grad, dim, start, start + shape[dim], 1)
+        parts.append(xp.cast(part, np_dtype))
+        start += shape[dim]
+    return parts
+
+
+@linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: np.concatenate(tensors, dim), node="CatBackward0", method=False,
+        tensors=_cat_rule)  # fmt: skip
+def _cat_list(tensors: Sequence[Tensor], dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Tensor: ...
+
+
+def _promoted(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
+    kinds = {t.dtype for t in tensors}
+    if len(kinds) == 1:
+        return list(tensors)
+    common = dtypes.result_dtype([t._array for t in tensors])
+    return [t if t.dtype is common else t.to(common) for t in tensors]
+
+
+def _check_list(tensors: Any, name: str) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    tensors = list(tensors)
+    for place, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(t).__name__}")
+    return tensors
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Tensors one after the other along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    tensors = _check_list(tensors, "cat")
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for place, t in enumerate(tensors):
+        if t.dim() == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+    # A 1-d empty tensor is skipped whatever the others' shape: an old habit of PyTorch's.
+    legacy = [tuple(t.shape) == (0,) for t in tensors]
+    shaped = [t for t, skip in zip(tensors, legacy) if not skip] or tensors[:1]
+    dim = wrap_dim(dim if axis is None else axis, shaped[0].dim())
+    first = shaped[0].shape
+    for place, t in enumerate(shaped):
+        if t.dim() != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {t.dim()}")
+        for d, (n, m) in enumerate(zip(first, t.shape)):
+            if n != m and d != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor "
+                    f"number {place} in the list."
+                )
+    kept = [t for t in _join_dtype(tensors) if tuple(t.shape) != (0,)] or tensors[:1]
+    shapes = tuple(tuple(t.shape) for t in kept)
+    return _cat_list(tuple(kept), dim, shapes, tuple(t._array.dtype for t in kept), out=out)
+
+
+def _join_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors in their common dtype; the op casts gradients back, so that the graph shows no conversions."""
+    return _promoted(tensors, "cat")
+
+
+def _stack_rule(grad: Any, dim: int, count: int, xp: Any) -> list[Any]:
+    return list(xp._unbind(grad, dim))
+
+
+@linear(lambda tensors, dim, count: np.stack(tensors, dim), node="StackBackward0", method=False, tensors=_stack_rule)
+def _stack_list(tensors: Sequence[Tensor], dim: int, count: int) -> Tensor: ...
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape along a new dimension.
+
+    >>> import penlight as torch
+    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    tensors = _check_list(tensors, "stack")
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for place, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(t.shape)} at entry {place}"
+            )
+    dim = wrap_dim(dim if axis is None else axis, tensors[0].dim() + 1)
+    return _stack_list(tuple(_promoted(tensors, "stack")), dim, len(tensors), out=out)
+
+
+# What the rules of `split` and `unbind` use: join parts, in either world.
+both("_cat", np.concatenate, cat)
+both("_stack", np.stack, stack)
+both("zeros_for", lambda known, shape: np.zeros(shape, known.dtype), lambda known, shape: known.new_zeros(shape))
+
+# ----- Repeating and reordering -------------------------------------------------------------------------------------
+
+
+def _repeat_rule(grad: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...], xp: Any) -> Any:
+    """The copies summed up: each dimension as (repeats, size), then the repeats away."""
+    extra = len(repeats) - len(input_shape)
+    padded = (1,) * extra + tuple(input_shape)
+    if 0 in repeats:
+        return xp.zeros_for(grad, input_shape)
+    shape = [n for r, m in zip(repeats, padded) for n in (r, m)]
+    folded = xp.reshape(grad, tuple(shape))
+    return xp.reshape(xp._sum_dims(folded, tuple(range(0, len(shape), 2)), False), tuple(input_shape))
+
+
+@linear(np.tile, node="RepeatBackward0", input=_repeat_rule)
+def _repeat(input: Tensor, repeats: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    """The tensor copied this many times along each dimension.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    times = sizes(repeats, "repeat")
+    if len(times) < input.dim():
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    return _repeat(input, times)
+
+
+@method
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """Like `repeat`, with missing dimensions taken as one.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).tile(2)
+    tensor([1, 2, 1, 2])
+    """
+    times = sizes(dims, "tile")
+    return _repeat(input, (1,) * (input.dim() - len(times)) + times)
+
+
+@linear(lambda input, dims: np.flip(input, dims).copy(), node="FlipBackward0", input=lambda grad, dims, xp: xp._flip(grad, dims))
+def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """The order of elements reversed along some dimensions; a copy.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2, 3]).flip(0)
+    tensor([3, 2, 1])
+    """
+    wanted = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    return _flip(input, wrap_dims(tuple(wanted), input.dim()) if wanted else ())
+
+
+@linear(lambda input, shifts, dims: np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0]), node="RollBackward0",
+        input=lambda grad, shifts, dims, xp: xp._roll(grad, tuple(-s for s in shifts), dims))  # fmt: skip
+def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Elements moved on along dimensions; what falls off the end comes in at the start.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2, 3]).roll(1)
+    tensor([3, 1, 2])
+    """
+    moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (as_int(shifts),)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if (along and len(along) != len(moves)) or (not along and len(moves) > 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
+    return _roll(input, moves, tuple(wrap_dim(d, input.dim()) for d in along))
+
+
+concat, concatenate = cat, cat

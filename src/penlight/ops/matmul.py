@@ -1,0 +1,382 @@
+"""Matrix products: mm, bmm, mv, dot, matmul, addmm and their kin, outer products, linear."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from . import _dispatch
+from ._args import broadcast_shape
+from ._declare import OPS, bilinear, differentiable, install_method, method
+from ._raw import both
+
+if TYPE_CHECKING:
+    from ._types import Number
+
+__all__ = [
+    "addmm",
+    "addmv",
+    "addr",
+    "baddbmm",
+    "bmm",
+    "dot",
+    "ger",
+    "linear",
+    "matmul",
+    "mm",
+    "mv",
+    "outer",
+]
+
+# The conjugate transpose of the last two dimensions: for real arrays a transposed view.
+both(
+    "adjoint",
+    lambda x: np.swapaxes(x if x.dtype.kind != "c" else x.conj(), -1, -2),
+    lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1),
+)
+
+
+@bilinear(np.matmul, node="MmBackward0",
+          input=lambda grad, mat2, xp: xp._mm(grad, xp.adjoint(mat2)),
+          mat2=lambda grad, input, xp: xp._mm(xp.adjoint(input), grad))  # fmt: skip
+def _mm(input: Tensor, mat2: Tensor) -> Tensor: ...
+
+
+@bilinear(np.matmul, node="BmmBackward0",
+          input=lambda grad, mat2, xp: xp._bmm(grad, xp.adjoint(mat2)),
+          mat2=lambda grad, input, xp: xp._bmm(xp.adjoint(input), grad))  # fmt: skip
+def _bmm(input: Tensor, mat2: Tensor) -> Tensor: ...
+
+
+@bilinear(np.matmul, node="MvBackward0",
+          input=lambda grad, vec, xp: xp._outer(grad, xp.conj(vec)),
+          vec=lambda grad, input, xp: xp._mv(xp.adjoint(input), grad))  # fmt: skip
+def _mv(input: Tensor, vec: Tensor) -> Tensor: ...
+
+
+@bilinear(lambda input, tensor: np.dot(input, tensor), node="DotBackward0",
+          input=lambda grad, tensor, xp: grad * xp.conj(tensor),
+          tensor=lambda grad, input, xp: grad * xp.conj(input))  # fmt: skip
+def _dot(input: Tensor, tensor: Tensor) -> Tensor: ...
+
+
+both("_outer", np.multiply.outer, lambda a, b: a.unsqueeze(1) * b)
+
+
+def _check_dtypes(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
+    if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype:
+        left, right = _c(a.dtype), _c(b.dtype)
+        if what == "vectors":
+            left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
+            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
+        raise RuntimeError(f"expected {what} to have the same dtype, but got: {left} != {right}")
+
+
+def _c(d: dtypes.dtype) -> str:
+    """A dtype's name in C++, as some messages give it."""
+    names = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "float16": "c10::Half"}
+    name = str(d).removeprefix("torch.")
+    return names.get(name, name)
+
+
+@method
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices.
+
+    >>> import penlight as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    if input.dim() != 2:
+        raise RuntimeError("self must be a matrix")
+    if mat2.dim() != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    (n, k), (m, p) = input.shape, mat2.shape
+    if k != m:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    _check_dtypes(input, mat2)
+    return _mm(input, mat2, out=out)
+
+
+@method
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Products of two batches of matrices.
+
+    >>> import penlight as torch
+    >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
+    """
+    if input.dim() != 3 or mat2.dim() != 3:
+        which = "batch1" if input.dim() != 3 else "batch2"
+        raise RuntimeError(f"{which} must be a 3D tensor")
+    (b, n, k), (c, m, p) = input.shape, mat2.shape
+    if b != c or k != m:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
+    _check_dtypes(input, mat2)
+    return _bmm(input, mat2, out=out)
+
+
+@method
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A matrix times a vector.
+
+    >>> import penlight as torch
+    >>> torch.mv(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if input.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
+    _check_dtypes(input, vec)
+    return _mv(input, vec, out=out)
+
+
+@method
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The scalar product of two vectors.
+
+    >>> import penlight as torch
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    if input.dim() != 1 or tensor.dim() != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
+    _check_dtypes(input, tensor, "vectors")
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the same "
+            f"number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively"
+        )
+    return _dot(input, tensor, out=out)
+
+
+@method
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product, with vectors and batches as NumPy's `@`.
+
+    >>> import penlight as torch
+    >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        place, bad = (2, other) if isinstance(input, Tensor) else (1, input)
+        name = "other" if place == 2 else "input"
+        raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(bad).__name__}")
+    result = _matmul(input, other)
+    if out is None:
+        return result
+    return _dispatch.write_out(OPS["_mm"], {"input": input, "mat2": other}, result._array, out)
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    da, db = a.dim(), b.dim()
+    if da == 2 and db == 2:
+        return mm(a, b)
+    if da == 0 or db == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {da}D and {db}D")
+    if da == 1 and db == 1:
+        return dot(a, b)
+    if da == 2 and db == 1:
+        return mv(a, b)
+    if da == 1 and db == 2:
+        return mm(a.unsqueeze(0), b).squeeze(0)
+    if da >= 3 and db <= 2:
+        return _folded(a, b)
+    return _batched(a, b)
+
+
+def _folded(a: Tensor, b: Tensor) -> Tensor:
+    """A batch times one matrix or vector: the batch as one tall matrix."""
+    *lead, k = a.shape
+    tall = a.reshape(-1 if k else math.prod(lead), k)
+    if b.dim() == 1:
+        return mv(tall, b).reshape(lead)
+    from .shape import _unsafe_view
+
+    return _unsafe_view(mm(tall, b), (*lead, b.shape[1]))
+
+
+def _batched(a: Tensor, b: Tensor) -> Tensor:
+    vector_left, vector_right = a.dim() == 1, b.dim() == 1
+    if vector_left:
+        a = a.unsqueeze(0)
+    if vector_right:
+        b = b.unsqueeze(1)
+    n, k = a.shape[-2:]
+    m, p = b.shape[-2:]
+    batch = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    if k != m:
+        size = math.prod(batch)
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{size}, {k}] but got: [{size}, {m}]."
+        )
+    from .shape import _unsafe_view
+
+    left = a.expand(*batch, n, k).reshape(math.prod(batch), n, k)
+    right = b.expand(*batch, m, p).reshape(math.prod(batch), m, p)
+    product = _unsafe_view(bmm(left, right), (*batch, n, p))
+    if vector_left:
+        product = product.squeeze(-2)
+    return product.squeeze(-1) if vector_right else product
+
+
+def _matmul_operator(self: Any, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        if isinstance(other, np.ndarray):
+            from ..creation import from_numpy
+
+            return matmul(self, from_numpy(other))
+        raise TypeError(f"matmul(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    return _matmul(self, other)
+
+
+setattr(Tensor, "__matmul__", _matmul_operator)
+
+# ----- With something added -----------------------------------------------------------------------------------------
+
+
+def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    product = np.matmul(mat1, mat2)
+    if alpha != 1:
+        product *= alpha
+    if beta == 0:
+        return product
+    product += input if beta == 1 else input * product.dtype.type(beta)
+    return product
+
+
+def _scaled(x: Any, factor: Any) -> Any:
+    return x if factor == 1 else x * factor
+
+
+def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
+    """beta * dinput + alpha * (dmat1 @ mat2 + mat1 @ dmat2)."""
+    total = None
+    parts = []
+    if tangents.get("mat1") is not None:
+        parts.append(_scaled(xp.matmul(tangents["mat1"], env["mat2"]), env["alpha"]))
+    if tangents.get("mat2") is not None:
+        parts.append(_scaled(xp.matmul(env["mat1"], tangents["mat2"]), env["alpha"]))
+    if tangents.get("input") is not None:
+        parts.append(_scaled(tangents["input"], env["beta"]))
+    for part in parts:
+        total = part if total is None else total + part
+    return total if tuple(total.shape) == tuple(env["result"].shape) else total.expand(env["result"].shape)
+
+
+@differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled(grad, beta), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled(xp._mm(grad, xp.adjoint(mat2)), alpha),
+                mat2=lambda grad, mat1, alpha, xp: _scaled(xp._mm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+@differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled(grad, beta), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled(xp._bmm(grad, xp.adjoint(mat2)), alpha),
+                mat2=lambda grad, mat1, alpha, xp: _scaled(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+@method
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * mat1 @ mat2`.
+
+    >>> import penlight as torch
+    >>> torch.addmm(torch.ones(1), torch.ones(1, 2), torch.ones(2, 1))
+    tensor([[3.]])
+    """
+    if mat1.dim() != 2 or mat2.dim() != 2:
+        which, got = ("mat1", mat1.dim()) if mat1.dim() != 2 else ("mat2", mat2.dim())
+        raise RuntimeError(f"{which} must be a matrix, got {got}-D tensor")
+    (n, k), (m, p) = mat1.shape, mat2.shape
+    if k != m:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    _check_dtypes(mat1, mat2, "mat1 and mat2")
+    _check_expand(input, (n, p))
+    return _addmm(input, mat1, mat2, beta, alpha, out=out)
+
+
+def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse an added term that does not expand to the product's shape."""
+    if tuple(input.shape) != shape:
+        input.expand(shape)
+
+
+@method
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
+
+    >>> import penlight as torch
+    >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
+    tensor([[[2.]]])
+    """
+    if batch1.dim() != 3 or batch2.dim() != 3:
+        raise RuntimeError(f"{'batch1' if batch1.dim() != 3 else 'batch2'} must be a 3D tensor")
+    (b, n, k), (c, m, p) = batch1.shape, batch2.shape
+    if b != c or k != m:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
+    _check_expand(input, (b, n, p))
+    return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
+
+
+@method
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * mat @ vec`."""
+    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
+
+
+@method
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
+
+
+@method
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All products of elements of two vectors.
+
+    >>> import penlight as torch
+    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if vector.dim() != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
+    from .arithmetic import mul
+
+    return mul(input.view(-1, 1), vec2, out=out)
+
+
+ger = outer
+install_method("ger", outer)
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`, the affine map of a layer.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
+    tensor([[2., 2., 2.]])
+    """
+    if weight.dim() == 1:
+        product = matmul(input, weight)
+        return product if bias is None else product + bias
+    if bias is None:
+        return matmul(input, weight.t())
+    if input.dim() == 2:
+        return addmm(bias, input, weight.t())
+    if input.dim() == 1:
+        return addmm(bias, input.unsqueeze(0), weight.t()).squeeze(0)
+    if input.is_contiguous() and bias.dim() == 1:
+        *lead, k = input.shape
+        flat = addmm(bias, input.reshape(-1 if k else math.prod(lead), k), weight.t())
+        return flat.view(*lead, weight.shape[0])
+    return matmul(input, weight.t()) + bias

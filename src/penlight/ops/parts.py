@@ -1,0 +1,460 @@
+"""Parts of a tensor as views: one place, a range, a tuple of parts; and windows with any strides."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..autograd import views
+from ..autograd.node import Edge, Node
+from ..tensor import Tensor
+from ._args import as_int, sizes, wrap_dim
+from ._declare import OPS, linear, method
+from ._dispatch import new_node
+
+__all__ = [
+    "as_strided",
+    "as_strided_node",
+    "chunk",
+    "diagonal",
+    "geometry_of",
+    "narrow",
+    "select",
+    "split",
+    "split_with_sizes",
+    "tensor_split",
+    "unbind",
+    "unfold",
+]
+
+# ----- One place or a range --------------------------------------------------------------------------------------------------------
+
+
+def _at(dim: int, what: Any) -> tuple[Any, ...]:
+    """An index that takes `what` along one dimension. The ellipsis keeps a 0-d result an array that shares memory."""
+    return (*(slice(None),) * dim, what, ...)
+
+
+def _put(grad: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Any:
+    """Zeros of a shape with a gradient in one part."""
+    out = np.zeros(shape, grad.dtype)
+    out[index] = grad
+    return out
+
+
+@linear(lambda input, dim, index: input[_at(dim, index)], view=True, node="SelectBackward0",
+        input=lambda grad, input_shape, dim, index, xp: xp._select_backward(grad, input_shape, dim, index))  # fmt: skip
+def _select(input: Tensor, dim: int, index: int) -> Tensor: ...
+
+
+@linear(lambda input, shape, dim, index: _put(input, shape, _at(dim, index)), node="SelectBackwardBackward0",
+        input=lambda grad, dim, index, xp: xp._select(grad, dim, index))  # fmt: skip
+def _select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: int) -> Tensor: ...
+
+
+@linear(lambda input, dim, start, end, step: input[_at(dim, slice(start, end, step))], view=True, node="SliceBackward0",
+        input=lambda grad, input_shape, dim, start, end, step, xp: xp._slice_backward(grad, input_shape, dim, start, end, step))  # fmt: skip
+def _slice(input: Tensor, dim: int, start: int, end: int, step: int) -> Tensor: ...
+
+
+@linear(lambda input, shape, dim, start, end, step: _put(input, shape, _at(dim, slice(start, end, step))),
+        node="SliceBackwardBackward0",
+        input=lambda grad, dim, start, end, step, xp: xp._slice(grad, dim, start, end, step))  # fmt: skip
+def _slice_backward(input: Tensor, shape: tuple[int, ...], dim: int, start: int, end: int, step: int) -> Tensor: ...
+
+
+@method
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place along a dimension, without that dimension; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).view(2, 2).select(1, 0)
+    tensor([0, 2])
+    """
+    if input.dim() == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, index = wrap_dim(dim, input.dim()), as_int(index)
+    n = input.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    return _select(input, dim, index % n)
+
+
+@method
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` places along a dimension from `start` on; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
+    """
+    dim, start, length = wrap_dim(dim, input.dim()), as_int(start), as_int(length)
+    n = input.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return _slice(input, dim, start, start + length, 1)
+
+
+def _join(grads: Any, shape: tuple[int, ...], dim: int, lengths: Sequence[int], xp: Any) -> Any:
+    """The gradients of parts along a dimension in one; parts that got none are zeros."""
+    known = next(g for g in grads if g is not None)
+    parts = []
+    for g, n in zip(grads, lengths):
+        parts.append(xp.zeros_for(known, (*shape[:dim], n, *shape[dim + 1 :])) if g is None else g)
+    return xp._cat(parts, dim)
+
+
+def _lengths(n: int, size: int) -> list[int]:
+    """How `n` places fall into parts of `size`."""
+    if size == 0:
+        return [0]
+    return [min(size, n - start) for start in range(0, n, size)] or [0]
+
+
+def _split_array(input: Any, split_size: int, dim: int) -> Any:
+    return _split_sizes_array(input, _lengths(input.shape[dim], split_size), dim)
+
+
+def _split_sizes_array(input: Any, split_sizes: Sequence[int], dim: int) -> Any:
+    parts, start = [], 0
+    for n in split_sizes:
+        parts.append(input[_at(dim, slice(start, start + n))])
+        start += n
+    return parts
+
+
+@linear(_split_array, view=True, multi=True, node="SplitBackward0",
+        input=lambda grads, input_shape, split_size, dim, xp: _join(grads, input_shape, dim, _lengths(input_shape[dim], split_size), xp))  # fmt: skip
+def _split(input: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]: ...
+
+
+@linear(_split_sizes_array, view=True, multi=True, node="SplitWithSizesBackward0",
+        input=lambda grads, input_shape, split_sizes, dim, xp: _join(grads, input_shape, dim, split_sizes, xp))  # fmt: skip
+def _split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int) -> tuple[Tensor, ...]: ...
+
+
+def _unbind_rule(grads: Any, input_shape: tuple[int, ...], dim: int, xp: Any) -> Any:
+    known = next(g for g in grads if g is not None)
+    rest = input_shape[:dim] + input_shape[dim + 1 :]
+    return xp._stack([xp.zeros_for(known, rest) if g is None else g for g in grads], dim)
+
+
+@linear(lambda input, dim: [input[_at(dim, i)] for i in range(input.shape[dim])], view=True, multi=True, node="UnbindBackward0",
+        input=_unbind_rule)  # fmt: skip
+def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
+
+
+@method
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """All places along a dimension as a tuple of views.
+
+    >>> import penlight as torch
+    >>> torch.arange(3).unbind()
+    (tensor(0), tensor(1), tensor(2))
+    """
+    if input.dim() == 0:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    return _unbind(input, wrap_dim(dim, input.dim()))
+
+
+@method
+def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views.
+
+    >>> import penlight as torch
+    >>> torch.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(input, split_size_or_sections, dim)
+    if input.dim() == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim, size = wrap_dim(dim, input.dim()), as_int(split_size_or_sections)
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and input.shape[dim]:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}")
+    return _split(input, size, dim)
+
+
+@method
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of the given sizes along a dimension; views."""
+    dim, lengths = wrap_dim(dim, input.dim()), tuple(as_int(n) for n in split_sizes)
+    n = input.shape[dim]
+    if any(m < 0 for m in lengths):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}"
+        )
+    if sum(lengths) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got "
+            f"split_sizes={list(lengths)}"
+        )
+    return _split_with_sizes(input, lengths, dim)
+
+
+@method
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` parts of equal size along a dimension (the last may be smaller); views.
+
+    >>> import penlight as torch
+    >>> torch.arange(5).chunk(2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    if input.dim() == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = as_int(chunks)
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    dim = wrap_dim(dim, input.dim())
+    n = input.shape[dim]
+    size = -(-n // chunks)
+    if size == 0:
+        return split_with_sizes(input, [0] * chunks, dim)
+    return _split(input, size, dim)
+
+
+@method
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
+
+    >>> import penlight as torch
+    >>> torch.arange(5).tensor_split(2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    dim = wrap_dim(dim, input.dim())
+    n = input.shape[dim]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, (tuple, list)):
+        cuts = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in map(as_int, indices_or_sections)), n]
+        return tuple(_slice(input, dim, a, max(a, b), 1) for a, b in zip(cuts, cuts[1:]))
+    parts = as_int(indices_or_sections)
+    if parts <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
+    size, extra = divmod(n, parts)
+    ends = [0]
+    for i in range(parts):
+        ends.append(ends[-1] + size + (i < extra))
+    return tuple(_slice(input, dim, a, b, 1) for a, b in zip(ends, ends[1:]))
+
+
+# ----- Diagonals and sliding windows --------------------------------------------------------------------------------
+
+
+@linear(lambda input, offset, dim1, dim2: np.diagonal(input, offset, dim1, dim2) if input.flags.writeable is False
+        else _writable(np.diagonal(input, offset, dim1, dim2)), view=True, node="DiagonalBackward0",
+        input=lambda grad, input_shape, offset, dim1, dim2, xp: xp._diagonal_backward(grad, input_shape, offset, dim1, dim2))  # fmt: skip
+def _diagonal(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
+
+
+def _writable(array: Any) -> Any:
+    """NumPy gives diagonals read-only although they share memory."""
+    array.flags.writeable = True
+    return array
+
+
+def _put_diagonal(grad: Any, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+    out = np.zeros(shape, grad.dtype)
+    _writable(np.diagonal(out, offset, dim1, dim2))[...] = grad
+    return out
+
+
+@linear(_put_diagonal, node="DiagonalBackwardBackward0",
+        input=lambda grad, offset, dim1, dim2, xp: xp._diagonal(grad, offset, dim1, dim2))  # fmt: skip
+def _diagonal_backward(input: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor: ...
+
+
+@method
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last dimension; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).view(2, 2).diagonal()
+    tensor([0, 3])
+    """
+    dim1, dim2 = wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim())
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diagonal(input, offset, dim1, dim2)
+
+
+def _unfold_array(input: Any, dimension: int, size: int, step: int) -> Any:
+    if input.ndim == 0:
+        return input.reshape(1)[:size]
+    count = (input.shape[dimension] - size) // step + 1
+    shape = (*input.shape[:dimension], count, *input.shape[dimension + 1 :], size)
+    stride = input.strides[dimension]
+    strides = (*input.strides[:dimension], stride * step, *input.strides[dimension + 1 :], stride)
+    return views.strided_window(input, shape, strides, 0)
+
+
+def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
+    """The transpose of `unfold`: each window added where it came from."""
+    out = np.zeros(shape, grad.dtype)
+    count = grad.shape[dimension] if shape else 1
+    if not shape:
+        return grad.sum()
+    for k in range(size):
+        out[_at(dimension, slice(k, k + step * (count - 1) + 1, step))] += grad[..., k]
+    return out
+
+
+@linear(_unfold_array, view=True, node="UnfoldBackward0",
+        input=lambda grad, input_shape, dimension, size, step, xp: xp._unfold_backward(grad, input_shape, dimension, size, step))  # fmt: skip
+def _unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor: ...
+
+
+@linear(_fold_back, node="UnfoldBackwardBackward0",
+        input=lambda grad, dimension, size, step, xp: xp._unfold(grad, dimension, size, step))  # fmt: skip
+def _unfold_backward(input: Tensor, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Tensor: ...
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Sliding windows along a dimension, as a new last dimension; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    dimension = wrap_dim(dimension, input.dim())
+    n = input.shape[dimension] if input.dim() else 1
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+    return _unfold(input, dimension, size, step)
+
+
+setattr(Tensor, "unfold", unfold)
+
+# ----- Any strides --------------------------------------------------------------------------------------------------
+#
+# Note [Windows of memory]
+# as_strided reads the memory behind a tensor, whatever the tensor's own shape. Its derivative thinks of that memory as one
+# flat array: the window's gradient is added into it, then the tensor's own elements are read from it. Both steps are
+# `_window_to_tensor`; `_tensor_to_window` is its transpose.
+
+
+def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -> Any:
+    own = Tensor.storage_offset(_Only(input))
+    return views.strided_window(input, tuple(size), tuple(s * input.itemsize for s in stride), storage_offset - own)
+
+
+class _Only:
+    """Just enough of a tensor for `storage_offset`."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+
+def _places(size: Sequence[int], stride: Sequence[int], start: int) -> Any:
+    """The place in flat memory of each element of a strided window."""
+    places = np.full(tuple(size), start, np.int64)
+    for d, (n, s) in enumerate(zip(size, stride)):
+        places += (np.arange(n) * s).reshape((-1, *(1,) * (len(size) - d - 1)))
+    return places
+
+
+def _flat_map(geometry: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, Any, int]:
+    low = min(geometry[2], window[2])
+    tensor_places = _places(geometry[0], geometry[1], geometry[2] - low)
+    window_places = _places(window[0], window[1], window[2] - low)
+    span = 1 + max((int(p.max()) for p in (tensor_places, window_places) if p.size), default=0)
+    return tensor_places, window_places, span
+
+
+def _overlaps(places: Any) -> bool:
+    return places.size > 1 and np.unique(places).size != places.size
+
+
+def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
+    tensor_places, window_places, span = _flat_map(geometry, window)
+    flat = np.zeros(span, input.dtype)
+    if _overlaps(window_places):
+        np.add.at(flat, window_places, input)
+    else:
+        flat[window_places] = input
+    if _overlaps(tensor_places):
+        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    return flat[tensor_places]
+
+
+def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
+    tensor_places, window_places, span = _flat_map(geometry, window)
+    flat = np.zeros(span, input.dtype)
+    if _overlaps(tensor_places):
+        np.add.at(flat, tensor_places, input)
+        flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
+    else:
+        flat[tensor_places] = input
+    return flat[window_places]
+
+
+@linear(_window_to_tensor_array, node="AsStridedBackwardBackward0",
+        input=lambda grad, geometry, window, xp: xp._tensor_to_window(grad, geometry, window))  # fmt: skip
+def _window_to_tensor(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
+
+
+@linear(_tensor_to_window_array, node="AsStridedCopyBackward0",
+        input=lambda grad, geometry, window, xp: xp._window_to_tensor(grad, geometry, window))  # fmt: skip
+def _tensor_to_window(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
+
+
+@linear(lambda input, size, stride, storage_offset, geometry: _as_strided_array(input, size, stride, storage_offset),
+        view=True, node="AsStridedBackward0",
+        input=lambda grad, geometry, size, stride, storage_offset, xp:
+            xp._window_to_tensor(grad, geometry, (size, stride, storage_offset)))  # fmt: skip
+def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Tensor: ...
+
+
+def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
+    return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+
+
+@method
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A window of the memory behind a tensor, with any shape and strides in elements; a view.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).as_strided((2, 2), (3, 1))
+    tensor([[0, 1],
+            [3, 4]])
+    """
+    size, stride = sizes((size,)), sizes((stride,))
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride)))
+    root = input.untyped_storage()
+    need = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0
+    if need * input.element_size() > root.nbytes():
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{input.element_size()} requiring a storage size of {need * input.element_size()} are out of bounds for storage "
+            f"of size {root.nbytes()}"
+        )
+    return _as_strided(input, size, stride, offset, geometry_of(input))
+
+
+def as_strided_node(base: Tensor, view: Tensor, base_edge: Edge) -> Node:
+    """The node that leads from a view to its base by strides alone, for a view whose own history a write has ended."""
+    node = new_node(OPS["_as_strided"].Backward)
+    node.next_functions = (base_edge,)
+    node.s_size, node.s_stride, node.s_storage_offset = geometry_of(view)
+    node.s_geometry = geometry_of(base)
+    return node

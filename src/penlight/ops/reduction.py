@@ -1,0 +1,608 @@
+"""Reductions: sums, means, products, extremes, spread, norms; and running sums and products."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from ._args import merge_dim, wrap_dim, wrap_dims
+from ._declare import differentiable, install_method, linear, method, plain
+from ._raw import both
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "named_result",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
+# ----- Sums and means -----------------------------------------------------------------------------------------------
+
+
+def _sum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+
+def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    """A reduced gradient back over the dimensions that were reduced, as a read-only broadcast."""
+    if not keepdim and dim:
+        grad = np.reshape(grad, tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    return np.broadcast_to(grad, shape)
+
+
+def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    if not keepdim and dim:
+        grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    return grad.expand(shape)
+
+
+both("spread", _spread_array, _spread_tensor)
+
+
+@linear(lambda input: input.sum(dtype=np.int64 if input.dtype.kind in "biu" else None), node="SumBackward0",
+        input=lambda grad, input_shape, xp: xp.spread(grad, input_shape, (), True))  # fmt: skip
+def _sum_all(input: Tensor) -> Tensor: ...
+
+
+@linear(_sum_array, node="SumBackward1",
+        input=lambda grad, input_shape, dim, keepdim, xp: xp.spread(grad, input_shape, dim, keepdim))  # fmt: skip
+def _sum_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def _as_dtype(input: Tensor, dtype: Any) -> Tensor:
+    return input if dtype is None or input.dtype is dtype else input.to(dtype)
+
+
+@method
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The sum of all elements, or over some dimensions.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.sum(x), torch.sum(x, dim=1, keepdim=True)
+    (tensor(10.), tensor([[3.],
+            [7.]]))
+    """
+    if kwargs or keepdim is not False:
+        dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
+    if dtype is not None:
+        input = _as_dtype(input, dtype)
+    if dim is None and not keepdim:
+        return _sum_all(input, out=out)
+    result = _sum_dims(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+    return result if dtype is None or result.dtype is dtype else result.to(dtype)
+
+
+def _mean_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    return input.mean(axis=dim, keepdims=keepdim)
+
+
+def _count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
+    return math.prod(shape[d] for d in dim)
+
+
+@linear(lambda input: input.mean(), node="MeanBackward0",
+        input=lambda grad, input_shape, xp: xp.spread(grad / math.prod(input_shape) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
+def _mean_all(input: Tensor) -> Tensor: ...
+
+
+@linear(_mean_array, node="MeanBackward1",
+        input=lambda grad, input_shape, dim, keepdim, xp:
+            xp.spread(grad / max(_count(input_shape, dim), 1), input_shape, dim, keepdim))  # fmt: skip
+def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def _need_float(input: Tensor, name: str) -> None:
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{dtypes.LEGACY[input.dtype]}"
+        )
+
+
+@method
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The mean of all elements, or over some dimensions.
+
+    >>> import penlight as torch
+    >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([2., 3.])
+    """
+    if kwargs or keepdim is not False:
+        dim, keepdim = merge_dim(dim, keepdim, kwargs, "mean")
+    input = _as_dtype(input, dtype)
+    _need_float(input, "mean")
+    if dim is None and not keepdim:
+        return _mean_all(input, out=out)
+    return _mean_dims(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+
+
+# ----- Products -----------------------------------------------------------------------------------------------------
+
+
+def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    """The product of the others. Where something is zero it is computed without dividing, so zeros are exact."""
+    shape = tuple(input.shape)
+    wide = xp.spread(grad, shape, dim, keepdim)
+    if not xp.any_zero(input):
+        return wide * (xp.spread(result, shape, dim, keepdim) / input)
+    return wide * xp._others(input, dim)
+
+
+def _others_array(input: Any, dim: tuple[int, ...]) -> Any:
+    """For each element the product of all others along `dim`: those before times those after."""
+    moved = np.moveaxis(input, dim, range(-len(dim), 0)) if dim else input
+    lead = moved.shape[: moved.ndim - len(dim)]
+    flat = moved.reshape(*lead, -1)
+    ones = np.ones((*lead, 1), input.dtype)
+    before = np.concatenate([ones, np.cumprod(flat, -1)[..., :-1]], -1)
+    after = np.concatenate([np.cumprod(flat[..., ::-1], -1)[..., ::-1][..., 1:], ones], -1)
+    others = (before * after).reshape(moved.shape)
+    return np.moveaxis(others, range(-len(dim), 0), dim) if dim else others
+
+
+def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
+    """The same from differentiable ops: a product over a table in which the element itself is replaced by one."""
+    ndim = input.dim()
+    rest = tuple(d for d in range(ndim) if d not in dim)
+    moved = input.permute(*rest, *dim)
+    lead = moved.shape[: len(rest)]
+    flat = moved.reshape(*lead, -1)
+    n = flat.shape[-1]
+    table = flat.unsqueeze(-2).expand(*lead, n, n)
+    eye = _eye_mask(n)
+    others = _prod_dims(table.masked_fill(eye, 1), (len(lead) + 1,), False).reshape(moved.shape)
+    order = [0] * ndim
+    for place, d in enumerate((*rest, *dim)):
+        order[d] = place
+    return others.permute(order)
+
+
+def _eye_mask(n: int) -> Tensor:
+    from ..tensor import wrap
+
+    return wrap(np.eye(n, dtype=bool))
+
+
+both("any_zero", lambda x: not np.all(x), lambda x: True)
+both("_others", _others_array, _others_graph)
+
+
+@differentiable(lambda input: input.prod(dtype=np.int64 if input.dtype.kind in "biu" else None), node="ProdBackward0",
+                input=lambda grad, input, result, xp: _prod_rule(grad, input, result, tuple(range(len(input.shape))), False, xp))  # fmt: skip
+def _prod_all(input: Tensor) -> Tensor: ...
+
+
+@differentiable(lambda input, dim, keepdim: input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None),
+                node="ProdBackward1", input=_prod_rule)  # fmt: skip
+def _prod_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The product of all elements, or over a dimension.
+
+    >>> import penlight as torch
+    >>> torch.prod(torch.tensor([2.0, 3.0]))
+    tensor(6.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
+    input = _as_dtype(input, dtype)
+    if dim is None:
+        return _prod_all(input, out=out)
+    return _prod_dims(input, (wrap_dim(dim, input.dim()),) if input.dim() else (), keepdim, out=out)
+
+
+# ----- Running sums and products ------------------------------------------------------------------------------------
+
+
+def _accumulate(ufunc: Any) -> Any:
+    def kernel(input: Any, dim: int) -> Any:
+        if input.ndim == 0:
+            return input.copy()
+        return ufunc.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+    return kernel
+
+
+@linear(_accumulate(np.add), node="CumsumBackward0", inplace=True,
+        input=lambda grad, dim, xp: xp._flip(xp._cumsum(xp._flip(grad, (dim,)), dim), (dim,)) if grad.shape else grad)  # fmt: skip
+def _cumsum(input: Tensor, dim: int) -> Tensor: ...
+
+
+@method
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+    """Running sums along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()), out=out)
+
+
+# ----- Extremes -----------------------------------------------------------------------------------------------------
+
+
+def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    """The gradient shared equally by all elements that reach the extreme."""
+    shape = tuple(input.shape)
+    hits = xp.cast(input == xp.spread(result, shape, dim, keepdim), xp.np_dtype(input))
+    return xp.spread(grad / xp.count_hits(hits, dim, keepdim), shape, dim, keepdim) * hits
+
+
+both("np_dtype", lambda x: x.dtype, lambda x: x.dtype.np)
+both(
+    "count_hits",
+    lambda hits, dim, keepdim: hits.sum(axis=dim or None, keepdims=keepdim),
+    lambda hits, dim, keepdim: hits.sum(dim, keepdim) if dim else hits.sum(),
+)
+
+
+def _extreme_all(kernel: Any, name: str) -> Any:
+    def run(input: Any) -> Any:
+        if input.size == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                "the 'dim' argument."
+            )
+        return kernel(input)
+
+    return run
+
+
+def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
+    return _share(grad, input, result, tuple(range(len(input.shape))), False, xp)
+
+
+@differentiable(_extreme_all(np.max, "max"), node="MaxBackward1", input=_extreme_rule)
+def _max_all(input: Tensor) -> Tensor: ...
+
+
+@differentiable(_extreme_all(np.min, "min"), node="MinBackward1", input=_extreme_rule)
+def _min_all(input: Tensor) -> Tensor: ...
+
+
+@differentiable(lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim), input=_share, node="AmaxBackward0")
+def _amax(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@differentiable(lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim), input=_share, node="AminBackward0")
+def _amin(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def _pick(argument: Any) -> Any:
+    """Values and indices of the extreme along a dimension: the first if there are several."""
+
+    def kernel(input: Any, dim: int, keepdim: bool) -> Any:
+        if input.ndim == 0:
+            return input.copy(), np.zeros((), np.int64)
+        indices = np.expand_dims(argument(input, dim), dim)
+        values = np.take_along_axis(input, indices, dim)
+        return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+    return kernel
+
+
+def _place_rule(grads: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool, indices: Any, xp: Any) -> Any:
+    """The gradient of picked values, put back where they came from."""
+    grad = grads[0]
+    if grad is None:
+        return None
+    return xp.value_selecting_backward(grad, indices, input_shape, dim, keepdim)
+
+
+def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    if not shape:
+        return grad
+    if not keepdim:
+        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+    out = np.zeros(shape, grad.dtype)
+    np.put_along_axis(out, indices, grad, dim)
+    return out
+
+
+def _value_selecting_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    if not shape:
+        return grad
+    if not keepdim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(shape).scatter(dim, indices, grad)
+
+
+both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
+
+
+@differentiable(_pick(np.argmax), node="MaxBackward0", results=("values", "indices"), input=_place_rule)
+def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(_pick(np.argmin), node="MinBackward0", results=("values", "indices"), input=_place_rule)
+def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+def named_result(name: str, fields: str) -> Any:
+    """A tuple with names that prints as `torch.return_types.max(...)`."""
+    cls: Any = namedtuple(name, fields)
+    cls.__module__ = "torch.return_types"
+
+    def show(self: Any) -> str:
+        body = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self))
+        return f"torch.return_types.{name}(\n{body})"
+
+    cls.__repr__ = show
+    return cls
+
+
+_Max, _Min = named_result("max", "values indices"), named_result("min", "values indices")
+
+
+def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwargs: Any) -> Any:
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
+    if isinstance(dim, Tensor):
+        from . import pointwise
+
+        return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim, out=out)
+    if dim is None:
+        return (_max_all if name == "max" else _min_all)(input, out=out)
+    place = wrap_dim(dim, input.dim())
+    if input.dim() and input.shape[place] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
+    pair = (_max_dim if name == "max" else _min_dim)(input, place, keepdim, out=out)
+    return (_Max if name == "max" else _Min)(*pair)
+
+
+@method
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 3.0]).max()
+    tensor(3.)
+    >>> torch.tensor([[1.0, 3.0]]).max(1).indices
+    tensor([1])
+    """
+    return _max_or_min("max", input, kwargs.pop("other", dim), keepdim, out, kwargs)
+
+
+@method
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, **kwargs: Any) -> Any:
+    """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 3.0]).min()
+    tensor(1.)
+    """
+    return _max_or_min("min", input, kwargs.pop("other", dim), keepdim, out, kwargs)
+
+
+@method
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The largest element over some dimensions; ties share the gradient.
+
+    >>> import penlight as torch
+    >>> torch.amax(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
+    tensor([3., 5.])
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "amax")
+    return _amax(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+
+
+@method
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+    """The smallest element over some dimensions; ties share the gradient.
+
+    >>> import penlight as torch
+    >>> torch.amin(torch.tensor([[1.0, 3.0], [5.0, 2.0]]), 1)
+    tensor([1., 2.])
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "amin")
+    return _amin(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+
+
+def _arg(argument: Any, name: str) -> Any:
+    def kernel(input: Any, dim: int | None, keepdim: bool) -> Any:
+        if input.size == 0 and dim is None:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        if input.ndim == 0:
+            return np.zeros((), np.int64)
+        return argument(input, axis=dim, keepdims=keepdim).astype(np.int64, copy=False)
+
+    return kernel
+
+
+@plain(_arg(np.argmax, "argmax"))
+def _argmax(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
+
+
+@plain(_arg(np.argmin, "argmin"))
+def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
+
+
+@method
+def argmax(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+    """The index of the largest element (of the flattened tensor, or along a dimension).
+
+    >>> import penlight as torch
+    >>> torch.argmax(torch.tensor([1.0, 3.0, 2.0]))
+    tensor(1)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmax")
+    return _argmax(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim)
+
+
+@method
+def argmin(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+    """The index of the smallest element (of the flattened tensor, or along a dimension).
+
+    >>> import penlight as torch
+    >>> torch.argmin(torch.tensor([1.0, 3.0, 0.5]))
+    tensor(2)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmin")
+    return _argmin(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim)
+
+
+# ----- Truth --------------------------------------------------------------------------------------------------------
+
+
+def _truth(kernel: Any) -> Any:
+    def run(input: Any, dim: Any, keepdim: bool) -> Any:
+        result = kernel(input, axis=dim, keepdims=keepdim)
+        return result.astype(np.uint8) if input.dtype == np.uint8 else result
+
+    return run
+
+
+@plain(_truth(np.all))
+def _all(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
+
+
+@plain(_truth(np.any))
+def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
+
+
+@method
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+    """Whether all elements are non-zero, altogether or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.all(torch.tensor([True, False]))
+    tensor(False)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "all")
+    return _all(input, wrap_dims(dim, input.dim()), keepdim)
+
+
+@method
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+    """Whether any element is non-zero, altogether or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.any(torch.tensor([True, False]))
+    tensor(True)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
+    return _any(input, wrap_dims(dim, input.dim()), keepdim)
+
+
+# ----- Spread -------------------------------------------------------------------------------------------------------
+
+
+def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    count = _count(input.shape, dim)
+    centred = input - input.mean(axis=dim, keepdims=True)
+    squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
+    total = squares.sum(axis=dim, keepdims=keepdim)
+    return total / np.asarray(np.maximum(count - correction, 0), total.dtype)
+
+
+def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    shape = tuple(input.shape)
+    scale = 2.0 / (_count(shape, dim) - correction) if _count(shape, dim) != correction else math.inf
+    centred = input - xp._mean_dims(input, dim, True)
+    return xp.spread(grad, shape, dim, keepdim) * scale * centred
+
+
+@differentiable(_var_array, node="VarBackward0", input=_var_rule)
+def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
+
+
+def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    """Through the variance; where all elements are equal the gradient is 0."""
+    inner = xp.where(result == 0, grad * 0, grad / (result * 2))
+    return _var_rule(inner, input, dim, correction, keepdim, xp)
+
+
+@differentiable(lambda input, dim, correction, keepdim: np.sqrt(_var_array(input, dim, correction, keepdim)), node="StdBackward0",
+                input=_std_rule)  # fmt: skip
+def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
+
+
+def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, kwargs: Any) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name} and {name}_mean only support floating point and complex dtypes".replace("var and var_mean", "std and var"))
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    dims = wrap_dims(dim, input.dim())
+    if _count(input.shape, dims) <= correction:
+        import warnings
+
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+            "divided by output numel).", stacklevel=3
+        )  # fmt: skip
+    return dims, correction, keepdim
+
+
+@method
+def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+    """The variance; divides by the count less `correction` (1 unless told otherwise).
+
+    >>> import penlight as torch
+    >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim, kwargs))
+
+
+@method
+def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+    """The standard deviation; the square root of `var`.
+
+    >>> import penlight as torch
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
+    """
+    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim, kwargs))
+
+
+# ----- Log-sum-exp --------------------------------------------------------------------------------------------------
+
+
+def _logsumexp_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    if input.size == 0:
+        return np.log(np.exp(input).sum(axis=dim, keepdims=keepdim))
+    top = input.max(axis=dim, keepdims=True)
+    top = np.where(np.isinf(top), np.zeros((), input.dtype), top)
+    total = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
+    return total if keepdim else total.reshape([n for d, n in enumerate(input.shape) if d not in dim])
+
+
+@differentiable(_logsumexp_array, node="LogsumexpBackward0",
+                input=lambda grad, input, result, dim, keepdim, xp:
+                    xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.exp(input - xp.spread(result, tuple(input.shape), dim, keepdim)))  # fmt: skip
+def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """log(sum(exp(x))) over dimensions, without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6931)
+    """
+    if input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
+    return _logsumexp(input, wrap_dims(dim, input.dim()), keepdim, out=out)

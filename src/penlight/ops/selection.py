@@ -1,0 +1,624 @@
+"""Advanced indexing, gather and scatter, masks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from . import _dispatch
+from ._args import as_int, wrap_dim
+from ._declare import OPS, install_method, linear, method, plain, pointwise
+from ._raw import both
+
+if TYPE_CHECKING:
+    from ._types import Number
+
+__all__ = [
+    "diag",
+    "diag_embed",
+    "gather",
+    "index",
+    "index_add",
+    "index_add_",
+    "index_put",
+    "index_put_",
+    "index_select",
+    "masked_fill",
+    "masked_fill_",
+    "masked_select",
+    "nonzero",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "tril",
+    "triu",
+]
+
+# ----- Advanced indexing --------------------------------------------------------------------------------------------
+
+
+def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
+    return tuple(slice(None) if i is None else getattr(i, "_array", i) for i in indices)
+
+
+def _index_array(input: Any, indices: Any) -> Any:
+    return input[_np_index(indices)]
+
+
+def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
+    """Zeros of a shape with values added at the indices."""
+    from ..kernels.scatter import index_put_add
+
+    return index_put_add(np.zeros(shape, input.dtype), _np_index(indices), input)
+
+
+@linear(_index_array, node="IndexBackward0",
+        input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, indices))  # fmt: skip
+def _index(input: Tensor, indices: Any) -> Tensor: ...
+
+
+@linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, indices))
+def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tensor: ...
+
+
+def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Index tensors checked against the sizes and against each other, in PyTorch's words."""
+    found: list[Any] = []
+    for dim, item in enumerate(indices):
+        if item is None:
+            found.append(None)
+            continue
+        array = item._array
+        if array.dtype.kind in "bu" and array.dtype.itemsize == 1:
+            if array.shape != tuple(input.shape)[dim : dim + array.ndim]:
+                raise IndexError(
+                    f"The shape of the mask {list(array.shape)} at index 0 does not match the shape of the indexed tensor "
+                    f"{list(input.shape)} at index {dim}"
+                )
+            found += [wrap(i) for i in np.nonzero(array)]
+            continue
+        if array.size:
+            n = input.shape[dim]
+            low, high = int(array.min()), int(array.max())
+            if low < -n or high >= n:
+                bad = low if low < -n else high
+                raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+        found.append(item)
+    shapes = [tuple(i.shape) for i in found if i is not None]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(list(s)) for s in shapes)
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}") from None
+    return tuple(found)
+
+
+def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
+    """The elements that index tensors select, one tensor (or None) for each dimension."""
+    return _index(input, _checked(input, indices))
+
+
+def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    place = _np_index(indices)
+    if accumulate:
+        from ..kernels.scatter import index_put_add
+
+        return index_put_add(input.copy(), place, np.broadcast_to(values, input[place].shape).astype(input.dtype))
+    out = input.copy()
+    out[place] = values
+    return out
+
+
+def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
+    return grad if accumulate else xp._clear_at(grad, indices)
+
+
+def _clear_at(grad: Any, indices: Any) -> Any:
+    out = np.array(grad)
+    out[_np_index(indices)] = 0
+    return out
+
+
+both("_clear_at", _clear_at, lambda grad, indices: _index_put(grad, indices, grad.new_zeros(()), False))
+
+
+def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any:
+    return xp.sum_to(xp._index(grad, indices), values_shape)
+
+
+@linear(_put_array, node="IndexPutBackward0", inplace=True,
+        input=_put_input_rule,
+        values=_put_values_rule)  # fmt: skip
+def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
+
+
+def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
+    found = _checked(input, [None if i is None else i for i in indices])
+    if values.dtype is not input.dtype:
+        if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
+            values = values.to(input.dtype)
+        else:
+            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[values.dtype]
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
+                f"{kinds[1]} for the source."
+            )
+    target = input._array[_np_index(found)].shape
+    while values.dim() > len(target) and values.shape[0] == 1:
+        values = values.squeeze(0)
+    try:
+        fits = np.broadcast_shapes(target, tuple(values.shape)) == target
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(target)}"
+        )
+    return input, found, values, accumulate
+
+
+@method
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values put (or added) at the indices.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    return _index_put(*_put_arguments(input, indices, values, accumulate))
+
+
+@method
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place version of `index_put`."""
+    return _dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))
+
+
+# ----- Along a dimension --------------------------------------------------------------------------------------------
+
+
+def _check_index(index: Tensor, name: str) -> None:
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def _check_bounds(index: Any, n: int, dim: int) -> None:
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= n):
+        bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+
+
+def _gather_array(input: Any, dim: int, index: Any) -> Any:
+    if input.ndim == 0:
+        return np.broadcast_to(input, index.shape).copy()
+    _check_bounds(index, input.shape[dim], dim)
+    if index.ndim and index.shape[:dim] + index.shape[dim + 1 :] != input.shape[:dim] + input.shape[dim + 1 :]:
+        input = input[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
+    return np.take_along_axis(input, index, dim) if index.ndim else np.take(input, index, dim).reshape(())
+
+
+def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    from ..kernels.scatter import scatter_add
+
+    if not shape:
+        return np.asarray(grad).sum()
+    if index.ndim == 0:
+        grad, index = grad.reshape(1), index.reshape(1)
+    return scatter_add(np.zeros(shape, grad.dtype), dim, index, grad)
+
+
+@linear(_gather_array, node="GatherBackward0",
+        input=lambda grad, input_shape, dim, index, xp: xp._gather_backward(grad, input_shape, dim, index))  # fmt: skip
+def _gather(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
+
+
+@linear(_gather_back, node="GatherBackwardBackward0", input=lambda grad, dim, index, xp: xp._gather(grad, dim, index))
+def _gather_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
+
+
+def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    _check_index(index, name)
+    if max(index.dim(), 1) != max(input.dim(), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for d, (n, m) in enumerate(zip(index.shape, input.shape)):
+        if d != dim and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {dim}"
+            )
+
+
+@method
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
+
+    >>> import penlight as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
+    tensor([[2],
+            [3]])
+    """
+    dim = wrap_dim(dim, input.dim())
+    _check_gather("gather", input, dim, index)
+    return _gather(input, dim, index, out=out)
+
+
+def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
+    out = input.copy()
+    if input.ndim == 0:
+        return np.asarray(src, input.dtype).reshape(-1)[0] if index.size else out
+    _check_bounds(index, input.shape[dim], dim)
+    place = _places(index, dim)
+    out[place] = src[tuple(slice(n) for n in index.shape)] if isinstance(src, np.ndarray) and src.ndim else src
+    return out
+
+
+def _places(index: Any, dim: int) -> tuple[Any, ...]:
+    """Full indices for every dimension, of which `dim`'s are given."""
+    grid = np.ogrid[tuple(slice(n) for n in index.shape)] if index.ndim else []
+    return tuple(index if d == dim else g for d, g in enumerate(grid))
+
+
+def _scatter_back(grad: Any, dim: int, index: Any) -> Any:
+    """A gradient with zeros at the places that were overwritten."""
+    return _scatter_array(grad, dim, index, np.zeros((), grad.dtype))
+
+
+@linear(_scatter_array, node="ScatterBackward0", inplace=True,
+        input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0),
+        src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
+def _scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
+
+
+@linear(_scatter_array, node="ScatterBackward1", inplace=True,
+        input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0))  # fmt: skip
+def _scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor: ...
+
+
+def _fill_up(grad: Any, shape: tuple[int, ...]) -> Any:
+    """A gradient for the used corner of a larger source: zeros around it."""
+    if tuple(grad.shape) == tuple(shape):
+        return grad
+    out = np.zeros(shape, grad.dtype)
+    out[tuple(slice(n) for n in grad.shape)] = grad
+    return out
+
+
+def _fill_up_graph(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if tuple(grad.shape) == tuple(shape):
+        return grad
+    for dim, (n, m) in enumerate(zip(grad.shape, shape)):
+        if n != m:
+            from .joining import cat
+
+            grad = cat([grad, grad.new_zeros(*grad.shape[:dim], m - n, *grad.shape[dim + 1 :])], dim)
+    return grad
+
+
+both("fill_up", _fill_up, _fill_up_graph)
+
+
+def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
+    from ..kernels.scatter import scatter_add as kernel
+
+    if input.ndim == 0:
+        return input + (src.sum() if index.size else 0)
+    return kernel(input, dim, index, src)
+
+
+@linear(_scatter_add_array, node="ScatterAddBackward0", inplace=True,
+        input=lambda grad: grad,
+        src=lambda grad, dim, index, src_shape, xp: xp.fill_up(xp._gather(grad, dim, index), src_shape))  # fmt: skip
+def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
+
+
+def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
+    dim = wrap_dim(dim, input.dim())
+    _check_index(index, name)
+    if max(index.dim(), 1) != max(input.dim(), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if isinstance(src, Tensor):
+        if max(src.dim(), 1) != max(index.dim(), 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+        if src.dtype is not input.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+        for d, (i, n, s) in enumerate(zip(index.shape, input.shape, src.shape)):
+            if (d != dim and i > n) or i > s:
+                raise RuntimeError(
+                    f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
+                    f"{dim} and to be no larger size than src {list(src.shape)}"
+                )
+        return input, dim, index, src
+    return input, dim, index, src
+
+
+def _scatter_any(name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any) -> Tensor:
+    src = value if src is None else src
+    arguments = _scatter_arguments(name, input, dim, index, src)
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        if not isinstance(src, Tensor):
+            arguments = (*arguments[:3], input.new_full(tuple(index.shape), src))
+        if reduce == "add":
+            return run(OPS["_scatter_add"], arguments)
+        raise NotImplementedError("scatter(reduce='multiply'): use scatter_reduce(dim, index, src, 'prod') instead")
+    return run(OPS["_scatter" if isinstance(src, Tensor) else "_scatter_value"], arguments)
+
+
+@method
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """A copy with elements of `src` (or one value) written at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
+    tensor([[0., 0., 5.]])
+    """
+    return _scatter_any("scatter", _dispatch.dispatch, input, dim, index, src, value, reduce)
+
+
+@method
+def scatter_(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """In-place version of `scatter`."""
+    return _scatter_any("scatter", _dispatch.inplace, input, dim, index, src, value, reduce)
+
+
+@method
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with elements of `src` added at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
+    tensor([2., 0., 1.])
+    """
+    return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src))
+
+
+@method
+def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """In-place version of `scatter_add`."""
+    return _dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
+
+
+# ----- Whole slices -------------------------------------------------------------------------------------------------
+
+
+def _take(input: Any, dim: int, index: Any) -> Any:
+    if input.ndim == 0:
+        return input.reshape(1)[index].reshape(index.shape)
+    return np.take(input, index, dim)
+
+
+@linear(_take, node="IndexSelectBackward0",
+        input=lambda grad, input_shape, dim, index, xp: xp._index_select_backward(grad, input_shape, dim, index))  # fmt: skip
+def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
+
+
+def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+    from ..kernels.scatter import index_add as kernel
+
+    if input.ndim == 0:
+        return input + alpha * source.sum()
+    return kernel(input, dim, index, source, alpha)
+
+
+@linear(lambda input, shape, dim, index: _index_add_array(np.zeros(shape, input.dtype), dim, index, input, 1),
+        node="IndexSelectBackwardBackward0", input=lambda grad, dim, index, xp: xp._index_select(grad, dim, index))  # fmt: skip
+def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
+
+
+@method
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The slices along `dim` that a 1-d index names.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).view(3, 2).index_select(0, torch.tensor([2, 0]))
+    tensor([[4, 5],
+            [0, 1]])
+    """
+    dim = wrap_dim(dim, input.dim())
+    _check_slices("index_select", input, dim, index)
+    return _index_select(input, dim, index, out=out)
+
+
+def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if index.dim() > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+    array = index._array
+    n = input.shape[dim] if input.dim() else 1
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= n):
+        raise IndexError("index out of range in self")
+
+
+@linear(_index_add_array, node="IndexAddBackward0", inplace=True,
+        input=lambda grad: grad,
+        source=lambda grad, dim, index, alpha, xp: xp._index_select(grad, dim, index) * alpha)  # fmt: skip
+def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
+
+
+@method
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """A copy with slices of `source` added at the indices along `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
+    tensor([0., 2.])
+    """
+    dim = wrap_dim(dim, input.dim())
+    _check_slices("index_add", input, dim, index)
+    return _index_add(input, dim, index, source, alpha)
+
+
+@method
+def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """In-place version of `index_add`."""
+    dim = wrap_dim(dim, input.dim())
+    _check_slices("index_add_", input, dim, index)
+    return _dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))
+
+
+# ----- Masks --------------------------------------------------------------------------------------------------------
+
+
+@pointwise(lambda input, mask, value: np.where(mask, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input),
+           node="MaskedFillBackward0", exempt=("mask",),
+           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad))  # fmt: skip
+def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
+
+
+@pointwise(lambda input, mask, value: np.where(mask, value.astype(input.dtype), input), node="MaskedFillBackward1",
+           exempt=("mask", "value"),
+           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
+           value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
+def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
+
+
+def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c(mask.dtype)}")
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+            )
+        return run(OPS["_masked_fill_tensor"], (input, mask, value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"value cannot be converted to type {_c(input.dtype)} without overflow")
+    return run(OPS["_masked_fill"], (input, mask, value))
+
+
+def _c(d: dtypes.dtype) -> str:
+    names = {"float32": "float", "float64": "double", "int64": "long int", "uint8": "unsigned char", "int32": "int"}
+    name = str(d).removeprefix("torch.")
+    return names.get(name, name)
+
+
+@method
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with one value where the mask holds.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
+    tensor([5., 1.])
+    """
+    return _masked(input, mask, value, _dispatch.dispatch)
+
+
+@method
+def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place version of `masked_fill`."""
+    return _masked(input, mask, value, _dispatch.inplace)
+
+
+@method
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask holds, as a vector.
+
+    >>> import penlight as torch
+    >>> torch.arange(3).masked_select(torch.tensor([True, False, True]))
+    tensor([0, 2])
+    """
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    if not shape:
+        return index(input.reshape(1), [mask.reshape(1)])
+    return index(input.expand(shape), [mask.expand(shape)])
+
+
+@plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
+def _nonzero(input: Tensor) -> Tensor: ...
+
+
+@method
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension.
+
+    >>> import penlight as torch
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
+    tensor([[1],
+            [3]])
+    """
+    if as_tuple:
+        return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(input._array)))
+    return _nonzero(input, out=out)
+
+
+# ----- Triangles and diagonals --------------------------------------------------------------------------------------
+
+
+@linear(np.tril, node="TrilBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.tril(grad, diagonal))
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle; zeros above it.
+
+    >>> import penlight as torch
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+
+
+@linear(np.triu, node="TriuBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.triu(grad, diagonal))
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle; zeros below it.
+
+    >>> import penlight as torch
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+
+
+def _embed_array(input: Any, offset: int, dim1: int, dim2: int) -> Any:
+    n = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
+    for d in sorted((dim1, dim2)):
+        shape.insert(d, n)
+    from .parts import _writable
+
+    out = np.zeros(shape, input.dtype)
+    _writable(np.diagonal(out, offset, dim1, dim2))[...] = input
+    return out
+
+
+@linear(_embed_array, node="DiagEmbedBackward0",
+        input=lambda grad, offset, dim1, dim2, xp: xp._diagonal(grad, offset, dim1, dim2))  # fmt: skip
+def _diag_embed(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
+
+
+@method
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the given diagonals and zeros elsewhere.
+
+    >>> import penlight as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    ndim = input.dim() + 1
+    return _diag_embed(input, offset, wrap_dim(dim1, ndim), wrap_dim(dim2, ndim))
+
+
+@method
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector.
+
+    >>> import penlight as torch
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if input.dim() == 1:
+        return diag_embed(input, diagonal)
+    if input.dim() != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
+    return input.diagonal(diagonal).clone()

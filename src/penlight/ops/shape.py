@@ -1,0 +1,464 @@
+"""Views and other rearrangements. Each view op's result shares its input's memory; its rule puts the gradient back."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ..autograd import views
+from ..tensor import Tensor
+from . import _dispatch
+from ._args import as_int, infer_size, sizes, wrap_dim, wrap_dims
+from ._declare import install_method, linear, method
+from ._raw import both
+
+__all__ = [
+    "adjoint",
+    "alias",
+    "broadcast_to",
+    "expand",
+    "expand_as",
+    "flatten",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "ravel",
+    "reshape",
+    "reshape_as",
+    "squeeze",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+    "unflatten",
+    "unsqueeze",
+    "view",
+    "view_as",
+]
+
+# ----- Another shape over the same elements -------------------------------------------------------------------------
+
+
+def _view_array(input: Any, size: tuple[int, ...]) -> Any:
+    try:
+        return np.reshape(input, size, copy=False)
+    except ValueError:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+
+
+if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+
+    def _view_array(input: Any, size: tuple[int, ...]) -> Any:  # noqa: F811  # np.reshape has no copy= before 2.1
+        out = input.view()
+        try:
+            out.shape = size
+        except AttributeError:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "contiguous subspaces). Use .reshape(...) instead."
+            ) from None
+        return out
+
+
+@linear(_view_array, view=True, node="ViewBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+
+
+@linear(np.reshape, node="UnsafeViewBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+
+
+@linear(lambda input: input.view(), view=True, input=lambda grad: grad)
+def alias(input: Tensor) -> Tensor: ...
+
+
+@method
+def view(input: Tensor, *size: Any) -> Tensor:
+    """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    if len(size) == 1 and not isinstance(size[0], (int, tuple, list)) and hasattr(size[0], "category"):
+        from .conversion import view_dtype
+
+        return view_dtype(input, size[0])
+    return _view(input, infer_size(sizes(size, "view"), input.numel()))
+
+
+@method
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape: a view where strides allow, else a copy.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).reshape(2, 2).t().reshape(4)
+    tensor([0, 2, 1, 3])
+    """
+    size = infer_size(sizes(shape, "reshape"), input.numel())
+    array = getattr(input, "_array", None)
+    if array is None or array.flags.c_contiguous:
+        return _view(input, size)
+    try:
+        _view_array(array, size)
+    except RuntimeError:
+        return _unsafe_view(input.contiguous(), size)
+    return _view(input, size)
+
+
+both("reshape", np.reshape, reshape)
+
+
+@method
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the other's shape."""
+    return input.view(other.size())
+
+
+@method
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the other's shape, copied if need be."""
+    return input.reshape(other.size())
+
+
+@method
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    shape = input.shape
+    if not shape:
+        return input.reshape(1)
+    first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last:
+        return input
+    middle = 1
+    for n in shape[first : last + 1]:
+        middle *= n
+    return input.reshape(*shape[:first], middle, *shape[last + 1 :])
+
+
+@method
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension spread over several.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
+    torch.Size([2, 2, 3])
+    """
+    dim = wrap_dim(dim, input.dim())
+    sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n = input.shape[dim]
+    try:
+        inner = infer_size(sizes, n)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        ) from None
+    return input.view(*input.shape[:dim], *inner, *input.shape[dim + 1 :])
+
+
+@method
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return input.contiguous().view(-1)
+
+
+# ----- Dimensions in another order ----------------------------------------------------------------------------------
+
+
+@linear(np.swapaxes, view=True, node="TransposeBackward0", input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1))
+def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
+
+
+@linear(np.transpose, view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
+def _t(input: Tensor) -> Tensor: ...
+
+
+@linear(np.transpose, view=True, node="PermuteBackward0", input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims)))
+def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
+
+
+def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
+    places = [0] * len(dims)
+    for place, d in enumerate(dims):
+        places[d] = place
+    return tuple(places)
+
+
+@method
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged; a view.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).transpose(0, 2).shape
+    torch.Size([4, 3, 2])
+    """
+    ndim = input.dim()
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return _transpose(input, dim0, dim1) if ndim else alias(input)
+
+
+@method
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; vectors and numbers stay.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).t().shape
+    torch.Size([3, 2])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+    return _t(input)
+
+
+@method
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """The dimensions in the given order; a view.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
+    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
+        dims = tuple(dims[0])
+    ndim = input.dim()
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(order)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return _permute(input, order)
+
+
+@method
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Some dimensions moved to other places, the rest in order.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    ndim = input.dim()
+    from_ = [wrap_dim(d, ndim) for d in (source if isinstance(source, (tuple, list)) else [source])]
+    to = [wrap_dim(d, ndim) for d in (destination if isinstance(destination, (tuple, list)) else [destination])]
+    if len(from_) != len(to):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(from_)} dims) should contain the same number of "
+            f"dims as destination ({list(to)} dims)"
+        )
+    if len(set(from_)) != len(from_) or len(set(to)) != len(to):
+        which, dims = ("source", from_) if len(set(from_)) != len(from_) else ("destination", to)
+        raise RuntimeError(f"movedim: repeated dim in `{which}` ({dims})")
+    if not ndim:
+        return alias(input)
+    order = [-1] * ndim
+    for s, d in zip(from_, to):
+        order[d] = s
+    rest = iter(d for d in range(ndim) if d not in from_)
+    return _permute(input, tuple(next(rest) if d < 0 else d for d in order))
+
+
+@method
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Another name of `movedim`."""
+    return movedim(input, source, destination)
+
+
+@method
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Another name of `transpose`."""
+    return transpose(input, axis0, axis1)
+
+
+@method
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Another name of `transpose`."""
+    return transpose(input, dim0, dim1)
+
+
+def _last_two(input: Tensor, name: str) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor.")
+    return input.transpose(-2, -1)
+
+
+@property  # type: ignore[misc]
+def _T(self: Tensor) -> Tensor:
+    """The tensor with its dimensions in reverse order."""
+    return _permute(self, tuple(reversed(range(self.dim()))))
+
+
+setattr(Tensor, "T", _T)
+setattr(Tensor, "mT", property(lambda self: _last_two(self, "mT")))
+setattr(Tensor, "H", property(lambda self: self.t().conj() if self.dim() == 2 else _last_two(self, "H").conj()))
+setattr(Tensor, "mH", property(lambda self: _last_two(self, "mH").conj()))
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions transposed and conjugated."""
+    return input.mH
+
+
+# ----- Dimensions of size one ---------------------------------------------------------------------------------------
+
+
+def _squeeze_array(input: Any, dim: Any) -> Any:
+    axes = tuple(d for d in ((dim,) if isinstance(dim, int) else dim) if input.ndim and input.shape[d] == 1)
+    return np.squeeze(input, axes) if axes else input.view()
+
+
+@linear(np.squeeze, view=True, node="SqueezeBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+def _squeeze_all(input: Tensor) -> Tensor: ...
+
+
+@linear(_squeeze_array, view=True, node="SqueezeBackward1", input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape))
+def _squeeze_dim(input: Tensor, dim: int) -> Tensor: ...
+
+
+@linear(_squeeze_array, view=True, node="SqueezeBackward2", input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape))
+def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
+
+
+@linear(np.expand_dims, view=True, node="UnsqueezeBackward0", input=lambda grad, dim, xp: xp._squeeze_dim(grad, dim))
+def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
+
+
+@method
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Without the dimensions of size one: all, or those named.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
+    (torch.Size([2]), torch.Size([2, 1]))
+    """
+    if dim is None:
+        return _squeeze_all(input)
+    if isinstance(dim, (tuple, list)):
+        return _squeeze_dims(input, wrap_dims(dim, input.dim()) if dim else ())
+    return _squeeze_dim(input, wrap_dim(dim, input.dim()))
+
+
+@method
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """With a new dimension of size one before `dim`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).unsqueeze(1).shape
+    torch.Size([2, 1, 3])
+    """
+    return _unsqueeze(input, wrap_dim(dim, input.dim() + 1))
+
+
+def _in_place_view(name: str) -> Any:
+    """`unsqueeze_` and the like: the tensor itself takes the view's shape."""
+    function = globals()[name]
+
+    def apply(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        views.check_inplace(input, input.requires_grad)
+        changed = function(input.detach(), *args, **kwargs)
+        node = function(input, *args, **kwargs)._edge[0] if input.requires_grad and _dispatch.is_grad_enabled() else None
+        input._array = changed._array
+        if node is not None:
+            views.bump(input)
+            input._edge = (node, 0)
+        else:
+            views.bump(input)
+        return input
+
+    apply.__name__ = apply.__qualname__ = name + "_"
+    apply.__doc__ = f"In-place version of `{name}`."
+    return apply
+
+
+for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
+    install_method(_name + "_", _in_place_view(_name))
+
+# ----- Broadcasting -------------------------------------------------------------------------------------------------
+
+
+def _expand_array(input: Any, size: tuple[int, ...]) -> Any:
+    if input.shape == size:
+        return input.view()
+    extra = len(size) - input.ndim
+    strides = (0,) * extra + tuple(
+        0 if n == 1 and m != 1 else s for n, m, s in zip(input.shape, size[extra:], input.strides)
+    )
+    return views.strided_window(input, size, strides, 0)
+
+
+@linear(_expand_array, view=True, node="ExpandBackward0", input=lambda grad, input_shape, xp: xp.sum_to(grad, input_shape))
+def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+    """Dimensions of size one repeated without copying; -1 keeps a dimension as it is.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    target = list(sizes(size, "expand"))
+    shape = tuple(input.shape)
+    extra = len(target) - len(shape)
+    if extra < 0:
+        kind = f"torch.{_legacy(input)}{{{list(shape)}}}"
+        raise RuntimeError(
+            f"expand({kind}, size={target}): the number of sizes provided ({len(target)}) must be greater or equal to the "
+            f"number of dimensions in the tensor ({len(shape)})"
+        )
+    for place, n in enumerate(target):
+        present = shape[place - extra] if place >= extra else 1
+        if n == -1:
+            if place < extra:
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
+                )
+            target[place] = present
+        elif place >= extra and present not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({present}) at non-singleton dimension "
+                f"{place}.  Target sizes: {list(sizes(size))}.  Tensor sizes: {list(shape)}"
+            )
+    return _expand(input, tuple(target))
+
+
+def _legacy(input: Tensor) -> str:
+    from .. import dtypes
+
+    return dtypes.LEGACY[input.dtype] + "Tensor"
+
+
+@method
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor expanded to the other's shape."""
+    return expand(input, other.size())
+
+
+@method
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """This tensor expanded to a shape.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).broadcast_to((2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(input, size)

@@ -1,0 +1,293 @@
+"""Random tensors, from PyTorch's streams: the same seed gives the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .creation import _check, _leaf, _plain, _size
+from .device import CPU, require_cpu
+from .kernels.rng_engine import Engine
+from .tensor import Tensor, wrap
+
+
+class Generator:
+    """A stream of random numbers of its own.
+
+    >>> import penlight as torch
+    >>> g = torch.Generator().manual_seed(0)
+    >>> torch.rand(2, generator=g)
+    tensor([0.4963, 0.7682])
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        require_cpu(device)
+        self._engine = Engine()
+
+    @property
+    def device(self) -> Any:
+        return CPU
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream that this number names."""
+        self._engine.manual_seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Start a stream that nobody can foresee, and tell its number."""
+        return self._engine.seed()
+
+    def initial_seed(self) -> int:
+        """The number of the current stream."""
+        return self._engine.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """Where the stream is, as a tensor of bytes."""
+        return wrap(self._engine.get_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from where another stream was."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dtypes.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self._engine.set_state(new_state._array)
+        return self
+
+    def clone_state(self) -> Generator:
+        other = Generator()
+        other._engine = self._engine.clone()
+        return other
+
+    def __reduce__(self) -> Any:
+        return (_restore, (self._engine.get_state(),))
+
+
+def _restore(state: Any) -> Generator:
+    made = Generator()
+    made._engine.set_state(state)
+    return made
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the global stream that a number names.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(1)
+    tensor([0.4963])
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the global stream anew from an unforeseeable number, and tell it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The number of the global stream."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Where the global stream is.
+
+    >>> import penlight as torch
+    >>> state = torch.get_rng_state(); a = torch.rand(1)
+    >>> torch.set_rng_state(state); bool(torch.rand(1) == a)
+    True
+    """
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go on in the global stream from where `get_rng_state` was called."""
+    default_generator.set_state(new_state)
+
+
+class fork_rng:
+    """Inside, draws don't move the global stream."""
+
+    def __init__(self, devices: Any = None, enabled: bool = True, **_: Any) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.state = get_rng_state()
+
+    def __exit__(self, *exc: object) -> None:
+        if self.enabled:
+            set_rng_state(self.state)
+
+    def __call__(self, function: Any) -> Any:
+        import functools
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with fork_rng(enabled=self.enabled):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+def engine_of(generator: Generator | None) -> Engine:
+    return (default_generator if generator is None else generator)._engine
+
+
+# ----- New tensors --------------------------------------------------------------------------------------------------
+
+
+def _draw(name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any) -> tuple[tuple[int, ...], dtypes.dtype]:
+    if "size" in more:
+        size = (more.pop("size"),)
+    for ignored in ("layout", "pin_memory", "names", "memory_format"):
+        more.pop(ignored, None)
+    if more:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+    _check(dtype, device, name)
+    return _size(size, name), dtype or dtypes.get_default_dtype()
+
+
+def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
+    if out is not None:
+        from .tensor import resize_to
+
+        if tuple(out.shape) != array.shape:
+            resize_to(out, array.shape)
+        return out.copy_(wrap(array))
+    return _leaf(wrap(array), requires_grad)
+
+
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
+         requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
+    """Numbers from 0 to 1, uniformly.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    from .kernels.rng_uniform import uniform
+
+    shape, found = _draw("rand", size, more, dtype, device)
+    if found.category == dtypes.COMPLEX:
+        parts = uniform(engine_of(generator), (*shape, 2), found.to_real().np)
+        return _into(out, parts.view(found.np)[..., 0], requires_grad)
+    return _into(out, uniform(engine_of(generator), shape, found.np), requires_grad)
+
+
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
+          requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
+    """Numbers with the standard normal distribution.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.randn(2)
+    tensor([ 1.5410, -0.2934])
+    """
+    from .kernels.rng_normal import normal as draw
+
+    shape, found = _draw("randn", size, more, dtype, device)
+    if found.category == dtypes.COMPLEX:
+        parts = draw(engine_of(generator), (*shape, 2), found.to_real().np, 0.0, 0.5**0.5)
+        return _into(out, parts.view(found.np)[..., 0], requires_grad)
+    return _into(out, draw(engine_of(generator), shape, found.np, 0.0, 1.0), requires_grad)
+
+
+def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
+            requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
+    """Integers from `low` (0) up to, not including, `high`.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
+    tensor([4, 9, 3])
+    """
+    from .kernels.rng_integers import randint as draw
+
+    low, high = more.pop("low", None), more.pop("high", None)
+    rest = list(args)
+    size = more.pop("size", None)
+    if size is None:
+        if not rest or not isinstance(rest[-1], (tuple, list)):
+            raise TypeError("randint() received an invalid combination of arguments: expected (int low, int high, tuple of ints size)")
+        size = rest.pop()
+    if high is None:
+        high = rest.pop()
+    if rest:
+        low = rest.pop()
+    shape, _ = _draw("randint", (size,), more, dtype, device)
+    found = dtype or dtypes.int64
+    array = draw(engine_of(generator), shape, int(_plain(low)) if low is not None else 0, int(_plain(high)), found.np)
+    return _into(out, array, requires_grad)
+
+
+def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
+    """The integers from 0 to n-1 in random order.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.randperm(4)
+    tensor([2, 0, 1, 3])
+    """
+    from .kernels.rng_integers import randperm as draw
+
+    _check(dtype, device, "randperm")
+    return _into(out, draw(engine_of(generator), n, (dtype or dtypes.int64).np), requires_grad)
+
+
+def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any) -> Tensor:
+    """`rand` in another tensor's shape and dtype."""
+    return rand(tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more)
+
+
+def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any) -> Tensor:
+    """`randn` in another tensor's shape and dtype."""
+    return randn(tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more)
+
+
+def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> Tensor:
+    """`randint` in another tensor's shape and dtype."""
+    return randint(*args, size=tuple(input.shape), dtype=dtype or input.dtype, **more)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+           dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
+    """Normally distributed numbers with given means and standard deviations.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.normal(0.0, 1.0, (2,))
+    tensor([ 1.5410, -0.2934])
+    """
+    from .kernels.rng_normal import normal as draw
+    from .kernels.rng_normal import normal_tensors
+
+    engine = engine_of(generator)
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
+        shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
+        np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
+        return _into(out, normal_tensors(engine, shape, np_dtype, *arrays), requires_grad)
+    _check(dtype, device, "normal")
+    if size is None:
+        raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")
+    found = dtype or dtypes.get_default_dtype()
+    return _into(out, draw(engine, _size((size,), "normal"), found.np, float(mean), float(std)), requires_grad)
+
+
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones with the probabilities that the input gives, else zeros.
+
+    >>> import penlight as torch
+    >>> torch.bernoulli(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
+    from .kernels.rng_uniform import bernoulli as draw
+    from .kernels.rng_uniform import bernoulli_each
+
+    engine = engine_of(generator)
+    if p is not None:
+        return _into(out, draw(engine, p, tuple(input.shape), input.dtype.np), False)
+    return _into(out, bernoulli_each(engine, input._array, input.dtype.np), False)

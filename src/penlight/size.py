@@ -1,0 +1,49 @@
+"""torch.Size: a shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A shape: a tuple of ints that prints as `torch.Size([2, 3])`.
+
+    >>> import penlight as torch
+    >>> torch.Size([2, 3]).numel(), torch.Size([2]) + torch.Size([3])
+    (6, torch.Size([2, 3]))
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        total = 1
+        for n in self:
+            total *= n
+        return total
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other))) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, place: Any) -> Any:
+        found = tuple.__getitem__(self, place)
+        return Size(found) if isinstance(place, slice) else found
+
+    def __reduce__(self) -> Any:
+        return (Size, (tuple(self),))
+
+
+Size.__module__ = "torch"

@@ -1,0 +1,683 @@
+"""Tensor: an ndarray plus one edge into the backward graph.
+
+`_array` is the NumPy array and `_edge` the place in the graph that the tensor's gradient goes to. `requires_grad`, `is_leaf`,
+`grad_fn` and `output_nr` are all read off that one field. The ops are installed as methods by `penlight.ops`.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
+import numpy as np
+
+from . import dtypes
+from .autograd import modes, views
+from .autograd.node import NO_EDGE, AccumulateGrad, Edge, Node, RemovableHandle, add_hook
+from .device import CPU, device
+from .size import Size
+
+if TYPE_CHECKING:
+    from ._methods import TensorMethods
+else:
+
+    class TensorMethods:
+        __slots__ = ()
+
+
+new = object.__new__
+
+
+def wrap(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor outside of any graph over this very array."""
+    out = new(Tensor)
+    out._array = array
+    out._edge = NO_EDGE
+    out._vc = out._grad = out._view = out._meta = None
+    return out
+
+
+class Tensor(TensorMethods):
+    """A multi-dimensional array that remembers how it was computed.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_grad", "_meta", "_vc", "_view")
+
+    _array: np.ndarray[Any, Any]
+    _edge: Edge  # may be unset: see Note [Stale edges]
+    _vc: list[Any] | None  # [version, family of views], shared by views and detach()
+    _grad: Tensor | None
+    _view: views.View | None
+    _meta: Any  # what few tensors have: see `Meta` in autograd/forward_ad.py
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
+        from .creation import legacy_tensor
+
+        made = legacy_tensor(dtypes.get_default_dtype(), *args, **kwargs)
+        return made if cls is Tensor else made.as_subclass(cls)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **_: Any) -> Any:
+        """A tensor of another class over the memory of `data`, outside of any graph."""
+        if not isinstance(data, Tensor):
+            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        out = new(cls)
+        out._array = data._array
+        out._edge = NO_EDGE
+        out._vc = out._grad = out._view = out._meta = None
+        if require_grad:
+            out.requires_grad_()
+        return out
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor (memory, graph) as an instance of a subclass."""
+        out = new(cls)
+        out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
+        out._vc = views_of(self)
+        out._grad = None
+        return out
+
+    # ----- Autograd state -------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor.
+
+        >>> import penlight as torch
+        >>> torch.ones(2, requires_grad=True).exp().requires_grad
+        True
+        """
+        try:
+            return self._edge is not NO_EDGE
+        except AttributeError:
+            return self._view.base.requires_grad  # type: ignore[union-attr]
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        edge = views.edge_of(self)
+        if (edge is not NO_EDGE) == value:
+            return
+        if edge[0] is not None and not isinstance(edge[0], AccumulateGrad):
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables."
+                + ("" if value else " If you want to use a computed variable in a subgraph that doesn't require "
+                   "differentiation use var_no_grad = var.detach().")
+            )  # fmt: skip
+        if not value:
+            self._edge = NO_EDGE
+            return
+        if not (self.dtype.category >= dtypes.FLOATING):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self.is_inference() and not modes.inference.get():
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._edge = (AccumulateGrad(self), 0)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set `requires_grad` in place.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).requires_grad_()
+        tensor([0.], requires_grad=True)
+        """
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this tensor was made by the user (or needs no gradient), not by an op in the graph."""
+        node = views.edge_of(self)[0]
+        return node is None or isinstance(node, AccumulateGrad)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the backward graph that this tensor's gradient goes to; None for a leaf."""
+        node = views.edge_of(self)[0]
+        return None if isinstance(node, AccumulateGrad) else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its `grad_fn`'s op this tensor is."""
+        return views.edge_of(self)[1]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated here, or None.
+
+        >>> import penlight as torch
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> (3 * x).sum().backward(); x.grad
+        tensor([3.])
+        """
+        if self._grad is None and self.requires_grad and not self.is_leaf and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+                "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    _grad_fn = grad_fn
+
+    def retain_grad(self) -> None:
+        """Let a backward pass keep this non-leaf's gradient in `.grad`.
+
+        >>> import penlight as torch
+        >>> y = torch.ones(1, requires_grad=True) * 2
+        >>> y.retain_grad(); y.backward(); y.grad
+        tensor([1.])
+        """
+        node, nr = views.edge_of(self)
+        if node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not isinstance(node, AccumulateGrad):
+            node.hooks().retain[nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this is a non-leaf that keeps its gradient in `.grad`."""
+        node, nr = views.edge_of(self)
+        return node is not None and node._hooks is not None and nr in node._hooks.retain
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` when this tensor's gradient is computed; what it returns replaces the gradient.
+
+        >>> import penlight as torch
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward(); x.grad
+        tensor([10.])
+        """
+        node, nr = views.edge_of(self)
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return add_hook(node.hooks().tensor.setdefault(nr, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` after this leaf's `.grad` was updated."""
+        node = views.edge_of(self)[0]
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not isinstance(node, AccumulateGrad):
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_hook(node.hooks().post_accumulate, hook)
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor and add them into the `.grad` of the leaves it came from.
+
+        >>> import penlight as torch
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (x**2).backward(); x.grad
+        tensor(6.)
+        """
+        from .autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory, cut off the graph.
+
+        >>> import penlight as torch
+        >>> torch.ones(1, requires_grad=True).detach().requires_grad
+        False
+        """
+        if modes.slow():
+            from .autograd.forward_ad import detach
+
+            return detach(self)
+        out = wrap(self._array)
+        out._vc = views_of(self)
+        return out
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor itself off the graph."""
+        if self._view is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        self._edge = NO_EDGE
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside of the graph, without version tracking: writes to it go unnoticed by autograd.
+
+        >>> import penlight as torch
+        >>> w = torch.ones(1, requires_grad=True)
+        >>> w.data -= 0.5; w
+        tensor([0.5000], requires_grad=True)
+        """
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and value.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value._array
+        node = self._edge[0]
+        if isinstance(node, AccumulateGrad):
+            node._array = value._array
+
+    @property
+    def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._vc is None else self._vc[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return "_inference" in self.__dict__
+
+    # ----- Shape and memory -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension.
+
+        >>> import penlight as torch
+        >>> torch.ones(2, 3).shape
+        torch.Size([2, 3])
+        """
+        return Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes of all dimensions, or of one."""
+        if dim is None:
+            return Size(self._array.shape)
+        from .ops._args import wrap_dim
+
+        return self._array.shape[wrap_dim(dim, self._array.ndim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements to step over in memory for the next index, for all dimensions or one."""
+        array = self._array
+        itemsize = array.itemsize
+        if array.size == 0 or 1 in array.shape:
+            strides = _torch_strides(array)
+        else:
+            strides = tuple(s // itemsize for s in array.strides)
+        if dim is None:
+            return strides
+        from .ops._args import wrap_dim
+
+        return strides[wrap_dim(dim, array.ndim)]
+
+    def storage_offset(self) -> int:
+        """Where this tensor starts in the memory that it shares, in elements."""
+        root = _root(self._array)
+        return (_address(self._array) - _address(root)) // self._array.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return _address(self._array)
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie one after the other in memory, last dimension fastest."""
+        if memory_format is not None and str(memory_format) == "torch.channels_last":
+            return self._array.ndim == 4 and self._array.transpose(0, 2, 3, 1).flags.c_contiguous
+        return self._array.flags.c_contiguous
+
+    def element_size(self) -> int:
+        return self._array.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        try:
+            return dtypes.BY_NP[self._array.dtype]
+        except KeyError:
+            return dtypes.from_np(self._array.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the data is: always the CPU."""
+        return CPU
+
+    @property
+    def layout(self) -> Any:
+        from .layout import strided
+
+        return strided
+
+    is_cuda = is_sparse = is_sparse_csr = is_quantized = is_meta = is_mps = is_mkldnn = is_xpu = is_nested = False
+    is_cpu = True
+    names: Any = None
+    name: Any = None
+
+    def get_device(self) -> int:
+        return -1
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self._array.dtype.kind == "c"
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    def is_same_size(self, other: Tensor) -> bool:
+        return self.shape == other.shape
+
+    def is_shared(self) -> bool:
+        return False
+
+    def is_pinned(self) -> bool:
+        return False
+
+    def share_memory_(self) -> Tensor:
+        """Accepted; the memory of a process is its own here."""
+        return self
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """The tensor itself: there is no device that pinned memory would help."""
+        return self
+
+    def untyped_storage(self) -> Any:
+        """The memory that this tensor and its views share."""
+        from .storage import UntypedStorage
+
+        return UntypedStorage(_root(self._array))
+
+    def storage(self) -> Any:
+        """The memory that this tensor and its views share, in elements of its dtype."""
+        from .storage import TypedStorage
+
+        return TypedStorage(_root(self._array), self.dtype)
+
+    # ----- To Python and NumPy --------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        >>> import penlight as torch
+        >>> torch.tensor([2.5]).item()
+        2.5
+        """
+        if modes.slow():
+            from .autograd.forward_ad import forbid_item
+
+            forbid_item(self)
+        if self._array.size != 1:
+            raise RuntimeError(
+                "a Tensor with {} elements cannot be converted to Scalar".format(self._array.size)
+            )
+        return _number(self._array.item())
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number if there is no dimension.
+
+        >>> import penlight as torch
+        >>> torch.arange(4).view(2, 2).tolist()
+        [[0, 1], [2, 3]]
+        """
+        array = self._array
+        return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The data as a NumPy array that shares this tensor's memory.
+
+        >>> import penlight as torch
+        >>> torch.ones(2).numpy()
+        array([1., 1.], dtype=float32)
+        """
+        if force:
+            return self.detach()._array
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.dtype is dtypes.bfloat16:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    __array_priority__ = 1000
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        array = np.asarray(array)
+        return wrap(array.astype(np.uint8) if array.dtype == np.bool_ else array)
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __bool__(self) -> bool:
+        if modes.slow():
+            from .autograd.forward_ad import forbid_item
+
+            forbid_item(self)
+        size = self._array.size
+        if size == 1:
+            return bool(self._array.item())
+        if size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and spec:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+        return str(self) if self._array.ndim or self.requires_grad else format(self.item(), spec)
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, bool, int, float, complex)):
+            return bool((element == self).any().item())  # type: ignore[union-attr]
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from .printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(dir(type(self))) | set(self.__dict__))
+
+    # ----- Copy and pickle ------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        from copy import deepcopy
+
+        array = memo.get(id(_root(self._array)))
+        out = new(type(self))
+        out._array = np.array(self._array, order="K") if array is None else array
+        out._edge, out._vc, out._grad, out._view, out._meta = NO_EDGE, None, None, None, None
+        if self.requires_grad:
+            out.requires_grad_()
+        memo[id(self)] = out
+        if self._grad is not None:
+            out._grad = deepcopy(self._grad, memo)
+        if self.__dict__:
+            out.__dict__.update(deepcopy({k: v for k, v in self.__dict__.items() if k != "_inference"}, memo))
+        return out
+
+    def __copy__(self) -> Any:
+        out = self.as_subclass(type(self))
+        if self.is_leaf and self.requires_grad:
+            out._edge = NO_EDGE
+            out.requires_grad_()
+        out.__dict__.update(self.__dict__)
+        return out
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        array = self._array
+        packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
+        extra = {k: v for k, v in self.__dict__.items() if k != "_inference"}
+        return rebuild, (type(self), *packed, self.requires_grad, extra)
+
+
+def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:
+    """Make a pickled tensor anew. A non-leaf comes back as a leaf, as in PyTorch."""
+    if special == "bfloat16":
+        array = array.view(dtypes.bfloat16.np)
+    out: Tensor = Tensor._make_subclass(cls, wrap(array), requires_grad)
+    out.__dict__.update(extra)
+    return out
+
+
+def views_of(tensor: Tensor) -> list[Any]:
+    """The version counter of a tensor, to be shared."""
+    if tensor._vc is None:
+        tensor._vc = [0, None]
+    return tensor._vc
+
+
+def _number(value: Any) -> Any:
+    """What `ndarray.item` gives, as a Python number (bfloat16 gives its own scalar type)."""
+    return value if isinstance(value, (bool, int, float, complex)) else float(value)
+
+
+def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return array.__array_interface__["data"][0] if array.size else 0
+
+
+def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """Strides in elements as PyTorch gives them: NumPy may leave anything in dimensions of size 1 or 0."""
+    if array.flags.c_contiguous:
+        strides, step = [], 1
+        for n in reversed(array.shape):
+            strides.append(step)
+            step *= max(n, 1)
+        return tuple(reversed(strides))
+    return tuple(s // array.itemsize for s in array.strides)
+
+
+def _check_grad(tensor: Tensor, value: Any) -> None:
+    """PyTorch's conditions on what may be assigned to `.grad`."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{_plain(value)}' to a tensor with grad_dtype '{_plain(tensor)}'. "
+            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+            "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+            "the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+        )
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size"
+        )
+
+
+def _plain(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def resize_to(tensor: Tensor, shape: Any) -> None:
+    """Give a tensor another shape, growing its memory if needed; old elements stay where they were in memory."""
+    shape = tuple(shape)
+    size = int(np.prod(shape, dtype=np.int64))
+    old = tensor._array
+    fresh = np.empty(size, old.dtype)
+    kept = min(size, old.size)
+    fresh[:kept] = (old if old.flags.c_contiguous else np.ascontiguousarray(old)).reshape(-1)[:kept]
+    tensor._array = fresh.reshape(shape)
