@@ -1,0 +1,46 @@
+"""The words that a loss understands for `reduction=`, and the two legacy flags that came before them."""
+
+from __future__ import annotations
+
+import warnings
+
+
+def get_enum(reduction: str) -> int:
+    """The number that stands for a reduction: none 0, mean 1, sum 2.
+
+    >>> get_enum("sum")
+    2
+    """
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        return 1
+    try:
+        return ("none", "mean", "sum").index(reduction)
+    except ValueError:
+        raise ValueError(f"{reduction} is not a valid value for reduction") from None
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that `size_average=` and `reduce=` ask for; an absent flag counts as True.
+
+    >>> legacy_get_string(False, None, emit_warning=False)
+    'sum'
+    """
+    if reduce is not None and not reduce:
+        word = "none"
+    else:
+        word = "mean" if size_average is None or size_average else "sum"
+    if emit_warning:
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.", stacklevel=2
+        )
+    return word
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """`get_enum` of `legacy_get_string`.
+
+    >>> legacy_get_enum(True, False, emit_warning=False)
+    0
+    """
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,0 +1,264 @@
+"""Changing all tensors of a module at once: dtype, device, memory."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import penlight
+from penlight import Tensor
+from penlight.nn.parameter import Parameter
+
+from ._state_dict import swaps_tensors
+
+_TO_SIGNATURES = (
+    " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+    " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+    " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+)
+
+
+class Conversion:
+    """The part of `Module` that converts parameters and buffers."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    children: Callable[..., Any]
+    _get_name: Callable[..., str]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replaces every parameter, gradient and buffer by `fn` of it; parameters keep their identity if they can."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for name, param in self._parameters.items():
+            if param is not None:
+                self._apply_to_parameter(name, param, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def _apply_to_parameter(self, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+        grad = param.grad
+        with penlight.no_grad():
+            new = fn(param)
+            new_grad = None if grad is None else fn(grad)
+        if swaps_tensors():
+            self._swap_parameter(name, param, new, grad, new_grad)
+            return
+        if _can_set_data(param, new):
+            param.data = new
+        else:
+            param = self._parameters[name] = Parameter(new, param.requires_grad)
+        if grad is None or new_grad is None:
+            return
+        if _can_set_data(grad, new_grad) and param.grad is grad:
+            grad.data = new_grad
+        else:
+            param.grad = new_grad.requires_grad_(grad.requires_grad)
+
+    def _swap_parameter(self, name: str, param: Any, new: Any, grad: Any, new_grad: Any) -> None:
+        place = f"{self._get_name()}.{name}"
+        try:
+            param.grad = None
+            penlight.utils.swap_tensors(param, Parameter(new, requires_grad=param.requires_grad))
+        except Exception as error:
+            param.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {place}") from error
+        if grad is None:
+            return
+        new_grad.requires_grad_(grad.requires_grad)
+        try:
+            penlight.utils.swap_tensors(grad, new_grad)
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {place}.grad") from error
+        param.grad = grad
+
+    def apply(self, fn: Callable[[Any], Any]) -> Self:
+        """Calls `fn` on every module below and then on the module itself, as for initialisation.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Sequential(torch.nn.ReLU()).apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
+        """
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves and casts parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(tensor)`.
+
+        A dtype has to be a floating point or complex one, and only tensors of these kinds are cast.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).to(torch.float64).weight.dtype
+        torch.float64
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(
+                    "Complex modules are a new feature under active development whose design may change, and some "
+                    "modules might not work as expected when using complex tensors as parameters or buffers. Please "
+                    "file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
+                    "complex module does not work as expected.",
+                    stacklevel=2,
+                )
+
+        def convert(t: Tensor) -> Tensor:
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            extra = {"memory_format": memory_format} if memory_format is not None and t.dim() in (4, 5) else {}
+            try:
+                return t.to(device, wanted, non_blocking, **extra)
+            except NotImplementedError as error:
+                if str(error) != "Cannot copy out of meta tensor; no data!":
+                    raise
+                raise NotImplementedError(
+                    f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                    "module from meta to a different device."
+                ) from None
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Puts all tensors on a device without copying their values.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).to_empty(device="cpu").weight.shape
+        torch.Size([2, 2])
+        """
+        return self._apply(lambda t: penlight.empty_like(t, device=device), recurse=recurse)
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers to a type.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).type(torch.float64).bias.dtype
+        torch.float64
+        """
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        """Casts floating point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Casts floating point parameters and buffers to float64.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).double().bias.dtype
+        torch.float64
+        """
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Self:
+        """Casts floating point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Self:
+        """Casts floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def cpu(self) -> Self:
+        """Moves everything to the CPU, where it is."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Asks for CUDA, which raises as PyTorch built without it does."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device: Any = None) -> Self:
+        """Asks for XPU, which raises as PyTorch built without it does."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def ipu(self, device: Any = None) -> Self:
+        """Asks for IPU, which raises as PyTorch built without it does."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def mtia(self, device: Any = None) -> Self:
+        """Asks for MTIA, which raises as PyTorch built without it does."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def share_memory(self) -> Self:
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _can_set_data(old: Tensor, new: Tensor) -> bool:
+    """Whether the old tensor can take over the new one's data and remain the same object."""
+    future = sys.modules.get("penlight.__future__")
+    if future is not None and future.get_overwrite_module_params_on_conversion():
+        return False
+    return old.device.type == new.device.type
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `to` in its three forms, as (device, dtype, non_blocking, memory_format)."""
+    device = dtype = None
+    named = dict(kwargs)
+    rest = list(args)
+    first = rest[0] if rest else None
+    tensor = named.pop("tensor", None)
+    if isinstance(first, Tensor):
+        tensor = rest.pop(0)
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+        names = ["non_blocking", "copy"]
+    elif isinstance(first, penlight.dtype):
+        dtype = rest.pop(0)
+        names = ["non_blocking", "copy"]
+    else:
+        names = ["device", "dtype", "non_blocking", "copy"]
+    memory_format = named.pop("memory_format", None)
+    for name, value in zip(names, rest, strict=False):
+        if name in named:
+            raise _bad_to(args, kwargs)
+        named[name] = value
+    if len(rest) > len(names):
+        raise _bad_to(args, kwargs)
+    if tensor is None and dtype is None:
+        device = named.pop("device", None)
+        dtype = named.pop("dtype", None)
+    elif tensor is None and "device" in named:
+        device = named.pop("device")
+    non_blocking, copy = named.pop("non_blocking", False), named.pop("copy", False)
+    if isinstance(device, (str, int)) and not isinstance(device, bool):
+        device = penlight.device(device)
+    right = (
+        not named
+        and (device is None or isinstance(device, penlight.device))
+        and (dtype is None or isinstance(dtype, penlight.dtype))
+        and isinstance(non_blocking, bool)
+        and (memory_format is None or isinstance(memory_format, penlight.memory_format))
+    )
+    if not right:
+        raise _bad_to(args, kwargs)
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
+    return device, dtype, non_blocking, memory_format
+
+
+def _bad_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    def name(value: Any) -> str:
+        if isinstance(value, penlight.dtype):
+            return "torch.dtype"
+        return type(value).__name__
+
+    shown = ", ".join([name(value) for value in args])
+    named = "".join(f"{key}={name(value)}, " for key, value in kwargs.items())
+    shown = f"{shown}, {named}" if shown and named else shown + named
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({shown}), but expected one of:\n{_TO_SIGNATURES}"
+    )

@@ -1,0 +1,21 @@
+"""Custom autograd functions that modules are built with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penlight import Tensor
+from penlight.autograd import Function
+
+
+class BackwardHookFunction(Function):
+    """The identity on several tensors as one node, which is a place to hang backward hooks on."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
+        return args
+
+    @staticmethod
+    def backward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        return args

@@ -1,0 +1,425 @@
+"""What a module is made of: parameters, buffers and submodules, how they are entered, found and walked through."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.nn.parameter import Buffer, Parameter
+
+from . import _global_hooks as hooks
+
+
+class Registry:
+    """The three tables of a module and the rules of attribute access that keep them right.
+
+    `Module` is built on this class; it is of no use alone.
+    """
+
+    call_super_init: bool = False
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _non_persistent_buffers_set: set[str]
+    _modules: dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            name = type(self).__name__
+            if kwargs:
+                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        # Straight into the instance: the tables that `__setattr__` consults do not exist yet.
+        fields = self.__dict__
+        fields["training"] = True
+        fields["_parameters"] = {}
+        fields["_buffers"] = {}
+        fields["_non_persistent_buffers_set"] = set()
+        fields["_backward_pre_hooks"] = OrderedDict()
+        fields["_backward_hooks"] = OrderedDict()
+        fields["_is_full_backward_hook"] = None
+        fields["_forward_hooks"] = OrderedDict()
+        fields["_forward_hooks_with_kwargs"] = OrderedDict()
+        fields["_forward_hooks_always_called"] = OrderedDict()
+        fields["_forward_pre_hooks"] = OrderedDict()
+        fields["_forward_pre_hooks_with_kwargs"] = OrderedDict()
+        fields["_state_dict_hooks"] = OrderedDict()
+        fields["_state_dict_pre_hooks"] = OrderedDict()
+        fields["_load_state_dict_pre_hooks"] = OrderedDict()
+        fields["_load_state_dict_post_hooks"] = OrderedDict()
+        fields["_modules"] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # Registering by name
+
+    def _check_new_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {penlight.typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in table and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that belongs to the state but is not trained; it is saved only if `persistent`.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Module()
+        >>> m.register_buffer("running_mean", torch.zeros(3))
+        >>> m.running_mean
+        tensor([0., 0., 0.])
+        """
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_new_name("buffer", name, self._buffers)
+        if tensor is not None and not _is_tensor_like(tensor):
+            raise TypeError(
+                f"cannot assign '{penlight.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = hooks.run_registration_hooks(hooks._global_buffer_registration_hooks, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter, or with None the name of one that is absent.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Module()
+        >>> m.register_parameter("bias", None)
+        >>> print(m.bias, list(m.parameters()))
+        None []
+        """
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_new_name("parameter", name, self._parameters)
+        if param is None:
+            self._parameters[name] = None
+            return
+        _check_parameter(name, param)
+        self._parameters[name] = hooks.run_registration_hooks(
+            hooks._global_parameter_registration_hooks, self, name, param
+        )
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Adds a submodule under a name, by which it is an attribute then.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Module()
+        >>> m.add_module("act", torch.nn.ReLU())
+        >>> m.act
+        ReLU()
+        """
+        if module is not None and not isinstance(module, Registry):
+            raise TypeError(f"{penlight.typename(module)} is not a Module subclass")
+        self._check_new_name("module", name, self._modules)
+        self._modules[name] = hooks.run_registration_hooks(hooks._global_module_registration_hooks, self, name, module)
+
+    def register_module(self, name: str, module: Any) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    # Attribute access
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__
+        if "_modules" in fields:
+            table = fields["_parameters"]
+            if name in table:
+                return table[name]
+            table = fields["_buffers"]
+            if name in table:
+                return table[name]
+            table = fields["_modules"]
+            if name in table:
+                return table[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        fields = self.__dict__
+        if "_modules" not in fields:
+            self._refuse_before_init(value)
+            super().__setattr__(name, value)
+        elif isinstance(value, Tensor) and isinstance(value, Parameter):
+            self._set_parameter(name, value)
+        elif name in fields["_parameters"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{penlight.typename(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif isinstance(value, Registry):
+            self._clear_name(name, fields, fields["_buffers"])
+            self._set_child(name, value)
+        elif name in fields["_modules"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{penlight.typename(value)}' as child module '{name}' "
+                    "(torch.nn.Module or None expected)"
+                )
+            self._set_child(name, None)
+        elif name in fields["_buffers"] or (isinstance(value, Tensor) and isinstance(value, Buffer)):
+            self._set_buffer(name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _refuse_before_init(self, value: Any) -> None:
+        if isinstance(value, Parameter):
+            raise AttributeError("cannot assign parameters before Module.__init__() call")
+        if isinstance(value, Registry):
+            raise AttributeError("cannot assign module before Module.__init__() call")
+        if isinstance(value, Buffer):
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+
+    def _clear_name(self, name: str, *tables: dict[str, Any]) -> None:
+        for table in tables:
+            table.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def _set_parameter(self, name: str, value: Parameter) -> None:
+        if name in self.__dict__ or name in self._buffers or name in self._modules:
+            # What stands there now goes only if the new value will be accepted.
+            if hasattr(type(self), name):
+                raise KeyError(f"attribute '{name}' already exists")
+            _check_parameter(name, value)
+            self._clear_name(name, self.__dict__, self._buffers, self._modules)
+        self.register_parameter(name, value)
+
+    def _set_child(self, name: str, value: Any) -> None:
+        self._modules[name] = hooks.run_registration_hooks(hooks._global_module_registration_hooks, self, name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not _is_tensor_like(value):
+            raise TypeError(
+                f"cannot assign '{penlight.typename(value)}' as buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        if isinstance(value, Buffer):
+            persistent = value.persistent
+        else:
+            persistent = name not in self._non_persistent_buffers_set
+        if type(self).register_buffer is Registry.register_buffer:
+            self.register_buffer(name, value, persistent)
+            return
+        # A subclass with its own register_buffer may be older than the argument.
+        import inspect
+
+        if "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() "
+                "without the persistent argument is not allowed."
+            )
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # Finding by dotted path
+
+    def get_submodule(self, target: str) -> Any:
+        """The submodule at a dotted path; "" is the module itself.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh())).get_submodule("0.0")
+        Tanh()
+        """
+        found: Any = self
+        for step in target.split(".") if target else ():
+            if not hasattr(found, step):
+                raise AttributeError(f"{found._get_name()} has no attribute `{step}`")
+            found = getattr(found, step)
+            if not isinstance(found, Registry):
+                raise AttributeError(f"`{step}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Puts a module at a dotted path; with `strict` there must be one already.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()))
+        >>> m.set_submodule("0.0", torch.nn.ReLU())
+        >>> m[0][0]
+        ReLU()
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Registry):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name):
+            if not isinstance(getattr(parent, name), Registry):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        elif strict:
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        setattr(parent, name, module)
+
+    def _get_member(self, target: str) -> tuple[Any, str, Any]:
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if not hasattr(owner, name):
+            raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+        return owner, name, getattr(owner, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.Linear(2, 3)).get_parameter("0.bias").shape
+        torch.Size([3])
+        """
+        _, name, value = self._get_member(target)
+        if not isinstance(value, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return value
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.BatchNorm1d(2)).get_buffer("0.running_var")
+        tensor([1., 1.])
+        """
+        owner, name, value = self._get_member(target)
+        if name not in owner._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return value
+
+    # Walking through
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, owner in owners:
+            for name, value in get_members_fn(owner):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield (f"{path}.{name}" if path else name), value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of the module and, if `recurse`, of all below it, each once.
+
+        >>> import penlight as torch
+        >>> [tuple(p.shape) for p in torch.nn.Linear(2, 3).parameters()]
+        [(3, 2), (3,)]
+        """
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted names.
+
+        >>> import penlight as torch
+        >>> [name for name, _ in torch.nn.Sequential(torch.nn.Linear(2, 3)).named_parameters()]
+        ['0.weight', '0.bias']
+        """
+        return self._named_members(lambda owner: owner._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of the module and, if `recurse`, of all below it, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their dotted names.
+
+        >>> import penlight as torch
+        >>> [name for name, _ in torch.nn.BatchNorm1d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
+        return self._named_members(lambda owner: owner._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Any]:
+        """The submodules one level down, each once."""
+        for _, child in self.named_children():
+            yield child
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """The submodules one level down with their names.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.Sequential(torch.nn.ReLU()).named_children())
+        [('0', ReLU())]
+        """
+        seen = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """The module and all below it, each once."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """The module and all below it with their dotted names.
+
+        >>> import penlight as torch
+        >>> [name for name, _ in torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU())).named_modules()]
+        ['', '0', '0.0']
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+
+def _is_tensor_like(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
+
+
+def _check_parameter(name: str, param: Any) -> None:
+    if not isinstance(param, Parameter):
+        raise TypeError(
+            f"cannot assign '{penlight.typename(param)}' object to parameter '{name}' "
+            "(torch.nn.Parameter or None required)"
+        )
+    if param.grad_fn:
+        raise ValueError(
+            f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+            f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+        )

@@ -1,0 +1,166 @@
+"""Single steps of recurrent networks, part of `rnn`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.nn import init
+from penlight.nn.parameter import Parameter
+
+from . import _rnn_loop
+from .module import Module
+
+_HOME = "penlight.nn.modules.rnn"  # where PyTorch has these classes, and so what pickles name
+
+
+class RNNCellBase(Module):
+    """What the three cells share."""
+
+    __module__ = _HOME
+
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: Tensor
+    weight_hh: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        gates = num_chunks * hidden_size
+        shapes = {"weight_ih": (gates, input_size), "weight_hh": (gates, hidden_size)}
+        for name, shape in shapes.items():
+            setattr(self, name, Parameter(penlight.empty(shape, device=device, dtype=dtype)))
+        for name in ("bias_ih", "bias_hh"):
+            value = Parameter(penlight.empty(gates, device=device, dtype=dtype)) if bias else None
+            self.register_parameter(name, value)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws all weights uniformly from ±1/√hidden_size."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        if self.__dict__.get("bias", True) is not True:
+            shown += f", bias={self.bias}"
+        if self.__dict__.get("nonlinearity", "tanh") != "tanh":
+            shown += f", nonlinearity={self.nonlinearity}"
+        return shown
+
+    def _check_dims(self, what: str, tensor: Tensor) -> None:
+        if tensor.dim() not in (1, 2):
+            raise ValueError(f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {tensor.dim()}D instead")
+
+    def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None, parts: int) -> tuple[Tensor, ...]:
+        """One step, with a batch of one put around an input that has none, and a state of zeros if none is given."""
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if state is None:
+            zeros = penlight.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
+            state = (zeros,) * parts
+        elif not batched:
+            state = tuple(part.unsqueeze(0) for part in state)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        result = _rnn_loop.run_cell(mode, input, state, weights)
+        return result if batched else tuple(part.squeeze(0) for part in result)
+
+
+class RNNCell(RNNCellBase):
+    """One step of an `RNN`.
+
+    >>> import penlight as torch
+    >>> torch.nn.RNNCell(10, 20)(torch.randn(3, 10)).shape
+    torch.Size([3, 20])
+    """
+
+    __module__ = _HOME
+
+    nonlinearity: str
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        self._check_dims("input", input)
+        if hx is not None:
+            self._check_dims("hidden", hx)
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        mode = "RNN_" + self.nonlinearity.upper()
+        return self._step(mode, input, None if hx is None else (hx,), 1)[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an `LSTM`.
+
+    >>> import penlight as torch
+    >>> h, c = torch.nn.LSTMCell(10, 20)(torch.randn(3, 10))
+    >>> h.shape, c.shape
+    (torch.Size([3, 20]), torch.Size([3, 20]))
+    """
+
+    __module__ = _HOME
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The next hidden and cell state."""
+        self._check_dims("input", input)
+        if hx is not None:
+            for i, part in enumerate(hx):
+                self._check_dims(f"hx[{i}]", part)
+        h, c = self._step("LSTM", input, hx, 2)
+        return h, c
+
+
+class GRUCell(RNNCellBase):
+    """One step of a `GRU`.
+
+    >>> import penlight as torch
+    >>> torch.nn.GRUCell(10, 20)(torch.randn(3, 10)).shape
+    torch.Size([3, 20])
+    """
+
+    __module__ = _HOME
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next hidden state."""
+        self._check_dims("input", input)
+        if hx is not None:
+            self._check_dims("hidden", hx)
+        return self._step("GRU", input, None if hx is None else (hx,), 1)[0]

@@ -1,0 +1,531 @@
+"""Modules that hold modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self
+
+import penlight
+from penlight import Tensor
+from penlight.nn.parameter import Parameter
+
+from .module import Module
+
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class Container(Module):
+    """Deprecated: a module with the given children; subclass `Module` instead."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class _Positional(Module):
+    """What Sequential and ModuleList share: children that are counted."""
+
+    def _position(self, index: Any) -> int:
+        size = len(self)
+        index = operator.index(index)
+        if not -size <= index < size:
+            raise IndexError(f"index {index} is out of range")
+        return index % size
+
+    def _renumber(self) -> None:
+        self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
+
+    def _open_slot(self, index: int, module: Module) -> None:
+        for i in range(len(self._modules), index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, module: Module) -> Self:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key: int | slice) -> Any:
+        """Takes out the module at a position, or a slice of them, and returns it."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def __getitem__(self, idx: Any) -> Any:
+        raise NotImplementedError
+
+    def __delitem__(self, idx: Any) -> None:
+        raise NotImplementedError
+
+
+class Sequential(_Positional):
+    """Modules called one after the other, each on the result of the one before.
+
+    They are given in order, or with names of their own as one OrderedDict. It can be indexed, sliced, joined with
+    `+` and repeated with `*` like a list; a repeated module is the same module.
+
+    >>> import penlight as torch
+    >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+    >>> net(torch.tensor([[-1.0, 2.0]]))
+    tensor([[0., 2.]])
+    >>> net[1]
+    ReLU()
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            named = args[0].items()
+        else:
+            named = ((str(i), module) for i, module in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input: Any) -> Any:
+        """The input led through all modules."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def _key(self, index: Any) -> str:
+        position = self._position(index)
+        return list(self._modules)[position]
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[idx]))
+        return self._modules[self._key(idx)]
+
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: int | slice) -> None:
+        for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+            delattr(self, key)
+        self._renumber()
+
+    def __add__(self, other: Any) -> Sequential:
+        self._check_sequential(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        self._check_sequential(other)
+        return self.extend(list(other))
+
+    def _check_sequential(self, other: Any) -> None:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+
+    def __mul__(self, other: int) -> Sequential:
+        self._check_factor(other)
+        return Sequential(*(list(self) * other))
+
+    def __rmul__(self, other: int) -> Sequential:
+        return self * other
+
+    def __imul__(self, other: int) -> Self:
+        self._check_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def _check_factor(self, other: Any) -> None:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Puts a module before a position.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.ReLU()).insert(0, torch.nn.Tanh())[0]
+        Tanh()
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        size = len(self)
+        if not -size <= index <= size:
+            raise IndexError(f"Index out of range: {index}")
+        self._open_slot(index + size if index < 0 else index, module)
+        return self
+
+    def extend(self, sequential: Iterable[Any]) -> Self:
+        """Adds modules at the end."""
+        for module in sequential:
+            self.append(module)
+        return self
+
+
+class ModuleList(_Positional):
+    """A list of modules whose parameters are found; it has no forward of its own.
+
+    >>> import penlight as torch
+    >>> torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+    ModuleList(
+      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+    )
+    """
+
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(list(self._modules.values())[idx])
+        return self._modules[str(self._position(idx))]
+
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, str(self._position(idx)), module)
+
+    def __delitem__(self, idx: int | slice) -> None:
+        for i in range(len(self))[idx] if isinstance(idx, slice) else [self._position(idx)]:
+            delattr(self, str(i))
+        self._renumber()
+
+    def __iadd__(self, modules: Iterable[Any]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Any]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def insert(self, index: int, module: Module) -> None:
+        """Puts a module before a position."""
+        self._open_slot(index, module)
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """Adds modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        offset = len(self)
+        for i, module in enumerate(modules):
+            self.add_module(str(offset + i), module)
+        return self
+
+    def __repr__(self) -> str:
+        """Neighbours that print alike are shown once, with their range and number."""
+        runs: list[tuple[int, int, str]] = []
+        for i, text in enumerate(repr(module) for module in self):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], i, text)
+            else:
+                runs.append((i, i, text))
+        if not runs:
+            return self._get_name() + "()"
+        lines = []
+        for first, last, text in runs:
+            head = f"({first})" if first == last else f"({first}-{last})"
+            count = "" if first == last else f"{last - first + 1} x "
+            lines.append(f"{head}: {count}{text}".replace("\n", "\n  "))
+        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dict of modules whose parameters are found; it has no forward of its own.
+
+    >>> import penlight as torch
+    >>> heads = torch.nn.ModuleDict({"a": torch.nn.ReLU(), "b": torch.nn.Tanh()})
+    >>> heads["b"]
+    Tanh()
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Takes all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Takes a module out and returns it."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """The names with the modules."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Adds modules from a mapping or from pairs, over those of the same names."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                "ModuleDict.update should be called with an iterable of key/value pairs, "
+                f"but got {type(modules).__name__}"
+            )
+        if isinstance(modules, (ModuleDict, Mapping)):
+            pairs: Iterable[Any] = modules.items()
+        else:
+            pairs = _checked_pairs("ModuleDict", modules)
+        for key, module in pairs:
+            self[key] = module
+
+
+def _checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
+        items: Any = pair
+        if len(items) != 2:
+            raise ValueError(f"{owner} update sequence element #{i} has length {len(items)}; 2 is required")
+        yield items[0], items[1]
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _describe(key: Any, value: Any, kind: str) -> str:
+    if not isinstance(value, Tensor):
+        return f"  ({key}): Object of type: {type(value).__name__}"
+    name = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(map(str, value.size()))
+    return f"  ({key}): {name} containing: [{kind} of size {size}]"
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors put in become parameters, other values are kept as they are.
+
+    >>> import penlight as torch
+    >>> torch.nn.ParameterList([torch.zeros(2), torch.zeros(3, 1)])
+    ParameterList(
+        (0): Parameter containing: [torch.float32 of size 2]
+        (1): Parameter containing: [torch.float32 of size 3x1]
+    )
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self += values
+
+    def _key(self, index: Any) -> str:
+        index = operator.index(index)
+        if not -self._size <= index < self._size:
+            raise IndexError(f"index {index} is out of range")
+        return str(index % self._size)
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(self[i] for i in range(self._size)[idx])
+        return getattr(self, self._key(idx))
+
+    def __setitem__(self, idx: int, param: Any) -> None:
+        setattr(self, self._key(idx), _as_parameter(param))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._size))
+
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
+        return self.extend(parameters)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, value: Any) -> Self:
+        """Adds a value at the end."""
+        self._size += 1
+        try:
+            self[self._size - 1] = value
+        except Exception:
+            self._size -= 1
+            raise
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Adds values at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        return "\n".join(_describe(i, value, str(getattr(value, "dtype", ""))) for i, value in enumerate(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dict of parameters; tensors put in become parameters, other values are kept as they are.
+
+    >>> import penlight as torch
+    >>> scales = torch.nn.ParameterDict({"left": torch.ones(2)})
+    >>> [name for name, _ in scales.named_parameters()]
+    ['left']
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _key_to_attr(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string "
+                f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._key_to_attr(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, self._key_to_attr(key), _as_parameter(value))
+        self._keys[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, self._key_to_attr(key))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def copy(self) -> ParameterDict:
+        """A dict with the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a key, which is set to the default first if it is absent."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Takes everything out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Takes a value out and returns it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Takes the last entry out and returns it."""
+        if not self._keys:
+            raise KeyError("popitem(): dictionary is empty")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        if key in self:
+            return self[key]
+        return default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dict with the default for every key."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names with the values."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Adds values from a mapping or from pairs; a plain dict is taken in the order of its sorted keys."""
+        if not isinstance(parameters, Iterable):
+            raise TypeError(
+                "ParametersDict.update should be called with an iterable of key/value pairs, "
+                f"but got {type(parameters).__name__}"
+            )
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
+            pairs: Iterable[Any] = parameters.items()
+        elif isinstance(parameters, Mapping):
+            pairs = sorted(parameters.items())
+        else:
+            pairs = _checked_pairs("ParameterDict", parameters)
+        for key, value in pairs:
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return "\n".join(_describe(key, value, penlight.typename(value)) for key, value in self.items())
+
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        result = self.copy()
+        result.update(other)
+        return result
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        result = other.copy()
+        result.update(self)
+        return result
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self

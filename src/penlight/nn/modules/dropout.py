@@ -1,0 +1,104 @@
+"""Dropout, of elements, of channels, and for self-normalising networks."""
+
+from __future__ import annotations
+
+from penlight import Tensor
+from penlight.nn import functional as F
+
+from .module import Module
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
+
+class _DropoutNd(Module):
+    p: float
+    inplace: bool
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """While training, zeroes elements with probability `p` and scales the others by 1/(1-p).
+
+    >>> import penlight as torch
+    >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with elements dropped."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_DropoutNd):
+    """While training, zeroes whole channels of (N, C, L) or (C, L) with probability `p`.
+
+    >>> import penlight as torch
+    >>> torch.nn.Dropout1d(1.0)(torch.ones(1, 2, 2))
+    tensor([[[0., 0.],
+             [0., 0.]]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with channels dropped."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_DropoutNd):
+    """While training, zeroes whole channels of (N, C, H, W) with probability `p`.
+
+    >>> import penlight as torch
+    >>> torch.nn.Dropout2d(1.0)(torch.ones(1, 1, 1, 2))
+    tensor([[[[0., 0.]]]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with channels dropped."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_DropoutNd):
+    """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`.
+
+    >>> import penlight as torch
+    >>> torch.nn.Dropout3d(1.0)(torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[0., 0.]]]]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with channels dropped."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout that keeps mean and variance of standardised input, to go with `SELU`.
+
+    >>> import penlight as torch
+    >>> torch.nn.AlphaDropout().eval()(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with elements dropped."""
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """`AlphaDropout` of whole channels.
+
+    >>> import penlight as torch
+    >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 2))
+    tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with channels dropped."""
+        return F.feature_alpha_dropout(input, self.p, self.training)

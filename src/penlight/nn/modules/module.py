@@ -1,0 +1,200 @@
+"""`Module`, the base of all layers and models."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Self
+
+from ._calling import (
+    Calling,
+    _WrappedHook,  # noqa: F401
+)
+from ._conversion import Conversion
+from ._global_hooks import (
+    _global_backward_hooks,  # noqa: F401
+    _global_backward_pre_hooks,  # noqa: F401
+    _global_buffer_registration_hooks,  # noqa: F401
+    _global_forward_hooks,  # noqa: F401
+    _global_forward_hooks_always_called,  # noqa: F401
+    _global_forward_hooks_with_kwargs,  # noqa: F401
+    _global_forward_pre_hooks,  # noqa: F401
+    _global_module_registration_hooks,  # noqa: F401
+    _global_parameter_registration_hooks,  # noqa: F401
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ._registry import Registry
+from ._state_dict import (
+    _EXTRA_STATE_KEY_SUFFIX,  # noqa: F401
+    StateDict,
+    _IncompatibleKeys,  # noqa: F401
+)
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+def _addindent(text: str, spaces: int) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
+
+
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(Registry, Calling, StateDict, Conversion):
+    """The base of all neural network modules: subclass it, assign layers in `__init__`, compute in `forward`.
+
+    What is assigned as an attribute is entered by its kind: a `Parameter` is trained, a buffer is saved, a module
+    becomes a child. Calling the module runs `forward` with the hooks around it.
+
+    >>> import penlight as torch
+    >>> class Shift(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.by = torch.nn.Parameter(torch.ones(1))
+    ...     def forward(self, x):
+    ...         return x + self.by
+    >>> Shift()(torch.zeros(2))
+    tensor([1., 1.], grad_fn=<AddBackward0>)
+    """
+
+    dump_patches: bool = False
+
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    def train(self, mode: bool = True) -> Self:
+        """Switches the module and all below it to training mode, or with False to evaluation.
+
+        >>> import penlight as torch
+        >>> torch.nn.Dropout().train(False).training
+        False
+        """
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Switches the module and all below it to evaluation mode.
+
+        >>> import penlight as torch
+        >>> torch.nn.Dropout().eval()(torch.ones(2))
+        tensor([1., 1.])
+        """
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Sets whether the parameters require grad, in place.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).requires_grad_(False).weight.requires_grad
+        False
+        """
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or sets them to zero.
+
+        >>> import penlight as torch
+        >>> m = torch.nn.Linear(1, 1)
+        >>> m(torch.ones(1)).backward()
+        >>> m.zero_grad()
+        >>> print(m.weight.grad)
+        None
+        """
+        if getattr(self, "_is_replica", False):
+            warnings.warn(
+                "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are "
+                "copied (in a differentiable manner) from the original module. This means they are not leaf nodes in "
+                "autograd and so don't accumulate gradients. If you need gradients in your forward method, consider "
+                "using autograd.grad instead.",
+                stacklevel=2,
+            )
+        for param in self.parameters():
+            if set_to_none:
+                param.grad = None
+            elif param.grad is not None:
+                if param.grad.grad_fn is not None:
+                    param.grad.detach_()
+                else:
+                    param.grad.requires_grad_(False)
+                param.grad.zero_()
+
+    def compile(self, *args: Any, **kwargs: Any) -> Self:
+        """Accepted for programs that compile: `penlight.compile` says what it does, and the module stays as it is."""
+        import penlight
+
+        penlight.compile(self._call_impl, *args, **kwargs)
+        return self
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets when the module is printed; override it to show settings."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        children = [f"({name}): {_addindent(repr(child), 2)}" for name, child in self._modules.items()]
+        if not children and len(extra_lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return self._get_name() + "(\n  " + "\n  ".join(extra_lines + children) + "\n)"
+
+    def _replicate_for_data_parallel(self) -> Self:
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters = {}
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        replica._is_replica = True
+        return replica
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Tables that modules pickled by older versions did not have.
+        for name in _LATER_HOOK_TABLES:
+            if name not in self.__dict__:
+                self.__dict__[name] = OrderedDict()
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+
+_LATER_HOOK_TABLES = (
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+    "_backward_pre_hooks",
+)

@@ -1,0 +1,187 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.nn import functional as F
+from penlight.nn import init
+from penlight.nn.parameter import Parameter
+
+from ._masks import canonical_mask
+from .linear import NonDynamicallyQuantizableLinear
+from .module import Module
+
+__all__ = ["MultiheadAttention"]
+
+
+class MultiheadAttention(Module):
+    """Attention of queries to keys and values, in `num_heads` subspaces of `embed_dim` at once.
+
+    Inputs are (L, N, E), or (N, L, E) with `batch_first`, or unbatched (L, E). Keys and values may have their own
+    sizes `kdim` and `vdim`. `add_bias_kv` appends a learnt key and value, `add_zero_attn` ones of zeros.
+
+    >>> import penlight as torch
+    >>> attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    >>> x = torch.randn(1, 5, 8)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([1, 5, 8]), torch.Size([1, 5, 5]))
+    """
+
+    __module__ = "penlight.nn.modules.activation"  # its home in PyTorch, which pickles name
+
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+    in_proj_weight: Tensor | None
+    in_proj_bias: Tensor | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} "
+                f"and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = kdim if kdim is not None else embed_dim
+        self.vdim = vdim if vdim is not None else embed_dim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(wanted: bool, *shape: int) -> Parameter | None:
+            return Parameter(penlight.empty(shape, device=device, dtype=dtype)) if wanted else None
+
+        apart = not self._qkv_same_embed_dim
+        weights = {
+            "in_proj_weight": parameter(not apart, 3 * embed_dim, embed_dim),
+            "q_proj_weight": parameter(apart, embed_dim, embed_dim),
+            "k_proj_weight": parameter(apart, embed_dim, self.kdim),
+            "v_proj_weight": parameter(apart, embed_dim, self.vdim),
+        }
+        if apart:  # the names of absent ones come last
+            weights["in_proj_weight"] = weights.pop("in_proj_weight")
+        for name, value in weights.items():
+            self.register_parameter(name, value)
+        self.register_parameter("in_proj_bias", parameter(bias, 3 * embed_dim))
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.bias_k = parameter(add_bias_kv, 1, 1, embed_dim)
+        self.bias_v = parameter(add_bias_kv, 1, 1, embed_dim)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            init.xavier_uniform_(self.q_proj_weight)
+            init.xavier_uniform_(self.k_proj_weight)
+            init.xavier_uniform_(self.v_proj_weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        if self.bias_k is not None:
+            init.xavier_normal_(self.bias_k)
+        if self.bias_v is not None:
+            init.xavier_normal_(self.bias_v)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state.setdefault("_qkv_same_embed_dim", True)
+        super().__setstate__(state)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The attention output and, if `need_weights`, the weights: their mean over the heads or one for each.
+
+        `key_padding_mask` (N, S) leaves out keys, `attn_mask` (L, S) or (N heads, L, S) pairs of query and key: a
+        boolean mask where it is True, a float mask is added. `is_causal` is a hint that `attn_mask` is causal.
+        """
+        key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
+        attn_mask = canonical_mask(attn_mask, "attn_mask", query.dtype, None, "")
+        turned = self.batch_first and query.dim() == 3
+        if turned:
+            query, key, value = _swap_first_two(query, key, value)
+        separate = {}
+        if not self._qkv_same_embed_dim:
+            separate = {
+                "use_separate_proj_weight": True,
+                "q_proj_weight": self.q_proj_weight,
+                "k_proj_weight": self.k_proj_weight,
+                "v_proj_weight": self.v_proj_weight,
+            }
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+            **separate,
+        )
+        return (output.transpose(1, 0) if turned else output), weights
+
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """Both masks as one of (N, heads, L, L), with the type 2; a padding mask alone as it is, with the type 1."""
+        if attn_mask is None:
+            return (None, None) if key_padding_mask is None else (key_padding_mask, 1)
+        batch, length, _ = query.shape
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+        return merged, 2
+
+
+def _swap_first_two(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(N, L, E) to (L, N, E); tensors that were one object stay one, which the projection makes use of."""
+    new_query = query.transpose(1, 0)
+    new_key = new_query if key is query else key.transpose(1, 0)
+    if value is key:
+        return new_query, new_key, new_key
+    return new_query, new_key, value.transpose(1, 0)

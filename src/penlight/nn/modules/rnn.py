@@ -1,0 +1,442 @@
+"""Recurrent networks: RNN, LSTM, GRU, and their single steps as cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.nn import init
+from penlight.nn.parameter import Parameter
+from penlight.nn.utils.rnn import PackedSequence
+
+from . import _rnn_loop
+from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .module import Module
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    return tensor.index_select(dim, permutation)
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """Deprecated: `tensor.index_select(dim, permutation)` is the same."""
+    warnings.warn(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _apply_permutation(tensor, permutation, dim)
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence."""
+
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self._check_dropout(dropout, num_layers)
+        _check_types(bias, batch_first, input_size, hidden_size)
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._name_weights()
+        self._make_weights(device, dtype)
+        self.reset_parameters()
+
+    def _check_dropout(self, dropout: Any, num_layers: int) -> None:
+        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:  # type: ignore[operator]
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and num_layers == 1:  # type: ignore[operator]
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=4,
+            )
+
+    def _name_weights(self) -> None:
+        kinds = ["weight_ih", "weight_hh"]
+        if self.bias:
+            kinds += ["bias_ih", "bias_hh"]
+        if self.proj_size > 0:
+            kinds.append("weight_hr")
+        suffixes = ("", "_reverse") if self.bidirectional else ("",)
+        self._all_weights = [
+            [f"{kind}_l{layer}{suffix}" for kind in kinds] for layer in range(self.num_layers) for suffix in suffixes
+        ]
+        self._flat_weights_names = [name for names in self._all_weights for name in names]
+
+    def _make_weights(self, device: Any, dtype: Any) -> None:
+        gates = _GATES[self.mode] * self.hidden_size
+        output_size = self.proj_size or self.hidden_size
+        directions = 2 if self.bidirectional else 1
+        for row, names in enumerate(self._all_weights):
+            below = self.input_size if row < directions else output_size * directions
+            shapes: dict[str, tuple[int, ...]] = {
+                "weight_ih": (gates, below),
+                "weight_hh": (gates, output_size),
+                "bias_ih": (gates,),
+                "bias_hh": (gates,),
+                "weight_hr": (self.proj_size, self.hidden_size),
+            }
+            for name in names:
+                shape = shapes[name.rpartition("_l")[0]]
+                setattr(self, name, Parameter(penlight.empty(shape, device=device, dtype=dtype)))
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        """The weights in order, read anew each time, since one may have been replaced or be computed."""
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The weights, a list for each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: there is no GPU whose memory would have to be in one piece."""
+
+    def reset_parameters(self) -> None:
+        """Draws all weights uniformly from ±1/√hidden_size."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    # Checks
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raises if the dtype or the shape of an input is not that of the module."""
+        dtype = self._flat_weights[0].dtype
+        if input.dtype != dtype and not penlight.is_autocast_enabled("cpu"):
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "
+                f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})"
+            )
+        dims = 2 if batch_sizes is not None else 3
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
+
+    def _state_shape(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> tuple[int, int, int]:
+        if batch_sizes is not None:
+            batch = int(batch_sizes[0])
+        else:
+            batch = input.size(0) if self.batch_first else input.size(1)
+        return (self.num_layers * (2 if self.bidirectional else 1), batch, size)
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape that the hidden state of this input has."""
+        return self._state_shape(input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
+        """Raises if a state has not the expected shape."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raises if input or hidden state do not fit the module."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The hidden state with its batch reordered."""
+        return hx if permutation is None else _apply_permutation(hx, permutation)
+
+    # The run. A state is one tensor for RNN and GRU; LSTM overrides these four for its pair.
+
+    def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        shape = self.get_expected_hidden_size(input, batch_sizes)
+        return penlight.zeros(shape, dtype=input.dtype, device=input.device)
+
+    def _check_state_dims(self, hx: Any, batched: bool) -> None:
+        kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
+        if hx.dim() != dims:
+            raise RuntimeError(f"For {kind} input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
+
+    def _state_parts(self, hx: Any) -> tuple[Tensor, ...]:
+        return (hx,)
+
+    def _joined_state(self, parts: tuple[Tensor, ...]) -> Any:
+        return parts[0]
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """The outputs of all steps and the last state, from a padded or packed sequence and an optional first state.
+
+        The input is (time, batch, features), or (batch, time, features) with `batch_first`, or (time, features)
+        without a batch. The state has a row for each layer and direction.
+        """
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            what = "D tensor instead" if self._kind() == "RNN" else "D instead"
+            raise ValueError(f"{self._kind()}: Expected input to be 2D or 3D, got {input.dim()}{what}")
+        batched = input.dim() == 3
+        batch_dim = 0 if self.batch_first else 1
+        if hx is not None:
+            self._check_state_dims(hx, batched)
+        if not batched:
+            input = input.unsqueeze(batch_dim)
+            if hx is not None:
+                hx = self._joined_state(tuple(part.unsqueeze(1) for part in self._state_parts(hx)))
+        if hx is None:
+            hx = self._zero_state(input, None)
+        self.check_forward_args(input, hx, None)
+        output, final = self._run(input.transpose(0, 1) if self.batch_first else input, hx, None)
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            output = output.squeeze(batch_dim)
+            final = tuple(part.squeeze(1) for part in final)
+        return output, self._joined_state(final)
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> tuple[Any, Any]:
+        data, batch_sizes, sorted_indices, unsorted_indices = input
+        if hx is None:
+            hx = self._zero_state(data, batch_sizes)
+        else:
+            hx = self.permute_hidden(hx, sorted_indices)
+        self.check_forward_args(data, hx, batch_sizes)
+        output, final = self._run(data, hx, batch_sizes.tolist())
+        packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+        return packed, self.permute_hidden(self._joined_state(final), unsorted_indices)
+
+    def _run(self, input: Tensor, hx: Any, batch_sizes: list[int] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        return _rnn_loop.run(
+            self.mode,
+            input,
+            self._state_parts(hx),
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            batch_sizes,
+        )
+
+    def _kind(self) -> str:
+        return self.mode.partition("_")[0]
+
+    def extra_repr(self) -> str:
+        shown = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            shown += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            shown += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            shown += f", bias={self.bias}"
+        if self.batch_first is not False:
+            shown += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            shown += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            shown += f", bidirectional={self.bidirectional}"
+        return shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state["_flat_weights"] = self._flat_weights  # PyTorch keeps this list in the instance
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        fields = self.__dict__
+        for name in ("_flat_weights", "_flat_weight_refs", "all_weights"):
+            fields.pop(name, None)
+        fields.setdefault("proj_size", 0)
+        self._name_weights()
+
+
+def _check_types(bias: Any, batch_first: Any, input_size: Any, hidden_size: Any) -> None:
+    for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+    for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
+        if value <= 0:
+            raise ValueError(f"{name} must be greater than zero")
+
+
+class RNN(RNNBase):
+    """The plain recurrent network: h' = tanh(W x + b + U h + c), or relu.
+
+    >>> import penlight as torch
+    >>> output, h = torch.nn.RNN(10, 20, num_layers=2)(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
+    """
+
+    nonlinearity: str
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        _refuse_proj_size(kwargs)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        mode = "RNN_" + nonlinearity.upper()
+        settings = (num_layers, bias, batch_first, dropout, bidirectional)
+        super().__init__(mode, input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """The long short-term memory network; its state is the pair (h, c).
+
+    The gates are stacked in the order input, forget, cell, output. `proj_size` projects h to a smaller size.
+
+    >>> import penlight as torch
+    >>> output, (h, c) = torch.nn.LSTM(10, 20, bidirectional=True)(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        settings = (num_layers, bias, batch_first, dropout, bidirectional, proj_size)
+        super().__init__("LSTM", input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape that the cell state of this input has."""
+        return self._state_shape(input, batch_sizes, self.hidden_size)
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raises if input, hidden or cell state do not fit the module."""
+        self.check_input(input, batch_sizes)
+        sizes = (self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes))
+        for i, size in enumerate(sizes):
+            self.check_hidden_size(hidden[i], size, f"Expected hidden[{i}] size {{}}, got {{}}")
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The pair of states with its batch reordered."""
+        if permutation is None:
+            return hx
+        return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
+
+    def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        cell = self.get_expected_cell_size(input, batch_sizes)
+        zeros = penlight.zeros(cell, dtype=input.dtype, device=input.device)
+        return super()._zero_state(input, batch_sizes), zeros
+
+    def _check_state_dims(self, hx: Any, batched: bool) -> None:
+        kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
+        if hx[0].dim() != dims or hx[1].dim() != dims:
+            raise RuntimeError(
+                f"For {kind} input, hx and cx should also be {dims}-D but got "
+                f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )
+
+    def _state_parts(self, hx: Any) -> tuple[Tensor, ...]:
+        return (hx[0], hx[1])
+
+    def _joined_state(self, parts: tuple[Tensor, ...]) -> Any:
+        return parts
+
+
+class GRU(RNNBase):
+    """The gated recurrent unit; the gates are stacked in the order reset, update, new.
+
+    >>> import penlight as torch
+    >>> output, h = torch.nn.GRU(10, 20, batch_first=True)(torch.randn(3, 5, 10))
+    >>> output.shape, h.shape
+    (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        _refuse_proj_size(kwargs)
+        settings = (num_layers, bias, batch_first, dropout, bidirectional)
+        super().__init__("GRU", input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)
+
+
+def _refuse_proj_size(kwargs: dict[str, Any]) -> None:
+    if "proj_size" in kwargs:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")

@@ -1,0 +1,24 @@
+"""Making a module without initialising it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penlight.nn.modules.module import Module
+
+
+def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters are allocated but not filled, and for which no random numbers are drawn.
+
+    >>> import penlight as torch
+    >>> torch.nn.utils.skip_init(torch.nn.Linear, 5, 1).weight.shape
+    torch.Size([1, 5])
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    import inspect
+
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)

@@ -1,0 +1,205 @@
+"""Spectral normalisation as a forward pre-hook, the older form; `parametrizations.spectral_norm` is the newer one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.nn.parameter import Parameter, is_lazy
+
+__all__ = [
+    "SpectralNorm",
+    "SpectralNormLoadStateDictPreHook",
+    "SpectralNormStateDictHook",
+    "remove_spectral_norm",
+    "spectral_norm",
+]
+
+
+def _normalized(vector: Tensor, eps: float) -> Tensor:
+    return penlight.nn.functional.normalize(vector, dim=0, eps=eps)
+
+
+class SpectralNorm:
+    """The hook that divides a weight by an estimate of its largest singular value before each forward."""
+
+    # 1 since the vector v is saved too.
+    _version: int = 1
+
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        self.name = name
+        self.dim = dim
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
+        """The weight as a matrix whose rows are along `dim`."""
+        if self.dim != 0:
+            weight = weight.permute(self.dim, *[d for d in range(weight.dim()) if d != self.dim])
+        return weight.reshape(weight.size(0), -1)
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
+        """The divided weight; a power iteration improves the vectors u and v, in place, first."""
+        weight = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = self.reshape_weight_to_matrix(weight)
+        if do_power_iteration:
+            with penlight.no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(_normalized(penlight.mv(matrix.t(), u), self.eps))
+                    u.copy_(_normalized(penlight.mv(matrix, v), self.eps))
+                # Copies, so that a second forward may change the buffers before the first one's backward.
+                u, v = u.clone(), v.clone()
+        return weight / penlight.dot(u, penlight.mv(matrix, v))
+
+    def remove(self, module: Any) -> None:
+        """Makes the weight a plain parameter again."""
+        with penlight.no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+    def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Tensor:
+        """The v that belongs to u, for state saved before v was."""
+        transposed = weight_mat.t()
+        v = (penlight.linalg.pinv(transposed.mm(weight_mat)) @ (transposed @ u.unsqueeze(1))).squeeze(1)
+        return v.mul_(target_sigma / penlight.dot(u, penlight.mv(weight_mat, v)))
+
+    @staticmethod
+    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
+        """Puts the hook on a module, and a parameter with two buffers in the place of the weight."""
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, SpectralNorm) and hook.name == name:
+                raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        fn = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = module._parameters[name]
+        if weight is None:
+            raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward before applying spectral normalization"
+            )
+        with penlight.no_grad():
+            height, width = fn.reshape_weight_to_matrix(weight).size()
+            u = _normalized(weight.new_empty(height).normal_(0, 1), fn.eps)
+            v = _normalized(weight.new_empty(width).normal_(0, 1), fn.eps)
+        delattr(module, name)
+        module.register_parameter(name + "_orig", weight)
+        # Until the first forward the weight is the original; not a parameter, for that is what `_orig` is.
+        setattr(module, name, weight.data)
+        module.register_buffer(name + "_u", u)
+        module.register_buffer(name + "_v", v)
+        module.register_forward_pre_hook(fn)
+        module._register_state_dict_hook(SpectralNormStateDictHook(fn))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(fn))
+        return fn
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Brings state saved by older versions into the present form."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        fn = self.fn
+        version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version", None)
+        if version is not None and version >= 1:
+            return
+        key = prefix + fn.name
+        present = {suffix: key + suffix in state_dict for suffix in ("", "_orig", "_u", "_v")}
+        if version is None and present["_orig"] and present["_u"] and present["_v"] and not present[""]:
+            return  # the present form, without metadata
+        missing = [key + suffix for suffix in ("_orig", "", "_u") if not present[suffix]]
+        if missing:
+            if strict:
+                missing_keys.extend(missing)
+            return
+        with penlight.no_grad():
+            original, weight = state_dict[key + "_orig"], state_dict.pop(key)
+            sigma = (original / weight).mean()
+            matrix = fn.reshape_weight_to_matrix(original)
+            state_dict[key + "_v"] = fn._solve_v_and_rescale(matrix, state_dict[key + "_u"], sigma)
+
+
+class SpectralNormStateDictHook:
+    """Notes the version of the hook with the saved state."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(self, module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        versions = local_metadata.setdefault("spectral_norm", {})
+        key = self.fn.name + ".version"
+        if key in versions:
+            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+        versions[key] = self.fn._version
+
+
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
+    """Divides a weight by its largest singular value, which power iteration estimates while training.
+
+    >>> import penlight as torch
+    >>> m = torch.nn.utils.spectral_norm(torch.nn.Linear(20, 40))
+    >>> m.weight_u.size()
+    torch.Size([40])
+    """
+    if dim is None:
+        dim = default_dim(module)
+    SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
+    return module
+
+
+def default_dim(module: Any) -> int:
+    """The dimension of the outputs: the second one for transposed convolutions, else the first."""
+    from penlight.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+
+    return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """Undoes `spectral_norm`.
+
+    >>> import penlight as torch
+    >>> m = torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2)))
+    >>> sorted(name for name, _ in m.named_parameters())
+    ['bias', 'weight']
+    """
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            break
+    else:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    for key, hook in module._state_dict_hooks.items():
+        if isinstance(hook, SpectralNormStateDictHook) and hook.fn.name == name:
+            del module._state_dict_hooks[key]
+            break
+    for key, wrapped in module._load_state_dict_pre_hooks.items():
+        hook = getattr(wrapped, "hook", wrapped)
+        if isinstance(hook, SpectralNormLoadStateDictPreHook) and hook.fn.name == name:
+            del module._load_state_dict_pre_hooks[key]
+            break
+    return module

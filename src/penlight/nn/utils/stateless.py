@@ -1,0 +1,145 @@
+"""Calling a module with other parameters than its own."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from penlight import Tensor
+
+__all__ = ["functional_call"]
+
+_ABSENT: Any = object()
+
+
+def functional_call(
+    module: Any,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Deprecated: `penlight.func.functional_call` is the same."""
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+        "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def _functional_call(
+    module: Any,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """The module's result for these arguments with the given tensors in the places of its own.
+
+    >>> import penlight as torch
+    >>> m = torch.nn.Linear(1, 1, bias=False)
+    >>> _functional_call(m, {"weight": torch.tensor([[3.0]])}, torch.tensor([2.0]))
+    tensor([6.])
+    """
+    from penlight.nn.parallel import DataParallel
+
+    if isinstance(module, DataParallel):
+        raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
+    arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
+        return module(*arguments, **(kwargs or {}))
+
+
+def _named_tensors(module: Any) -> dict[str, Tensor]:
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The given tensors, also under the other names of those that the module has under several."""
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in _named_tensors(module).items():
+        names_of.setdefault(id(tensor), []).append(name)
+    result = dict(given)
+    for names in names_of.values():
+        here = [name for name in names if name in given]
+        if not here or len(names) == 1:
+            continue
+        if len({id(given[name]) for name in here}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(names)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
+        for name in names:
+            result[name] = given[here[0]]
+    return result
+
+
+@contextlib.contextmanager
+def _reparametrize_module(
+    module: Any,
+    parameters_and_buffers: dict[str, Tensor],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> Iterator[None]:
+    """The module with other tensors while the block runs; what the block assigned goes back into the given dict."""
+    tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
+    if strict:
+        _check_all_names(module, tensors)
+    originals: dict[str, Any] = {}
+    try:
+        for name, tensor in tensors.items():
+            originals[name] = _swap(module, name, tensor)
+        yield
+    finally:
+        assigned = {name: _swap(module, name, originals[name]) for name in reversed(originals)}
+        for name in parameters_and_buffers:
+            if name in assigned:
+                parameters_and_buffers[name] = assigned[name]
+
+
+def _check_all_names(module: Any, tensors: dict[str, Tensor]) -> None:
+    own = _named_tensors(module).keys()
+    problems = []
+    for kind, names in (("Unexpected", tensors.keys() - own), ("Missing", own - tensors.keys())):
+        if names:
+            problems.append(f"{kind} key(s): {', '.join(map(repr, sorted(names)))}.")
+    if problems:
+        raise RuntimeError(
+            "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
+        )
+
+
+def _swap(module: Any, path: str, tensor: Any) -> Any:
+    """Puts a tensor at a dotted path, whatever kind of entry that is, and returns what was there."""
+    if tensor is not _ABSENT and tensor is not None and not isinstance(tensor, Tensor):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    prefix, _, name = path.rpartition(".")
+    owner = module.get_submodule(prefix)
+    for table in (owner._parameters, owner._buffers):
+        if name in table:
+            old = table[name]
+            if tensor is _ABSENT:
+                del table[name]
+            else:
+                table[name] = tensor
+            return old
+    old = getattr(owner, name, _ABSENT)
+    if old is not _ABSENT and old is not None and not isinstance(old, Tensor):
+        raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
+    if tensor is not _ABSENT:
+        setattr(owner, name, tensor)
+    elif hasattr(owner, name):
+        delattr(owner, name)
+    return old
