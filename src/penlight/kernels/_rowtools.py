@@ -2,7 +2,8 @@
 
 Note [Row blocks]
 A kernel of several passes over an array that is larger than the cache runs block of rows by block of rows: each pass
-then finds its block in the cache, and the temporaries are as small as a block. `row_blocks` gives the slices.
+then finds its block in the cache, and the temporaries are as small as a block. `each_block` does that, and shares very
+large arrays between threads.
 
 Note [Row sums]
 NumPy's reduction over a short last axis pays some 40 ns for each row. For small arrays a matrix-vector product with ones
@@ -16,13 +17,14 @@ maximum is `argmax` followed by a gather. A NaN in a row is its maximum, either 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 BLOCK_ELEMENTS = 1 << 17
+THREADS_FROM = 1 << 18  # elements; below, waking a thread costs more than it saves
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -40,16 +42,27 @@ def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def block_rows(rows: int, columns: int) -> int:
-    """The number of rows in a block; see Note [Row blocks]."""
-    return min(rows, max(1, BLOCK_ELEMENTS // max(columns, 1)))
+def each_block(body: Callable[[slice], None], rows: int, columns: int) -> None:
+    """Call `body` with slices that cover `rows` rows of `columns` elements; see Note [Row blocks].
 
+    A large array is shared between threads, so `body` must only write to its own rows.
+    """
+    step = max(1, min(rows, BLOCK_ELEMENTS // max(columns, 1)))
+    if rows <= step:
+        if rows * columns:
+            body(slice(0, rows))
+        return
 
-def row_blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Slices that cut `rows` rows of `columns` elements into pieces that fit the cache; see Note [Row blocks]."""
-    step = block_rows(rows, columns)
-    for start in range(0, rows, max(step, 1)):
-        yield slice(start, min(start + step, rows))
+    def run(low: int, high: int) -> None:
+        for start in range(low, high, step):
+            body(slice(start, min(start + step, high)))
+
+    if rows * columns < THREADS_FROM or rows < 2:
+        run(0, rows)
+    else:
+        from .parallel import parallel_for
+
+        parallel_for(run, rows, step)
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ._rowtools import block_rows, narrow, row_blocks, row_sum, widen
+from ._rowtools import each_block, narrow, row_sum, widen
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -48,7 +48,8 @@ def layer_norm(
     weight, bias = _vector(weight, rows.dtype), _vector(bias, rows.dtype)
     count, columns = rows.shape
     out, mean, rstd = np.empty_like(rows), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
-    for part in row_blocks(count, columns) if rows.size else ():
+
+    def normalise(part: slice) -> None:
         block = out[part]
         np.divide(row_sum(rows[part]), columns, mean[part])
         np.subtract(rows[part], mean[part, None], block)
@@ -58,6 +59,8 @@ def layer_norm(
             np.multiply(block, weight, block)
         if bias is not None:
             np.add(block, bias, block)
+
+    each_block(normalise, count, columns)
     return narrow(out.reshape(x.shape), x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
 
 
@@ -72,36 +75,34 @@ def layer_norm_backward(
 ) -> Grads:
     """Gradients (dx, dweight, dbias) of `layer_norm`; without `mean`, those of `rms_norm`."""
     rows, _ = _as_rows(widen(x), dims)
-    grad2 = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
-    count, columns = rows.shape
+    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
+    columns = rows.shape[1]
     scale = _vector(weight, rows.dtype)
     rstd = rstd.reshape(-1, 1)
     mean = None if mean is None else mean.reshape(-1, 1)
     dx = np.empty_like(rows) if needs[0] else None
-    dweight = np.zeros(columns, rows.dtype) if needs[1] else None
-    dbias = np.add.reduce(grad2, 0) if needs[2] else None
-    normed = np.empty((block_rows(count, columns), columns), rows.dtype)
-    for part in row_blocks(count, columns) if rows.size and (needs[0] or needs[1]) else ():
-        xhat, g = normed[: part.stop - part.start], grad2[part]
+    weight_parts: dict[int, np.ndarray] = {}
+    bias_parts: dict[int, np.ndarray] = {}
+
+    def differentiate(part: slice) -> None:
+        g = grads[part]
+        if needs[2]:
+            bias_parts[part.start] = np.add.reduce(g, 0)
+        if not (needs[0] or needs[1]):
+            return
         if mean is None:
-            np.multiply(rows[part], rstd[part], xhat)
+            xhat = np.multiply(rows[part], rstd[part])
         else:
-            np.subtract(rows[part], mean[part], xhat)
+            xhat = np.subtract(rows[part], mean[part])
             np.multiply(xhat, rstd[part], xhat)
-        if dweight is not None:
-            dweight += np.einsum("ij,ij->j", g, xhat)
-        if dx is None:
-            continue
-        block = dx[part]
-        if scale is not None:
-            g = np.multiply(g, scale, block)
-        projection = np.vecdot(g, xhat)
-        projection /= columns
-        np.multiply(xhat, projection[:, None], xhat)
-        if mean is not None:
-            g = np.subtract(g, (row_sum(g) / columns)[:, None], block)
-        np.subtract(g, xhat, block)
-        np.multiply(block, rstd[part], block)
+        if needs[1]:
+            weight_parts[part.start] = np.einsum("ij,ij->j", g, xhat)
+        if dx is not None:
+            _normalised_backward(g, xhat, rstd[part], scale, mean is not None, dx[part])
+
+    each_block(differentiate, *rows.shape)
+    dweight = _sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
+    dbias = _sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
     shape = x.shape[x.ndim - dims :]
     return (
         None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
@@ -110,18 +111,45 @@ def layer_norm_backward(
     )
 
 
+def _normalised_backward(
+    g: np.ndarray, xhat: np.ndarray, rstd: np.ndarray, scale: np.ndarray | None, centred: bool, out: np.ndarray
+) -> None:
+    """out = (gw - mean(gw) - xhat * mean(gw * xhat)) * rstd with gw = g * scale; overwrites xhat."""
+    columns = g.shape[1]
+    if scale is not None:
+        g = np.multiply(g, scale, out)
+    projection = np.vecdot(g, xhat)
+    projection /= columns
+    np.multiply(xhat, projection[:, None], xhat)
+    if centred:
+        g = np.subtract(g, (row_sum(g) / columns)[:, None], out)
+    np.subtract(g, xhat, out)
+    np.multiply(out, rstd, out)
+
+
+def _sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> np.ndarray:
+    """The sum of what the blocks gave, in the order of the blocks whatever thread was first."""
+    total = np.zeros(columns, dtype)
+    for start in sorted(parts):
+        total += parts[start]
+    return total
+
+
 def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """(out, rstd) of dividing by the root of the mean square over the last `dims` dimensions."""
     rows, stats_shape = _as_rows(widen(x), dims)
     weight = _vector(weight, rows.dtype)
     count, columns = rows.shape
     out, rstd = np.empty_like(rows), np.full(count, np.nan, rows.dtype)
-    for part in row_blocks(count, columns) if rows.size else ():
+
+    def normalise(part: slice) -> None:
         block = out[part]
         np.divide(np.vecdot(rows[part], rows[part]), columns, rstd[part])
         np.multiply(rows[part], _rstd(rstd[part], eps)[:, None], block)
         if weight is not None:
             np.multiply(block, weight, block)
+
+    each_block(normalise, count, columns)
     return narrow(out.reshape(x.shape), x.dtype), rstd.reshape(stats_shape)
 
 
@@ -167,29 +195,36 @@ def _channel_sum(
 ) -> np.ndarray:
     """For each channel the sum of rows; or of (rows - center)**2; or of (rows - center) * other."""
     n, channels, size = sizes
-    long = size >= _LONG
-    total = np.zeros((n, channels) if long else channels * size, rows.dtype)
-    for part in row_blocks(*rows.shape):
+    totals = np.empty(n * channels, rows.dtype)
+    parts: dict[int, np.ndarray] = {}
+
+    def add_up(part: slice) -> None:
         block = rows[part]
         if center is not None:
             block = np.subtract(block, _part(center, part))
-        if long:
-            partner = block if other is None else other[part]
-            total.reshape(-1)[part] = row_sum(block) if center is None else np.vecdot(block, partner)
-        elif center is None:
-            total += np.add.reduce(block, 0)
+        partner = block if other is None else other[part]
+        if size >= _LONG:
+            totals[part] = row_sum(block) if center is None else np.vecdot(block, partner)
         else:
-            total += np.einsum("ij,ij->j", block, block if other is None else other[part])
-    return np.add.reduce(total, 0) if long else np.add.reduce(total.reshape(channels, size), 1)
+            parts[part.start] = np.add.reduce(block, 0) if center is None else np.einsum("ij,ij->j", block, partner)
+
+    each_block(add_up, *rows.shape)
+    if size >= _LONG:
+        return np.add.reduce(totals.reshape(n, channels), 0)
+    total = _sum_parts(parts, channels * size, rows.dtype)
+    return total if size == 1 else np.add.reduce(total.reshape(channels, size), 1)
 
 
 def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """rows * scale + shift, block by block."""
     out = np.empty_like(rows)
-    for part in row_blocks(*rows.shape):
+
+    def apply(part: slice) -> None:
         block = out[part]
         np.multiply(rows[part], _part(scale, part), block)
         np.add(block, _part(shift, part), block)
+
+    each_block(apply, *rows.shape)
     return out
 
 
@@ -284,13 +319,14 @@ def _affine_pair(
 ) -> np.ndarray:
     """grads * scale - rows * slope + shift, block by block."""
     out = np.empty_like(rows)
-    scratch = np.empty_like(rows[: block_rows(*rows.shape)])
-    for part in row_blocks(*rows.shape):
-        block, other = out[part], scratch[: part.stop - part.start]
-        np.multiply(rows[part], _part(slope, part), other)
+
+    def apply(part: slice) -> None:
+        block, other = out[part], np.multiply(rows[part], _part(slope, part))
         np.subtract(other, _part(shift, part), other)
         np.multiply(grads[part], _part(scale, part), block)
         np.subtract(block, other, block)
+
+    each_block(apply, *rows.shape)
     return out
 
 
@@ -302,11 +338,14 @@ def group_norm(
     wide = np.ascontiguousarray(widen(x)).reshape(n * groups, -1) if x.size else widen(x).reshape(n * groups, 0)
     columns = wide.shape[1]
     mean, rstd = np.zeros(n * groups, wide.dtype), np.full(n * groups, np.nan, wide.dtype)
-    for part in row_blocks(*wide.shape) if wide.size else ():
+
+    def measure(part: slice) -> None:
         np.divide(row_sum(wide[part]), columns, mean[part])
         centred = np.subtract(wide[part], mean[part, None])
         np.divide(np.vecdot(centred, centred), columns, rstd[part])
         _rstd(rstd[part], eps)
+
+    each_block(measure, *wide.shape)
     scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
     rows = wide.reshape(n * channels, prod(x.shape[2:]))
     out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1)) if rows.size else rows
@@ -344,9 +383,12 @@ def group_norm_backward(
     mean, rstd = mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1)
     center = np.repeat(mean.reshape(-1), each)[:, None]
     moment, total = np.zeros(n * channels, rows.dtype), np.zeros(n * channels, rows.dtype)
-    for part in row_blocks(*rows.shape) if rows.size else ():
+
+    def add_up(part: slice) -> None:
         moment[part] = np.vecdot(rows[part] - center[part], grads[part])
         total[part] = row_sum(grads[part])
+
+    each_block(add_up, *rows.shape)
     moment, total = moment.reshape(n, groups, each), total.reshape(n, groups, each)
     dtype = x.dtype if weight is None else weight.dtype
     dweight = narrow((moment * rstd).sum(0).reshape(-1), dtype) if needs[1] else None

@@ -11,15 +11,39 @@ never negative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, block_rows, narrow, row_blocks, row_max, row_sum, split_shape, widen
+from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
 
 # Below this many elements the two extra reductions cost more than the shift they may save.
 _SMALL = 4096
+
+
+def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+    """Run a kernel on blocks of `arrays` that keep dimension `dim` whole, and return its result.
+
+    `rows` gets contiguous 2-d blocks if `dim` is the last dimension that matters, `columns` 3-d blocks with `dim` in the
+    middle; both write to their last argument.
+    """
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    outer, n, inner = split_shape(shape, dim)
+    cut = (outer, n) if inner == 1 else (outer, n, inner)
+    inputs = [np.ascontiguousarray(widen(a)).reshape(cut) for a in arrays]
+    out = np.empty(cut, inputs[0].dtype)
+    inputs.append(out)
+    with np.errstate(invalid="ignore"):  # inf - inf is the NaN that PyTorch gives
+        if inner == 1:
+            each_block(lambda part: rows(*[a[part] for a in inputs]), outer, n)
+        elif n * inner <= BLOCK_ELEMENTS:
+            each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
+        else:
+            for i in range(outer):
+                each_block(lambda part, i=i: columns(*[a[i : i + 1, :, part] for a in inputs]), inner, n)
+    return narrow(out.reshape(shape), dtype)
 
 
 def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -28,125 +52,76 @@ def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.nd
         np.exp(x, out)
         return None, row_sum(out)
     shift = row_max(x)
-    with np.errstate(invalid="ignore"):  # inf - inf is the NaN that PyTorch gives
-        np.subtract(x, shift, out)
-        np.exp(out, out)
-        return shift, row_sum(out)
-
-
-def _columns_blocks(outer: int, n: int, inner: int) -> list[tuple[slice, slice]]:
-    """Blocks of an (outer, n, inner) array that keep the middle axis whole and fit the cache."""
-    if outer * n * inner <= 2 * BLOCK_ELEMENTS:
-        return [(slice(None), slice(None))]
-    if n * inner <= BLOCK_ELEMENTS:
-        return [(rows, slice(None)) for rows in row_blocks(outer, n * inner)]
-    columns = list(row_blocks(inner, n))
-    return [(slice(i, i + 1), column) for i in range(outer) for column in columns]
+    np.subtract(x, shift, out)
+    np.exp(out, out)
+    return shift, row_sum(out)
 
 
 def softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """e^x / sum(e^x) along `dim`."""
-    dtype, x = x.dtype, widen(x)
-    out = np.empty(x.shape, x.dtype)
-    outer, n, inner = split_shape(x.shape, dim)
-    if x.size == 0:
-        return narrow(out, dtype)
-    if inner == 1:
-        x2, out2 = np.ascontiguousarray(x).reshape(outer, n), out.reshape(outer, n)
-        for rows in row_blocks(outer, n):
-            block = out2[rows]
-            _, total = _shift_exp(x2[rows], block)
-            np.divide(block, total[:, None], block)
-    else:
-        x3, out3 = x.reshape(outer, n, inner), out.reshape(outer, n, inner)
-        with np.errstate(invalid="ignore"):
-            for rows, columns in _columns_blocks(outer, n, inner):
-                source, block = x3[rows, :, columns], out3[rows, :, columns]
-                np.subtract(source, np.maximum.reduce(source, 1, keepdims=True), block)
-                np.exp(block, block)
-                np.divide(block, np.add.reduce(block, 1, keepdims=True), block)
-    return narrow(out, dtype)
+    return _along(dim, _softmax_rows, _softmax_columns, x)
+
+
+def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
+    _, total = _shift_exp(x, out)
+    np.divide(out, total[:, None], out)
+
+
+def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
+    np.exp(out, out)
+    np.divide(out, np.add.reduce(out, 1, keepdims=True), out)
 
 
 def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """x - log(sum(e^x)) along `dim`."""
-    dtype, x = x.dtype, widen(x)
-    out = np.empty(x.shape, x.dtype)
-    outer, n, inner = split_shape(x.shape, dim)
-    if x.size == 0:
-        return narrow(out, dtype)
-    with np.errstate(invalid="ignore"):
-        if inner == 1:
-            x2, out2 = np.ascontiguousarray(x).reshape(outer, n), out.reshape(outer, n)
-            scratch = np.empty_like(out2[: block_rows(outer, n)])
-            for rows in row_blocks(outer, n):
-                _log_softmax_rows(x2[rows], out2[rows], scratch)
-        else:
-            x3, out3 = x.reshape(outer, n, inner), out.reshape(outer, n, inner)
-            for rows, columns in _columns_blocks(outer, n, inner):
-                source, block = x3[rows, :, columns], out3[rows, :, columns]
-                np.subtract(source, np.maximum.reduce(source, 1, keepdims=True), block)
-                total = np.add.reduce(np.exp(block), 1, keepdims=True)
-                np.subtract(block, np.log(total, total), block)
-    return narrow(out, dtype)
+    return _along(dim, _log_softmax_rows, _log_softmax_columns, x)
 
 
-def _log_softmax_rows(x: np.ndarray, out: np.ndarray, scratch: np.ndarray) -> None:
-    scratch = scratch[: len(x)]
-    if x.size >= _SMALL and x.min() > -2.0 and x.max() < 2.0:
-        np.exp(x, scratch)
-    else:
+def _log_softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
+    if x.size < _SMALL or x.min() <= -2.0 or x.max() >= 2.0:
         x = np.subtract(x, row_max(x), out)
-        np.exp(x, scratch)
-    total = row_sum(scratch)
+    total = row_sum(np.exp(x))
     np.subtract(x, np.log(total, total)[:, None], out)
+
+
+def _log_softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
+    total = np.add.reduce(np.exp(out), 1, keepdims=True)
+    np.subtract(out, np.log(total, total), out)
 
 
 def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of softmax given its result `y`: y * (grad - sum(grad * y))."""
-    dtype, grad, y = y.dtype, widen(grad), widen(y)
-    outer, n, inner = split_shape(y.shape, dim)
-    if inner == 1:
-        grad2, y2 = np.ascontiguousarray(grad).reshape(outer, n), np.ascontiguousarray(y).reshape(outer, n)
-        out = np.empty((outer, n), y.dtype)
-        for rows in row_blocks(outer, n):
-            block = out[rows]
-            np.subtract(grad2[rows], np.vecdot(grad2[rows], y2[rows])[:, None], block)
-            np.multiply(block, y2[rows], block)
-    else:
-        grad3, y3 = grad.reshape(outer, n, inner), y.reshape(outer, n, inner)
-        out = np.empty((outer, n, inner), y.dtype)
-        for rows, columns in _columns_blocks(outer, n, inner) if y.size else ():
-            block = out[rows, :, columns]
-            np.multiply(grad3[rows, :, columns], y3[rows, :, columns], block)
-            np.subtract(grad3[rows, :, columns], np.add.reduce(block, 1, keepdims=True), block)
-            np.multiply(block, y3[rows, :, columns], block)
-    out.shape = y.shape
-    return narrow(out, dtype)
+    return _along(dim, _softmax_backward_rows, _softmax_backward_columns, y, grad)
+
+
+def _softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(grad, np.vecdot(grad, y)[:, None], out)
+    np.multiply(out, y, out)
+
+
+def _softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.multiply(grad, y, out)
+    np.subtract(grad, np.add.reduce(out, 1, keepdims=True), out)
+    np.multiply(out, y, out)
 
 
 def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of log_softmax given its result `y`: grad - e^y * sum(grad)."""
-    dtype, grad, y = y.dtype, widen(grad), widen(y)
-    outer, n, inner = split_shape(y.shape, dim)
-    if inner == 1:
-        grad2, y2 = np.ascontiguousarray(grad).reshape(outer, n), np.ascontiguousarray(y).reshape(outer, n)
-        out = np.empty((outer, n), y.dtype)
-        for rows in row_blocks(outer, n) if y.size else ():
-            block = out[rows]
-            np.exp(y2[rows], block)
-            np.multiply(block, row_sum(grad2[rows])[:, None], block)
-            np.subtract(grad2[rows], block, block)
-    else:
-        grad3, y3 = grad.reshape(outer, n, inner), y.reshape(outer, n, inner)
-        out = np.empty((outer, n, inner), y.dtype)
-        for rows, columns in _columns_blocks(outer, n, inner) if y.size else ():
-            block, source = out[rows, :, columns], grad3[rows, :, columns]
-            np.exp(y3[rows, :, columns], block)
-            np.multiply(block, np.add.reduce(source, 1, keepdims=True), block)
-            np.subtract(source, block, block)
-    out.shape = y.shape
-    return narrow(out, dtype)
+    return _along(dim, _log_softmax_backward_rows, _log_softmax_backward_columns, y, grad)
+
+
+def _log_softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.exp(y, out)
+    np.multiply(out, row_sum(grad)[:, None], out)
+    np.subtract(grad, out, out)
+
+
+def _log_softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.exp(y, out)
+    np.multiply(out, np.add.reduce(grad, 1, keepdims=True), out)
+    np.subtract(grad, out, out)
 
 
 def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray:
@@ -178,11 +153,14 @@ def _finite(shift: np.ndarray) -> np.ndarray:
 
 def _logsumexp_rows(x: np.ndarray) -> np.ndarray:
     out = np.empty(len(x), x.dtype)
-    for rows in row_blocks(*x.shape):
+
+    def block(rows: slice) -> None:
         shift = _finite(row_max(x[rows]))
         shifted = np.subtract(x[rows], shift)
         np.log(row_sum(np.exp(shifted, shifted)), out[rows])
         out[rows] += shift[:, 0]
+
+    each_block(block, *x.shape)
     return out
 
 
@@ -215,35 +193,46 @@ def _check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[
 
 def _row_losses(
     logits: np.ndarray, picked: np.ndarray, weight: np.ndarray | None, smoothing: bool, keep_exps: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray | None]:
     """(exps, totals, loss at the target, loss summed over all classes) of each row; the last only with smoothing."""
     rows, classes = logits.shape
-    exps = np.empty((rows if keep_exps else block_rows(rows, classes), classes), logits.dtype)
+    exps = np.empty_like(logits) if keep_exps else None
     totals, loss = np.empty(rows, logits.dtype), np.empty(rows, logits.dtype)
     everywhere = np.empty(rows, logits.dtype) if smoothing else None
-    for part in row_blocks(rows, classes) if logits.size else ():
-        x, block = logits[part], exps[part] if keep_exps else exps[: part.stop - part.start]
+
+    def block(part: slice) -> None:
+        x = logits[part]
+        out = np.empty_like(x) if exps is None else exps[part]
         at_target = x.take(picked[part] - part.start * classes)
-        if everywhere is None:
-            shift, total = _shift_exp(x, block)
-            if shift is None:
-                log_total = np.log(np.divide(total, np.exp(at_target, at_target)))
-                at_target = 0.0
-            else:
-                log_total = np.log(total)
-                at_target -= shift[:, 0]
+        if everywhere is not None:
+            total, log_total, at_target = _smoothed(x, out, at_target, weight, everywhere[part])
+            np.subtract(log_total, at_target, loss[part])
         else:
-            shift = row_max(x)
-            np.subtract(x, shift, block)
-            at_target -= shift[:, 0]
-            weights = np.ones(classes, x.dtype) if weight is None else weight
-            weighted = block @ weights
-            total = row_sum(np.exp(block, block))
-            log_total = np.log(total)
-            np.subtract(log_total * weights.sum(), weighted, everywhere[part])
-        np.subtract(log_total, at_target, loss[part])
+            shift, total = _shift_exp(x, out)
+            if shift is None:
+                np.log(np.divide(total, np.exp(at_target, at_target), at_target), loss[part])
+            else:
+                np.subtract(np.log(total), np.subtract(at_target, shift[:, 0], at_target), loss[part])
         totals[part] = total
+
+    each_block(block, rows, classes)
     return exps, totals, loss, everywhere
+
+
+def _smoothed(
+    x: np.ndarray, out: np.ndarray, at_target: np.ndarray, weight: np.ndarray | None, everywhere: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """With label smoothing the shift is always made, as the shifted logits themselves are summed, too."""
+    shift = row_max(x)
+    np.subtract(x, shift, out)
+    if weight is None:
+        weighted, weights = row_sum(out), float(x.shape[1])
+    else:
+        weighted, weights = out @ weight, weight.sum()
+    total = row_sum(np.exp(out, out))
+    log_total = np.log(total)
+    np.subtract(log_total * weights, weighted, everywhere)
+    return total, log_total, at_target - shift[:, 0]
 
 
 def nll_from_logits(
@@ -287,7 +276,7 @@ def nll_from_logits(
         if reduction != "none":
             loss = np.divide(loss.sum(dtype=np.float64), denominator)
         result = np.asarray(loss, dtype)
-    if not need_backward:
+    if exps is None:
         return result, None
     smooth_weight = weight if spread is not None else None
     return result, SavedCrossEntropy(exps, totals, picked, pull, spread, smooth_weight, ignored, denominator, dtype)
@@ -307,10 +296,13 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
             spread = _quiet(spread * unit, ignored)
             scale = due + spread * (exps.shape[1] if weight is None else weight.sum())
         scale = np.divide(scale, totals)
-        for rows in row_blocks(*exps.shape):
+
+        def block(rows: slice) -> None:
             np.multiply(exps[rows], scale[rows, None], out[rows])
             if spread is not None:
-                out[rows] -= spread[rows, None] * (np.ones(1, out.dtype) if weight is None else weight)
+                out[rows] -= spread[rows, None] if weight is None else spread[rows, None] * weight
+
+        each_block(block, *exps.shape)
         out.reshape(-1)[picked] -= due
     return narrow(out, dtype)
 

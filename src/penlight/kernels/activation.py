@@ -1,0 +1,537 @@
+"""Activation functions and their gradients, where composing NumPy calls would be slow or inexact.
+
+Trivially NumPy, so not here:
+    tanh, tanhshrink (x - tanh x; gradient g tanh^2 x), softsign (x / (1 + |x|); g / (1 + |x|)^2),
+    rrelu in training (x * noise; g * noise, with noise 1 where x > 0), rrelu in evaluation (leaky_relu),
+    selu and celu (`elu` with scale and input_scale), relu6 (`hardtanh` with 0, 6).
+
+Gradients at kinks are PyTorch's. Each kernel takes arrays of any float dtype and shape and returns a new array.
+
+Note [Selecting without branches]
+`np.where`, `copyto(where=)` and `putmask` branch on every element: 4 ns each when the mask is random, as activations' masks are. Here
+a mask becomes an integer of all zeros or all ones bits, and selecting is a bitwise AND: 0.4 ns. Unlike a product with 0
+and 1, it gives exactly 0 also where the gradient is inf or NaN. For the same reason `clip` is preferred to
+`maximum` with a scalar, which has no vectorised loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
+
+_INTEGERS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+_SQRT_HALF = 0.7071067811865476
+_INV_SQRT_2PI = 0.3989422804014327
+_GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
+_GELU_CUBE = 0.044715
+
+
+def _pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+    """Run `body(*blocks, out_block)` over arrays of one shape; see Note [Row blocks] in _rowtools.py."""
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
+    out = np.empty(flat[0].size, flat[0].dtype)
+    flat.append(out)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if out.size <= BLOCK_ELEMENTS:
+            body(*flat)
+        else:
+            each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
+    return narrow(out.reshape(shape), dtype)
+
+
+def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
+    """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
+    kind = _INTEGERS[values.dtype.itemsize]
+    bits = dropped.astype(kind)
+    bits -= 1
+    np.bitwise_and(values.view(kind), bits, out=out.view(kind))
+
+
+def _blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
+    """out = `other` where `chosen`, else as it was; see Note [Selecting without branches]."""
+    kind = _INTEGERS[out.dtype.itemsize]
+    bits = np.negative(chosen.astype(kind))
+    target, source = out.view(kind), other.view(kind)
+    bits &= target ^ source
+    target ^= bits
+
+
+def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
+    np.negative(x, out)
+    np.exp(out, out)
+    out += 1.0
+    np.reciprocal(out, out)
+
+
+def _log1p_exp(x: np.ndarray) -> np.ndarray:
+    """log(1 + e^x) for x <= 0, in place and accurate however small e^x is.
+
+    With u = 1 + e rounded, log(u) + (e - (u - 1)) / u corrects the rounding of u to first order; NumPy's own log1p
+    is five times slower.
+    """
+    e = np.exp(x, x)
+    u = e + 1.0
+    e -= u - 1.0
+    e /= u
+    e += np.log(u, u)
+    return e
+
+
+def _expm1(x: np.ndarray) -> np.ndarray:
+    """e^x - 1 for x <= 0, in place: 2 t / (1 - t) with t = tanh(x / 2), which is vectorised for float32."""
+    if x.dtype != np.float32:
+        return np.expm1(x, x)
+    x *= 0.5
+    t = np.tanh(x, x)
+    below = 1.0 - t
+    t += t
+    t /= below
+    return t
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    """max(x, 0)."""
+    if x.size < 4096 or x.dtype.kind != "f":
+        return np.asarray(np.maximum(x, x.dtype.type(0)))
+    return x.clip(0, np.inf)
+
+
+def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:
+    """grad where x > threshold, 0 where x <= threshold. With relu's result and 0 this is relu's gradient."""
+    if (
+        x.size <= BLOCK_ELEMENTS
+        and x.dtype == grad.dtype == np.float32
+        and x.flags.c_contiguous
+        and grad.flags.c_contiguous
+    ):
+        out = np.empty_like(grad)  # the shortest way for what small networks do most
+        _drop(grad, np.less_equal(x, threshold), out)
+        return out
+    return _pointwise(lambda x, g, out: _drop(g, x <= threshold, out), x, grad)
+
+
+def threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
+    """x where x > threshold, else `value`."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        out[...] = x
+        _blend(np.full(1, value, out.dtype), x <= threshold, out)
+
+    return _pointwise(body, x)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """1 / (1 + e^-x)."""
+    return _pointwise(_sigmoid, x)
+
+
+def sigmoid_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """grad * (1 - y) * y for the result y of sigmoid."""
+
+    def body(y: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        np.subtract(1.0, y, out)
+        out *= y
+        out *= g
+
+    return _pointwise(body, y, grad)
+
+
+def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """grad * (1 - y^2) for the result y of tanh."""
+
+    def body(y: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(y, y, out)
+        np.subtract(1.0, out, out)
+        out *= g
+
+    return _pointwise(body, y, grad)
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    """x * sigmoid(x)."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        np.negative(x, out)
+        np.exp(out, out)
+        out += 1.0
+        np.divide(x, out, out)
+
+    return _pointwise(body, x)
+
+
+def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """grad * s * (1 + x * (1 - s)) with s = sigmoid(x)."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        _sigmoid(x, out)
+        rest = 1.0 - out
+        rest *= x
+        rest += 1.0
+        out *= rest
+        out *= g
+
+    return _pointwise(body, x, grad)
+
+
+def _normal_cdf(x: np.ndarray, out: np.ndarray) -> None:
+    from .special_erf import erf
+
+    np.multiply(x, _SQRT_HALF, out)
+    np.add(erf(out), 1.0, out)
+    out *= 0.5
+
+
+def _tanh_cdf(x: np.ndarray, out: np.ndarray) -> None:
+    """(1 + tanh(u)) / 2 = sigmoid(2 u) with u = sqrt(2 / pi) * (x + 0.044715 x^3)."""
+    np.multiply(x, x, out)
+    out *= -2.0 * _GELU_SLOPE * _GELU_CUBE
+    out -= 2.0 * _GELU_SLOPE
+    out *= x
+    np.exp(out, out)
+    out += 1.0
+    np.reciprocal(out, out)
+
+
+def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
+    """x times the normal distribution function, exact or (`approximate="tanh"`) by tanh."""
+    cdf = _tanh_cdf if approximate == "tanh" else _normal_cdf
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        cdf(x, out)
+        out *= x
+
+    return _pointwise(body, x)
+
+
+def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
+    """Gradient of `gelu`."""
+
+    def exact(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        _normal_cdf(x, out)
+        density = x * x
+        density *= -0.5
+        np.exp(density, density)
+        density *= _INV_SQRT_2PI
+        density *= x
+        out += density
+        out *= g
+
+    def by_tanh(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        _tanh_cdf(x, out)
+        slope = x * x
+        slope *= 6.0 * _GELU_SLOPE * _GELU_CUBE
+        slope += 2.0 * _GELU_SLOPE
+        slope *= x
+        slope *= 1.0 - out
+        slope += 1.0
+        out *= slope
+        out *= g
+
+    return _pointwise(by_tanh if approximate == "tanh" else exact, x, grad)
+
+
+def elu(x: np.ndarray, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> np.ndarray:
+    """scale * x for x > 0, scale * alpha * (e^(input_scale x) - 1) below. celu(x, a) = elu(x, a, 1, 1 / a)."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        x.clip(-np.inf, 0, out=out)
+        if input_scale != 1.0:
+            out *= input_scale
+        _expm1(out)
+        if alpha != 1.0:
+            out *= alpha
+        out += x.clip(0, np.inf)
+        if scale != 1.0:
+            out *= scale
+
+    return _pointwise(body, x)
+
+
+def elu_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    alpha: float = 1.0,
+    scale: float = 1.0,
+    input_scale: float = 1.0,
+    is_result: bool = False,
+) -> np.ndarray:
+    """Gradient of `elu` from its input, or (`is_result`) from its result; at 0 it is the left one."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        x.clip(-np.inf, 0, out=out)
+        if is_result:
+            out += scale * alpha
+            out *= input_scale
+        else:
+            out *= input_scale
+            np.exp(out, out)
+            out *= scale * alpha * input_scale
+        if is_result or alpha * input_scale != 1.0:
+            _blend(np.full(1, scale, out.dtype), x > 0, out)
+        out *= g
+
+    return _pointwise(body, x, grad)
+
+
+def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
+    """log(1 + e^(beta x)) / beta; x itself where beta x > threshold."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        z = x if beta == 1.0 else x * beta
+        np.abs(z, out)
+        np.negative(out, out)
+        _log1p_exp(out)
+        out += z.clip(0, np.inf)
+        if beta != 1.0:
+            out /= beta
+        _blend(x, z > threshold, out)
+
+    return _pointwise(body, x)
+
+
+def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
+    """grad * sigmoid(beta x); grad itself where beta x > threshold."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        z = x if beta == 1.0 else x * beta
+        _sigmoid(z, out)
+        out *= g
+        _blend(g, z > threshold, out)
+
+    return _pointwise(body, x, grad)
+
+
+def logsigmoid(x: np.ndarray) -> np.ndarray:
+    """log(sigmoid(x)) without overflow."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        np.abs(x, out)
+        np.negative(out, out)
+        _log1p_exp(out)
+        np.subtract(x.clip(-np.inf, 0), out, out)
+
+    return _pointwise(body, x)
+
+
+def logsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """grad * sigmoid(-x)."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        np.exp(x, out)
+        out += 1.0
+        np.divide(g, out, out)
+
+    return _pointwise(body, x, grad)
+
+
+# Note [Mish without logarithms]
+# tanh(log(1 + e)) with e = e^x is n / (n + 2), n = e (e + 2): one exponential, no cancellation. Beyond 22 the quotient and
+# the derivative are 1 in every precision, so x is cut there, before e^2 could overflow.
+
+_MISH_CUT = 22.0
+
+
+def _mish_parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(e, n) of Note [Mish without logarithms]."""
+    e = x.clip(-np.inf, _MISH_CUT)
+    np.exp(e, e)
+    n = e + 2.0
+    n *= e
+    return e, n
+
+
+def mish(x: np.ndarray) -> np.ndarray:
+    """x * tanh(softplus(x))."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        _, n = _mish_parts(x)
+        np.multiply(x, n, out)
+        n += 2.0
+        out /= n
+        _blend(x, x > _MISH_CUT, out)
+
+    return _pointwise(body, x)
+
+
+def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """grad * (n / (n + 2) + 4 x e (1 + e) / (n + 2)^2), see Note [Mish without logarithms]."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        e, n = _mish_parts(x)
+        np.add(e, 1.0, out)
+        out *= e
+        out *= 4.0
+        below = n + 2.0
+        out /= below
+        out *= x
+        out += n
+        out /= below
+        out *= g
+        _blend(g, x > _MISH_CUT, out)
+
+    return _pointwise(body, x, grad)
+
+
+def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """x limited to [low, high]."""
+    return np.asarray(x.clip(x.dtype.type(low), x.dtype.type(high)))
+
+
+def hardtanh_backward(grad: np.ndarray, x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """grad strictly between low and high, 0 at and beyond them."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        outside = x <= low
+        outside |= x >= high
+        _drop(g, outside, out)
+
+    return _pointwise(body, x, grad)
+
+
+def hardsigmoid(x: np.ndarray) -> np.ndarray:
+    """min(max(x + 3, 0), 6) / 6."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        np.add(x, 3.0, out)
+        out.clip(0, 6, out=out)
+        out /= 6.0
+
+    return _pointwise(body, x)
+
+
+def hardsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """grad / 6 strictly between -3 and 3, else 0."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        inside = x > -3.0
+        inside &= x < 3.0
+        np.divide(g, 6.0, out)
+        _drop(out, ~inside, out)
+
+    return _pointwise(body, x, grad)
+
+
+def hardswish(x: np.ndarray) -> np.ndarray:
+    """x * min(max(x + 3, 0), 6) / 6."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        np.add(x, 3.0, out)
+        out.clip(0, 6, out=out)
+        out *= x
+        out /= 6.0
+
+    return _pointwise(body, x)
+
+
+def hardswish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """grad * (x / 3 + 1 / 2) strictly between -3 and 3, 0 below, grad above."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        np.divide(x, 3.0, out)
+        out += 0.5
+        out *= g
+        inside = x < 3.0
+        _blend(g, ~inside, out)
+        _drop(out, x <= -3.0, out)
+
+    return _pointwise(body, x, grad)
+
+
+def leaky_relu(x: np.ndarray, slope: float = 0.01) -> np.ndarray:
+    """x for x > 0, slope * x below."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, slope, out)
+        if 0.0 < slope <= 1.0:
+            np.maximum(x, out, out=out)
+        else:
+            _blend(x, x > 0, out)
+
+    return _pointwise(body, x)
+
+
+def leaky_relu_backward(grad: np.ndarray, x: np.ndarray, slope: float = 0.01) -> np.ndarray:
+    """grad for x > 0, slope * grad at and below 0."""
+
+    def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(g, slope, out)
+        _blend(g, x > 0, out)
+
+    return _pointwise(body, x, grad)
+
+
+def softshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
+    """x moved towards 0 by `width`, 0 within +-width."""
+
+    def body(x: np.ndarray, out: np.ndarray) -> None:
+        x.clip(-width, width, out=out)
+        np.subtract(x, out, out)
+
+    return _pointwise(body, x)
+
+
+def hardshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
+    """x, but 0 within +-width."""
+    return shrink_backward(x, x, width)
+
+
+def shrink_backward(grad: np.ndarray, x: np.ndarray, width: float = 0.5) -> np.ndarray:
+    """grad, but 0 where x is within +-width: the gradient of softshrink and hardshrink."""
+    return _pointwise(lambda x, g, out: _drop(g, np.abs(x) <= width, out), x, grad)
+
+
+def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A weight for each channel (dim 1), or a single one, shaped to broadcast against x."""
+    if weight.size == 1:
+        return weight.reshape(())
+    return weight.reshape((-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
+
+
+def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
+    wide = np.ascontiguousarray(widen(x))
+    out = np.asarray(np.multiply(wide, _channel_weight(widen(weight), x)))
+    _blend(wide, wide > 0, out)
+    return narrow(out, x.dtype)
+
+
+def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(dx, dweight) of `prelu`."""
+    wide, g = np.ascontiguousarray(widen(x)), np.ascontiguousarray(widen(grad))
+    positive = wide > 0
+    dx = np.asarray(np.multiply(g, _channel_weight(widen(weight), x)))
+    _blend(g, positive, dx)
+    share = np.asarray(np.multiply(g, wide))
+    _drop(share, positive, share)
+    if weight.size == 1:
+        dweight = np.add.reduce(share, None)
+    else:
+        dweight = np.add.reduce(share, tuple(k for k in range(x.ndim) if k != 1)) if x.ndim > 1 else share
+    return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
+
+
+def glu(x: np.ndarray, dim: int) -> np.ndarray:
+    """The first half of x along `dim`, times the sigmoid of the second."""
+    outer, n, inner = split_shape(x.shape, dim)
+    halves = widen(x).reshape(outer, 2, n // 2 * inner)
+    gate = sigmoid(halves[:, 1])
+    gate *= halves[:, 0]
+    return narrow(gate.reshape(x.shape[:dim] + (n // 2,) + x.shape[dim + 1 :]), x.dtype)
+
+
+def glu_backward(grad: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of `glu`."""
+    outer, n, inner = split_shape(x.shape, dim)
+    halves = widen(x).reshape(outer, 2, n // 2 * inner)
+    out = np.empty(halves.shape, halves.dtype)
+    first, second = out[:, 0], out[:, 1]
+    gate = sigmoid(halves[:, 1])
+    np.multiply(widen(grad).reshape(gate.shape), gate, first)
+    np.subtract(1.0, gate, second)
+    second *= halves[:, 0]
+    second *= first
+    return narrow(out.reshape(x.shape), x.dtype)
