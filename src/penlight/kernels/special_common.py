@@ -4,7 +4,7 @@ Note [How the special functions are evaluated]
 Every function here is a handful of polynomial or rational approximations, each good on one region of the line, fitted in
 multiple precision (minimax in the relative error unless a comment says otherwise). NumPy makes one pass over memory for
 each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
-data in the cache. Hence blocks of 128 KiB, Horner's rule in place, and denominators with leading coefficient one.
+data in the cache. Hence blocks of 256 KiB, Horner's rule in place, and denominators with leading coefficient one.
 Regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
 boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
 """
@@ -19,7 +19,7 @@ Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
 Piece = tuple[Array, Callable[[Array], Array]]
 
-BLOCK_BYTES = 1 << 17
+BLOCK_BYTES = 1 << 18
 _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 

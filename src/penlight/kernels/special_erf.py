@@ -15,7 +15,8 @@ _SQRT_HALF = 0.7071067811865476
 # Note [erf in float32]
 # With y = erf(x) / sqrt(1 - erf(x)**2), erf(x) = y / sqrt(1 + y**2): no exponential, no regions, and the sign comes by
 # itself. y / x is a power series in x**2 that grows like exp(x**2 / 2), so its square root is already a polynomial of
-# degree five to float32's accuracy. Scaled to be monic, that makes 17 passes. The weight of the fit is relative error
+# degree five to float32's accuracy. Scaled to be monic, that makes 17 passes (and `clip` takes half the
+# time of a minimum or a maximum). The weight of the fit is relative error
 # times 1 + 4 exp(-x**2), because rounding errors of the square add most near zero. Past |x| = 3.92 the result rounds to
 # one, so clamping to 4 only keeps y**2 finite.
 _ERF32 = (1.6016985177993774, 148.76852416992188, 1841.7392578125, 11564.591796875, 76261.4609375)
@@ -95,8 +96,7 @@ def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
     if x.dtype == np.float32:
         out = np.empty(x.shape, np.float32)
-        with np.errstate(all="ignore"):
-            _erf32(x.reshape(-1), out.reshape(-1))
+        _erf32(x.reshape(-1), out.reshape(-1))
         return out
     if is_half(x.dtype):
         return erf(x.astype(np.float32)).astype(x.dtype)
@@ -109,8 +109,7 @@ def _erf32(x: Array, out: Array) -> None:
     for i in range(0, x.size, size or 1):
         y = out[i : i + size]
         z, p = squares[: y.size], work[: y.size]
-        np.maximum(x[i : i + size], -4.0, out=y)
-        np.minimum(y, 4.0, out=y)
+        x[i : i + size].clip(-4.0, 4.0, out=y)
         np.square(y, z)
         np.add(z, _ERF32[0], p)
         for c in _ERF32[1:]:

@@ -48,6 +48,20 @@ _DIGAMMA_LARGE_P = (
     0.012048434930680385,
 )
 _DIGAMMA_LARGE_Q = (4.624646179109406, 4.925119910380054, 1.6055936112347806, 0.14458121916819489)
+# trigamma(x) in x on [1, 2.5], and (trigamma(x) - 1/x - 1/(2 x**2)) x**3 in 1/x**2 beyond.
+_TRIGAMMA_P = (
+    -1.2601433612097479e-08, 3.7705168081999e-07, 0.9999946457048564, 4.395061663097324, 8.41242924955305,
+    8.49474116237821, 4.696269363285179, 1.3374941747647338,
+)
+_TRIGAMMA_Q = (
+    3.895013632808494, 6.298561147449608, 4.694830189311237, 1.3378686959197001, -6.191282068300585e-05,
+    4.905076919286106e-06,
+)
+_TRIGAMMA_LARGE_P = (
+    0.06455073860788468, 1.013377538999206, 2.100554975180794, 1.2740088892365924, 0.2661328155335297,
+    0.016552452752679272,
+)
+_TRIGAMMA_LARGE_Q = (8.018863041398767, 13.982880818117017, 7.95319748682561, 1.616659836500226, 0.09931471651608337)
 # fmt: on
 
 
@@ -88,8 +102,11 @@ def _gammaln_small(x: Array) -> Array:
     result *= less_one
     np.subtract(1.0, less_one, less_one)
     result *= less_one
-    # zero minus zero, where x is 1 or 2, is the positive zero that torch has there
-    return np.subtract(np.where(below, -np.log(np.where(below, x, 1.0)), 0.0), result, result)
+    np.subtract(0.0, result, result)  # not a negation: torch has the positive zero at 1 and 2
+    index = np.flatnonzero(below)
+    if index.size:
+        result[index] -= np.log(x.take(index))
+    return result
 
 
 def _gammaln_large(x: Array) -> Array:
@@ -158,7 +175,10 @@ def _digamma_small(x: Array) -> Array:
     y -= _DIGAMMA_ROOT
     y -= _DIGAMMA_ROOT_LOW
     result *= y
-    return np.subtract(result, np.divide(below, x), result)
+    index = np.flatnonzero(below)
+    if index.size:
+        result[index] -= 1.0 / x.take(index)
+    return result
 
 
 def _digamma_large(x: Array) -> Array:
@@ -175,18 +195,53 @@ def polygamma(n: int, x: Array) -> Array:
     """The n-th derivative of digamma, n >= 0. Derivative: polygamma(n + 1, x)."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    if n == 0:
-        return digamma(x)
+    if n <= 1:
+        return unary(_trigamma if n else _digamma, x, wide=True)
     dtype = x.dtype
-    if dtype != np.float64:
-        with np.errstate(all="ignore"):
-            return polygamma(n, x.astype(np.float64)).astype(dtype)
-    result = zeta(np.float64(n + 1.0), x)
-    if n == 1:
-        result[...] = np.where(x == np.inf, 0.0, result)
-        result[...] = np.where(x == -np.inf, np.nan, result)
     with np.errstate(all="ignore"):
+        result = zeta(np.array(n + 1.0), x.astype(np.float64))
         result *= (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
+        return result.astype(dtype, copy=False)
+
+
+def _trigamma(x: Array, out: Array) -> None:
+    index = np.flatnonzero(x < 0.0)
+    if not index.size:
+        _trigamma_positive(x, out)
+        return
+    y = x.copy()
+    negative = x.take(index)
+    y[index] = 1.0 - negative
+    _trigamma_positive(y, out)
+    # infinity at the poles; torch, which does not reduce the argument of the sine, has large numbers there
+    s = np.sin(np.pi * fraction(negative)) / np.pi
+    out[index] = 1.0 / s / s - out.take(index)
+
+
+def _trigamma_positive(x: Array, out: Array) -> None:
+    small = x < 2.5
+    piecewise(x, out, (small, _trigamma_small), (~small, _trigamma_large))
+
+
+def _trigamma_small(x: Array) -> Array:
+    """0 <= x < 2.5; below one, trigamma(x) = trigamma(x + 1) + 1/x**2."""
+    below = x < 1.0
+    result = rational(_TRIGAMMA_P, _TRIGAMMA_Q, x + below)
+    index = np.flatnonzero(below)
+    if index.size:
+        r = 1.0 / x.take(index)
+        result[index] += r * r
+    return result
+
+
+def _trigamma_large(x: Array) -> Array:
+    r = 1.0 / x
+    u = r * r
+    result = rational(_TRIGAMMA_LARGE_P, _TRIGAMMA_LARGE_Q, u)
+    result *= r
+    result += 0.5
+    result *= u
+    result += r
     return result
 
 
@@ -207,9 +262,9 @@ _BERNOULLI = tuple(  # B_2j / (2j)!
 )
 
 
-def zeta(s: Array | np.float64, q: Array) -> Array:
+def zeta(s: Array, q: Array) -> Array:
     """The Hurwitz zeta function, sum over k >= 0 of (q + k)**-s. Derivative in q: -s zeta(s + 1, q); none in s."""
-    return binary(_zeta, np.asarray(s), q)
+    return binary(_zeta, s, q)
 
 
 def _zeta(s: Array, q: Array, out: Array) -> None:

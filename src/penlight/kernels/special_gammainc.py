@@ -17,7 +17,7 @@ from .special_gamma import gammaln_one_plus, stirling_remainder
 #   series    x <= 1.1 or x <= a: P as the power series of x**n / ((a + 1) ... (a + n));
 #   small     x <= 1.1 and a so small that P is near one: Q by the alternating series in x;
 #   fraction  the rest: Q as Legendre's continued fraction.
-# Series and fraction iterate on the lanes that have not converged. Their common factor x**a exp(-x) / gamma(a + 1) is,
+# Series and fraction drop the lanes that have converged when these are half of them. Their common factor x**a exp(-x) / gamma(a + 1) is,
 # for a > 2.5, exp(-a phi) / (sqrt(2 pi a) gamma*(a)) with phi = m - log(1 + m) and m = x/a - 1: the exponent is that of
 # the result, not the far larger a log(x).
 
@@ -183,19 +183,22 @@ def _factor(a: Array, x: Array) -> Array:
 
 def _series(a: Array, x: Array) -> Array:
     """P(a, x) by its power series."""
-    total = np.ones_like(a)
     result = np.empty_like(a)
-    where = np.arange(a.size)
-    term, n, y = total.copy(), a.copy(), x
-    while where.size:
-        n += 1.0
-        term *= y / n
-        total += term
-        going = term > total * _EPS
-        if not going.all():
-            done = ~going
-            result[where[done]] = total[done]
-            where, term, total, n, y = where[going], term[going], total[going], n[going], y[going]
+    lanes = np.arange(a.size)
+    n, y = a.copy(), x
+    term, total = np.ones_like(a), np.ones_like(a)
+    while True:
+        for _ in range(8):
+            n += 1.0
+            term *= y / n
+            total += term
+        going = np.flatnonzero(term > total * _EPS)
+        if not going.size:
+            break
+        if 2 * going.size < lanes.size:
+            result[lanes] = total
+            lanes, n, y, term, total = (v.take(going) for v in (lanes, n, y, term, total))
+    result[lanes] = total
     result *= _factor(a, x)
     return result
 
@@ -213,23 +216,26 @@ def _small(a: Array, x: Array) -> Array:
 def _fraction(a: Array, x: Array) -> Array:
     """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
     result = np.empty_like(a)
-    where = np.arange(a.size)
-    b, k = x + 1.0 - a, a
+    lanes = np.arange(a.size)
+    b, k, i = x + 1.0 - a, a, 0
     d = 1.0 / b
     change, total = d.copy(), d.copy()
-    i = 0
-    while where.size:
-        i += 1
-        b += 2.0
-        d = 1.0 / (i * (k - i) * d + b)
-        change *= b * d - 1.0
-        total += change
-        going = np.abs(change) > total * _EPS
-        if not going.all():
-            done = ~going
-            result[where[done]] = total[done]
-            where, b, d, k = where[going], b[going], d[going], k[going]
-            change, total = change[going], total[going]
+    while True:
+        for _ in range(8):
+            i += 1
+            b += 2.0
+            d *= i * (k - i)
+            d += b
+            np.divide(1.0, d, d)
+            change *= b * d - 1.0
+            total += change
+        going = np.flatnonzero(np.abs(change) > total * _EPS)
+        if not going.size:
+            break
+        if 2 * going.size < lanes.size:
+            result[lanes] = total
+            lanes, b, d, k, change, total = (v.take(going) for v in (lanes, b, d, k, change, total))
+    result[lanes] = total
     result *= _factor(a, x)
     result *= a
     return result
