@@ -103,8 +103,9 @@ def test_state_of_small_parameters_is_one_array():
     step(opt, params, 2)
     (plan,) = opt._plans.values()
     (bucket,) = plan.buckets
-    assert bucket.values.pieces
-    assert not any(lane.pieces for lane in (*bucket.slots, *bucket.scalars.values()))
+    (gathered,) = bucket.copied  # only the parameters
+    assert gathered.flat.size == 18
+    assert bucket.scalars["step"].tolist() == [2.0, 2.0, 2.0]
 
 
 def test_state_replaced_between_steps(plainly):

@@ -52,7 +52,7 @@ def check_options(**options: Any) -> None:
             for i in (0, 1):
                 _require(f"beta {i}", value[i], 0.0 <= value[i] < 1.0)
         else:
-            _require(name, value, 0.0 <= value)
+            _require(name, value, value >= 0.0)
 
 
 class Elementwise(Optimizer):

@@ -17,6 +17,7 @@ was made from with what the parameters and the state hold now, and is made anew 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import chain, pairwise, repeat
 from operator import attrgetter, eq, is_, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ class Lane:
             np.concatenate(self.parts, out=self.flat)
 
     def store(self) -> None:
-        for part, piece in zip(self.parts, self.pieces, strict=False):
+        for part, piece in zip(self.parts, self.pieces, strict=True):
             part[...] = piece
 
 
@@ -91,55 +92,56 @@ def _address(array: Array) -> int:
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "grad", "rows", "scalars", "slots", "values")
+    __slots__ = ("blocks", "copied", "counters", "grad", "rows", "scalars")
 
     def __init__(self, rows: list[int], table: Table, work: list[Array]) -> None:
         self.rows = rows
-        self.values = Lane([table.arrays[i] for i in rows], work[0])
-        self.slots = [Lane([column[i] for i in rows]) for column in table.slots]
-        self.scalars = {name: Lane([column[i] for i in rows]) for name, column in table.scalars.items()}
-        size = self.values.flat.size
+        values = Lane([table.arrays[i] for i in rows], work[0])
+        slots = [Lane([column[i] for i in rows]) for column in table.slots]
+        self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
+        self.scalars = {name: lane.flat for name, lane in zip(table.scalars, self.counters, strict=True)}
+        self.copied = [lane for lane in (values, *slots, *self.counters) if lane.pieces]
+        size = values.flat.size
         self.grad = work[1][:size]
         self.blocks = []
         for start in range(0, size, BLOCK):
             cut = slice(start, min(start + BLOCK, size))
-            slots = [lane.flat[cut] for lane in self.slots]
-            self.blocks.append((cut, self.values.flat[cut], slots, [w[: cut.stop - start] for w in work[2:]]))
+            scratch = [w[: cut.stop - start] for w in work[2:]]
+            self.blocks.append((cut, values.flat[cut], [lane.flat[cut] for lane in slots], scratch[0], scratch[1:]))
 
     def agrees(self) -> bool:
-        """Load the 0-d state and say whether the members (still) have the same."""
-        for lane in self.scalars.values():
-            lane.load()
-            if len(self.rows) > 1:
+        """Whether the members (still) have the same 0-d state."""
+        if len(self.rows) > 1:
+            for lane in self.counters:
+                lane.load()
                 values = lane.flat.tolist()
                 if values.count(values[0]) != len(values):
                     return False
         return True
 
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
-        """Apply the update to all members. The 0-d state was loaded by :meth:`agrees`."""
+        """Apply the update to all members."""
         if len(self.rows) == 1:
             grad = grads[self.rows[0]].reshape(-1)
         else:
             grad = np.concatenate([grads[i].reshape(-1) for i in self.rows], out=self.grad)
-        for lane in (self.values, *self.slots):
+        for lane in self.copied:
             lane.load()
-        scalars = {name: lane.flat for name, lane in self.scalars.items()}
-        if "step" in scalars:
-            scalars["step"] += 1
-        constants = rule._constants(group, scalars)
+        if "step" in self.scalars:
+            self.scalars["step"] += 1
+        constants = rule._constants(group, self.scalars)
         factor, decoupled, sign = _decay(group)
-        for cut, p, slots, work in self.blocks:
+        for cut, p, slots, spare, work in self.blocks:
             g = grad[cut]
             if decoupled:
                 p *= factor
             elif factor:
-                np.multiply(p, factor, out=work[0])
-                g = sign(work[0], g, out=work[0])
+                np.multiply(p, factor, out=spare)
+                g = sign(spare, g, out=spare)
             if sign is np.subtract and (decoupled or not factor):
-                g = np.negative(g, out=work[0])
-            rule._raw(p, g, slots, constants, work[1:])
-        for lane in (self.values, *self.slots, *self.scalars.values()):
+                g = np.negative(g, out=spare)
+            rule._raw(p, g, slots, constants, work)
+        for lane in self.copied:
             lane.store()
 
 
@@ -157,29 +159,26 @@ class Table:
 
     def __init__(self, params: list[Tensor], states: list[State], slots: list[str], scalars: list[str]) -> None:
         self.params = params
-        self.arrays = list(map(_array_of, params))
-        self.tensors = [params, *([state[name] for state in states] for name in (*slots, *scalars))]
-        columns = [list(map(_array_of, column)) for column in self.tensors[1:]]
-        self.columns = dict(zip((*slots, *scalars), columns, strict=True))
+        self.names = slots + scalars
+        self.getters = [itemgetter(name) for name in self.names]
+        self.tensors = [params, *([state[name] for state in states] for name in self.names)]
+        self.arrays, *columns = ([*map(_array_of, column)] for column in self.tensors)
         self.slots = columns[: len(slots)]
         self.scalars = dict(zip(scalars, columns[len(slots) :], strict=True))
+        self.all_arrays = [*self.arrays, *chain.from_iterable(columns)]
 
     def matches(self, params: list[Tensor], states: list[State], names: list[str]) -> bool:
         """Whether the parameters and their states still have exactly these arrays."""
-        return (
-            len(params) == len(self.params)
-            and names == [*self.columns]
-            and all(map(is_, params, self.params))
-            and all(map(is_, map(_array_of, params), self.arrays))
-            and all(
-                all(map(is_, map(_array_of, map(itemgetter(name), states)), column))
-                for name, column in self.columns.items()
-            )
-        )
+        if len(params) != len(self.params) or names != self.names:
+            return False
+        now = [*map(_array_of, params)]
+        for getter in self.getters:
+            now += map(_array_of, map(getter, states))
+        return all(map(is_, now, self.all_arrays)) and all(map(is_, params, self.params))
 
     def suitable(self) -> list[int]:
         """The rows that can be updated in place on the raw arrays."""
-        if _overlap([*self.arrays, *chain.from_iterable(self.columns.values())]):
+        if _overlap(self.all_arrays):
             return []
         plain = plain_types()
         return [
@@ -258,10 +257,10 @@ def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
 
 def update(
     optimizer: Elementwise, index: int, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]
-) -> list[int]:
+) -> Sequence[int]:
     """Update on the raw arrays those parameters of a group that allow it, and return the rows of the others."""
-    everything = list(range(len(params)))
-    if not all(map(is_, map(type, grads), repeat(penlight.Tensor))) or _has_tensor(group):
+    everything = range(len(params))
+    if _has_tensor(group) or not all(map(is_, map(type, grads), repeat(penlight.Tensor))):
         return everything
     plans: dict[int, Plan] = optimizer.__dict__.setdefault("_plans", {})
     plan = plans.get(index)
@@ -272,7 +271,6 @@ def update(
             plans.pop(index, None)
             table = Table(params, states, slots, scalars)
             plan = plans[index] = Plan(table, table.suitable())
-            plan.holds(params, states, slots + scalars)
     except (AttributeError, KeyError):  # something is not a tensor of ours, or was taken out of the state
         return everything
     own = plan.table.arrays
@@ -287,8 +285,10 @@ def update(
 def _has_tensor(group: Group) -> bool:
     """Whether an option is a tensor, whose arithmetic (dtype, gradients) is then the plain path's business."""
     tensor = penlight.Tensor
-    return any(map(isinstance, group.values(), repeat(tensor))) or any(
-        map(isinstance, group.get("betas", ()), repeat(tensor))
+    return (
+        isinstance(group["lr"], tensor)
+        or isinstance(group.get("weight_decay"), tensor)
+        or ("betas" in group and isinstance(group["betas"][0], tensor))
     )
 
 

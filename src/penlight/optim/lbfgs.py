@@ -49,7 +49,7 @@ class LBFGS(Optimizer):
     ) -> None:
         if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not 0.0 <= lr:
+        if not lr >= 0.0:
             raise ValueError(f"Invalid learning rate: {lr}")
         defaults = {
             "lr": lr,

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import penlight
 
 if TYPE_CHECKING:
-    from penlight.utils.hooks import RemovableHandle
-
     from penlight import Tensor
+    from penlight.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

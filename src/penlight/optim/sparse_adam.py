@@ -32,9 +32,9 @@ class SparseAdam(Optimizer):
     ) -> None:
         if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not 0.0 < lr:
+        if not lr > 0.0:
             raise ValueError(f"Invalid learning rate: {lr}")
-        if not 0.0 < eps:
+        if not eps > 0.0:
             raise ValueError(f"Invalid epsilon value: {eps}")
         for i, beta in enumerate(betas[:2]):
             if not 0.0 <= beta < 1.0:
