@@ -147,9 +147,9 @@ def test_cross_entropy_of_nothing():
 
 def test_cross_entropy_targets_out_of_bounds():
     logits = np.zeros((3, 3), "f4")
-    with pytest.raises(IndexError, match="Target 7 is out of bounds."):
+    with pytest.raises(IndexError, match="Target 7 is out of bounds"):
         K.nll_from_logits(logits, np.array([1, 7, -1]))
-    with pytest.raises(IndexError, match="Target -1 is out of bounds."):
+    with pytest.raises(IndexError, match="Target -1 is out of bounds"):
         K.nll_from_logits(logits, np.array([1, -1, 7]))
     assert K.nll_from_logits(logits, np.array([1, -1, 2]), ignore_index=-1)[0] == pytest.approx(np.log(3))
 

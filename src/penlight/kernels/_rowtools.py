@@ -65,6 +65,36 @@ def each_block(body: Callable[[slice], None], rows: int, columns: int) -> None:
         parallel_for(run, rows, step)
 
 
+def pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+    """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype."""
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
+    out = np.empty(flat[0].size, flat[0].dtype)
+    flat.append(out)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if out.size <= BLOCK_ELEMENTS:
+            body(*flat)
+        else:
+            each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
+    return narrow(out.reshape(shape), dtype)
+
+
+def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
+    """The sum of what `pointwise` would give, without storing it."""
+    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
+    size, dtype = flat[0].size, flat[0].dtype
+    sums: dict[int, float] = {}
+
+    def block(part: slice) -> None:
+        out = np.empty(part.stop - part.start, dtype)
+        body(*[a[part] for a in flat], out)
+        sums[part.start] = float(np.add.reduce(out))
+
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        each_block(block, size, 1)
+    return sum(sums[start] for start in sorted(sums))
+
+
 @lru_cache
 def _ones(dtype: np.dtype) -> np.ndarray:
     return np.ones(1024, dtype)

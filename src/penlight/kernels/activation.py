@@ -16,31 +16,15 @@ and 1, it gives exactly 0 also where the gradient is inf or NaN. For the same re
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, split_shape, widen
+from ._rowtools import BLOCK_ELEMENTS, narrow, pointwise, split_shape, widen
 
 _INTEGERS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
 _GELU_CUBE = 0.044715
-
-
-def _pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
-    """Run `body(*blocks, out_block)` over arrays of one shape; see Note [Row blocks] in _rowtools.py."""
-    dtype, shape = arrays[0].dtype, arrays[0].shape
-    flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
-    out = np.empty(flat[0].size, flat[0].dtype)
-    flat.append(out)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if out.size <= BLOCK_ELEMENTS:
-            body(*flat)
-        else:
-            each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
-    return narrow(out.reshape(shape), dtype)
 
 
 def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
@@ -67,7 +51,7 @@ def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
     np.reciprocal(out, out)
 
 
-def _log1p_exp(x: np.ndarray) -> np.ndarray:
+def log1p_exp(x: np.ndarray) -> np.ndarray:
     """log(1 + e^x) for x <= 0, in place and accurate however small e^x is.
 
     With u = 1 + e rounded, log(u) + (e - (u - 1)) / u corrects the rounding of u to first order; NumPy's own log1p
@@ -111,7 +95,7 @@ def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.
         out = np.empty_like(grad)  # the shortest way for what small networks do most
         _drop(grad, np.less_equal(x, threshold), out)
         return out
-    return _pointwise(lambda x, g, out: _drop(g, x <= threshold, out), x, grad)
+    return pointwise(lambda x, g, out: _drop(g, x <= threshold, out), x, grad)
 
 
 def threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
@@ -121,12 +105,12 @@ def threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
         out[...] = x
         _blend(np.full(1, value, out.dtype), x <= threshold, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     """1 / (1 + e^-x)."""
-    return _pointwise(_sigmoid, x)
+    return pointwise(_sigmoid, x)
 
 
 def sigmoid_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -137,7 +121,7 @@ def sigmoid_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
         out *= y
         out *= g
 
-    return _pointwise(body, y, grad)
+    return pointwise(body, y, grad)
 
 
 def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -148,7 +132,7 @@ def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
         np.subtract(1.0, out, out)
         out *= g
 
-    return _pointwise(body, y, grad)
+    return pointwise(body, y, grad)
 
 
 def silu(x: np.ndarray) -> np.ndarray:
@@ -160,7 +144,7 @@ def silu(x: np.ndarray) -> np.ndarray:
         out += 1.0
         np.divide(x, out, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -174,7 +158,7 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         out *= rest
         out *= g
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def _normal_cdf(x: np.ndarray, out: np.ndarray) -> None:
@@ -204,7 +188,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
         cdf(x, out)
         out *= x
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
@@ -231,7 +215,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
         out *= slope
         out *= g
 
-    return _pointwise(by_tanh if approximate == "tanh" else exact, x, grad)
+    return pointwise(by_tanh if approximate == "tanh" else exact, x, grad)
 
 
 def elu(x: np.ndarray, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> np.ndarray:
@@ -248,7 +232,7 @@ def elu(x: np.ndarray, alpha: float = 1.0, scale: float = 1.0, input_scale: floa
         if scale != 1.0:
             out *= scale
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def elu_backward(
@@ -274,7 +258,7 @@ def elu_backward(
             _blend(np.full(1, scale, out.dtype), x > 0, out)
         out *= g
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
@@ -284,13 +268,13 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
         z = x if beta == 1.0 else x * beta
         np.abs(z, out)
         np.negative(out, out)
-        _log1p_exp(out)
+        log1p_exp(out)
         out += z.clip(0, np.inf)
         if beta != 1.0:
             out /= beta
         _blend(x, z > threshold, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
@@ -302,7 +286,7 @@ def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, thresh
         out *= g
         _blend(g, z > threshold, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def logsigmoid(x: np.ndarray) -> np.ndarray:
@@ -311,10 +295,10 @@ def logsigmoid(x: np.ndarray) -> np.ndarray:
     def body(x: np.ndarray, out: np.ndarray) -> None:
         np.abs(x, out)
         np.negative(out, out)
-        _log1p_exp(out)
+        log1p_exp(out)
         np.subtract(x.clip(-np.inf, 0), out, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def logsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -325,7 +309,7 @@ def logsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         out += 1.0
         np.divide(g, out, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 # Note [Mish without logarithms]
@@ -354,7 +338,7 @@ def mish(x: np.ndarray) -> np.ndarray:
         out /= n
         _blend(x, x > _MISH_CUT, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -373,7 +357,7 @@ def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         out *= g
         _blend(g, x > _MISH_CUT, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
@@ -389,7 +373,7 @@ def hardtanh_backward(grad: np.ndarray, x: np.ndarray, low: float = -1.0, high: 
         outside |= x >= high
         _drop(g, outside, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def hardsigmoid(x: np.ndarray) -> np.ndarray:
@@ -400,7 +384,7 @@ def hardsigmoid(x: np.ndarray) -> np.ndarray:
         out.clip(0, 6, out=out)
         out /= 6.0
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def hardsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -412,7 +396,7 @@ def hardsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         np.divide(g, 6.0, out)
         _drop(out, ~inside, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def hardswish(x: np.ndarray) -> np.ndarray:
@@ -424,7 +408,7 @@ def hardswish(x: np.ndarray) -> np.ndarray:
         out *= x
         out /= 6.0
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def hardswish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -438,7 +422,7 @@ def hardswish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         _blend(g, ~inside, out)
         _drop(out, x <= -3.0, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def leaky_relu(x: np.ndarray, slope: float = 0.01) -> np.ndarray:
@@ -451,7 +435,7 @@ def leaky_relu(x: np.ndarray, slope: float = 0.01) -> np.ndarray:
         else:
             _blend(x, x > 0, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def leaky_relu_backward(grad: np.ndarray, x: np.ndarray, slope: float = 0.01) -> np.ndarray:
@@ -461,7 +445,7 @@ def leaky_relu_backward(grad: np.ndarray, x: np.ndarray, slope: float = 0.01) ->
         np.multiply(g, slope, out)
         _blend(g, x > 0, out)
 
-    return _pointwise(body, x, grad)
+    return pointwise(body, x, grad)
 
 
 def softshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
@@ -471,7 +455,7 @@ def softshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
         x.clip(-width, width, out=out)
         np.subtract(x, out, out)
 
-    return _pointwise(body, x)
+    return pointwise(body, x)
 
 
 def hardshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
@@ -481,7 +465,7 @@ def hardshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
 
 def shrink_backward(grad: np.ndarray, x: np.ndarray, width: float = 0.5) -> np.ndarray:
     """grad, but 0 where x is within +-width: the gradient of softshrink and hardshrink."""
-    return _pointwise(lambda x, g, out: _drop(g, np.abs(x) <= width, out), x, grad)
+    return pointwise(lambda x, g, out: _drop(g, np.abs(x) <= width, out), x, grad)
 
 
 def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
