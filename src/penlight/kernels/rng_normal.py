@@ -1,0 +1,233 @@
+"""Normal samples from an `Engine`, as PyTorch's CPU kernels make them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .rng_boxmuller import box_muller32
+from .rng_engine import BLOCK, Engine
+from .rng_uniform import Shape, fill24, fill53, fma32, fma64, is_floating, narrow, not_implemented
+
+Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_FUNCTIONS: dict[str, Function] = {}
+
+
+def libm(name: str) -> Function:
+    """A function of the C library on float64 arrays, 'log', 'cos', ...; called with an array and where to write."""
+    # Note [The C library's last digit]
+    # PyTorch calls the C library for these, as Python's math does. So does NumPy, except on processors for which it
+    # has SIMD versions that differ in the last digit. One try on a few hundred numbers tells.
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        scalar: Callable[[float], float] = getattr(math, name)
+        ufunc: Function = getattr(np, name)
+
+        def slow(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+            out[...] = np.fromiter(map(scalar, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+            return out
+
+        trial = np.linspace(1e-9, 0.999, 500) * (-1.0 if name == "log1p" else 1.0)
+        agree = np.array_equal(ufunc(trial, np.empty(500)), slow(trial, np.empty(500)))
+        function = _FUNCTIONS[name] = ufunc if agree else slow
+    return function
+
+
+def normal(
+    engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+) -> np.ndarray:
+    """`torch.randn` and `normal_`; `contiguous=False` gives what a tensor that is not contiguous would be filled with.
+
+    >>> normal(Engine(0), (3,), np.dtype("float32"))
+    array([ 1.5409961 , -0.2934289 , -2.1787894 ], dtype=float32)
+    """
+    mean, std = float(mean), float(std)
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    if dtype.kind == "c":
+        flat = flat.view(f"f{dtype.itemsize // 2}")
+        std /= math.sqrt(2.0)
+    elif not is_floating(dtype):
+        raise not_implemented("normal_kernel_cpu", dtype)
+    if flat.size < 16:
+        few = _few_normals(engine, flat.size)
+        if mean != 0.0 or std != 1.0 or flat.dtype.itemsize == 2:
+            flat[...] = narrow(scale64(np.array(few), mean, std), flat.dtype)
+        else:
+            flat[...] = few
+    elif not contiguous:
+        flat[...] = narrow(scale64(normal_pairs(engine, flat.size), mean, std), flat.dtype)
+    elif flat.dtype.itemsize == 8:
+        _fill_long(engine, flat, fill53, _box_muller64)
+        flat[...] = scale64(flat, mean, std)
+    elif flat.dtype.itemsize == 4:
+        if not _take_ahead(engine, flat):
+            _fill_long(engine, flat, fill24, box_muller32)
+        _scale32(flat, mean, std)
+    else:
+        flat[...] = _fill_rounded(engine, flat.size, mean, std)
+    return out
+
+
+def normal_tensors(engine: Engine, shape: Shape, dtype: np.dtype, mean: object, std: object) -> np.ndarray:
+    """`torch.normal` where mean, std or both are arrays (which broadcast to the shape).
+
+    >>> normal_tensors(Engine(0), (2,), np.dtype("float32"), np.array([0, 10], np.float32), 1.0)
+    array([1.5409961, 9.706571 ], dtype=float32)
+    """
+    if not isinstance(std, np.ndarray):
+        return normal(engine, shape, dtype, 0.0, std) + mean
+    if std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if not (std >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    out = normal(engine, shape, dtype)
+    out *= std
+    out += mean if isinstance(mean, np.ndarray) else dtype.type(mean)
+    return out
+
+
+def normal_pairs(engine: Engine, n: int) -> np.ndarray:
+    """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
+    if n < 16:
+        return np.array(_few_normals(engine, n))
+    out = np.empty(n)
+    start = 0
+    if engine._normal is not None:
+        out[0], engine._normal, start = engine._normal, None, 1
+    pairs = (n - start + 1) // 2
+    u = np.empty(2 * pairs)
+    fill53(engine, u)
+    angle, radius = np.ascontiguousarray(u.reshape(-1, 2).T)
+    np.negative(radius, out=radius)
+    libm("log1p")(radius, radius)
+    radius *= -2.0
+    np.sqrt(radius, out=radius)
+    angle *= 2.0 * math.pi
+    work = np.empty(pairs)
+    np.multiply(radius, libm("cos")(angle, work), out=u[0::2])
+    np.multiply(radius, libm("sin")(angle, work), out=u[1::2])
+    out[start:] = u[: n - start]
+    if u.size > n - start:
+        engine._normal = float(u[-1])
+    return out
+
+
+def _few_normals(engine: Engine, n: int) -> list[float]:
+    """The same for a handful, one by one: less work than setting up whole-array operations."""
+    samples = []
+    if n and engine._normal is not None:
+        samples.append(engine._normal)
+        engine._normal = None
+    words = engine.raw(4 * ((n - len(samples) + 1) // 2)).tolist()
+    for i in range(0, len(words), 4):
+        radius = math.sqrt(-2.0 * math.log1p(-((words[i + 2] & 0x1FFFFF) << 32 | words[i + 3]) * 2.0**-53))
+        angle = 2.0 * math.pi * (((words[i] & 0x1FFFFF) << 32 | words[i + 1]) * 2.0**-53)
+        samples += (radius * math.cos(angle), radius * math.sin(angle))
+    if len(samples) > n:
+        engine._normal = samples.pop()
+    return samples
+
+
+def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """samples * std + mean in float64, rounded once."""
+    if mean == 0.0 or std == 1.0:
+        if std != 1.0:
+            samples *= std
+        samples += mean
+        return samples
+    return fma64(samples, std, mean)
+
+
+def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
+    """samples * std + mean in float32, rounded once, in place."""
+    mean, std = float(np.float32(mean)), float(np.float32(std))
+    if mean == 0.0 or std == 1.0:
+        if std != 1.0:
+            samples *= np.float32(std)
+        samples += np.float32(mean)  # also where mean is zero: -0 becomes 0
+    else:
+        samples[...] = fma32(samples, std, mean)
+
+
+def _fill_long(
+    engine: Engine,
+    out: np.ndarray,
+    fill: Callable[[Engine, np.ndarray], None],
+    transform: Callable[[np.ndarray], None],
+) -> None:
+    """Fill 16 numbers or more with standard normal samples."""
+    # Note [Sixteen at a time]
+    # First everything is filled with uniform samples, then each 16 of them become normal samples in place: the first
+    # eight are the radii and the last eight the angles. If something remains at the end, the last 16 numbers are
+    # filled with fresh uniform samples and transformed again.
+    whole = out.size & ~15
+    if whole == out.size:
+        fill(engine, out)
+        transform(out)
+    else:
+        longer = np.empty(whole + 16, out.dtype)
+        fill(engine, longer[: out.size])
+        fill(engine, longer[whole:])
+        transform(longer)
+        out[:whole] = longer[:whole]
+        out[-16:] = longer[whole:]
+
+
+def _take_ahead(engine: Engine, out: np.ndarray) -> bool:
+    """Fill a small array from samples made ahead; False if there cannot be any."""
+    # Note [Normal samples ahead]
+    # The transform takes some eighty calls of NumPy, which for a hundred numbers cost far more than the arithmetic. So
+    # for a small array all that is left of the engine's block is transformed, and the samples are kept for the next
+    # calls. They belong to the block and to a place in it: they serve as long as each draw takes a multiple of 16.
+    n = out.size
+    start = engine._next
+    if n & 15 or start + n > BLOCK:
+        return False
+    words, first, samples = engine._ahead
+    if words is not engine._words or start < first or (start - first) & 15:
+        first = start
+        samples = np.empty((BLOCK - start) & ~15, np.float32)
+        fill24(engine, samples)
+        box_muller32(samples)
+        engine._ahead = engine._words, first, samples
+    out[...] = samples[start - first : start - first + n]
+    engine._next = start + n
+    return True
+
+
+def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:
+    """16 samples or more for the 16-bit dtypes: in float32, and a started block takes just its 16 fresh samples."""
+    longer = np.empty((n + 15) & ~15, np.float32)
+    fill24(engine, longer)
+    box_muller32(longer)
+    _scale32(longer, mean, std)
+    if longer.size > n:
+        longer[n - 16 : n] = longer[-16:].copy()
+    return longer[:n]
+
+
+def _box_muller64(u: np.ndarray) -> None:
+    """Turn each 16 uniform samples of a flat float64 array into 16 normal ones, in place."""
+    log, cos, sin = libm("log"), libm("cos"), libm("sin")
+    blocks = u.view("V64").reshape(-1, 2)
+    step = 512
+    pair = np.empty((3, 8 * min(step, len(blocks))))
+    for start in range(0, len(blocks), step):
+        part = blocks[start : start + step].T
+        radius, angle, sine = pair[:, : 8 * part.shape[1]]
+        radius.view("V64")[...], angle.view("V64")[...] = part
+        np.subtract(1.0, radius, out=radius)
+        log(radius, radius)
+        radius *= -2.0
+        np.sqrt(radius, out=radius)
+        angle *= 2.0 * math.pi
+        sin(angle, sine)
+        cos(angle, angle)
+        angle *= radius
+        sine *= radius
+        part[0], part[1] = angle.view("V64"), sine.view("V64")

@@ -1,0 +1,279 @@
+"""Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
+
+How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: these go
+element by element.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import numpy as np
+
+from .rng_engine import BLOCK, Engine
+from .rng_uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
+
+_THIRD = np.float32(1.0) / np.float32(3.0)
+_SQUEEZE = float(np.float32(0.0331))
+
+
+class Reader:
+    """Uniform and normal samples one at a time; as a context manager it gives back the draws it did not use."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._waiting: list[float] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # All that waits was read from the block that the engine is in, so stepping back in it is enough.
+        self._engine._next -= 2 * len(self._waiting)
+        self._waiting.clear()
+
+    def uniform(self) -> float:
+        """The next sample from [0, 1), with 53 bits."""
+        if not self._waiting:
+            pairs = max((BLOCK - self._engine._next) // 2, 1)
+            self._waiting = uniform53(self._engine, (pairs,))[::-1].tolist()
+        return self._waiting.pop()
+
+    def normal(self) -> float:
+        """The next standard normal sample; its twin is kept in the engine."""
+        kept = self._engine._normal
+        if kept is not None:
+            self._engine._normal = None
+            return kept
+        angle = 2.0 * math.pi * self.uniform()
+        radius = math.sqrt(-2.0 * math.log1p(-self.uniform()))
+        self._engine._normal = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+
+def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
+    """`torch._standard_gamma`: gamma samples of shape alpha and scale 1.
+
+    >>> standard_gamma(Engine(0), np.array([0.5, 3.0]))
+    array([0.03236752, 4.71040429])
+    """
+    if alpha.dtype not in (np.float32, np.float64):
+        raise not_implemented("gamma_cpu", alpha.dtype)
+    samples = narrow(np.array(_gammas(engine, alpha), np.float64).reshape(alpha.shape), alpha.dtype)
+    tiny = np.finfo(alpha.dtype).tiny
+    return np.where(samples > tiny, samples, tiny)  # also for the NaN of an invalid alpha
+
+
+def _gammas(engine: Engine, alpha: np.ndarray) -> list[float]:
+    """Gamma samples by the method of Marsaglia and Tsang; what depends on alpha is computed in its dtype."""
+    boosted = alpha < 1
+    with np.errstate(divide="ignore"):
+        power = 1 / alpha
+    d = np.where(boosted, alpha + 1, alpha) - alpha.dtype.type(_THIRD)
+    rows = zip(
+        alpha.ravel().tolist(), boosted.ravel().tolist(), power.ravel().tolist(), d.ravel().tolist(), strict=True
+    )
+    with Reader(engine) as reader:
+        return [_gamma(reader, *row) for row in rows]
+
+
+def _gamma(reader: Reader, alpha: float, boosted: bool, power: float, d: float) -> float:
+    if alpha == 0:
+        return 0.0
+    scale = _power(1.0 - reader.uniform(), power) if boosted else 1.0
+    c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan
+    while True:
+        x = reader.normal()
+        y = 1.0 + c * x
+        if y <= 0:
+            continue
+        v = y * y * y
+        u = 1.0 - reader.uniform()
+        xx = x * x
+        if u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v)):
+            return scale * d * v
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def dirichlet(engine: Engine, alpha: np.ndarray) -> np.ndarray:
+    """`torch._sample_dirichlet`: points of the simplex, along the last axis.
+
+    >>> dirichlet(Engine(0), np.array([1.0, 2.0, 3.0]))
+    array([0.21064545, 0.17012438, 0.61923018])
+    """
+    if alpha.dtype not in (np.float32, np.float64):
+        raise not_implemented("dirichlet", alpha.dtype)
+    gamma = standard_gamma(engine, alpha.astype(np.float64))
+    share = gamma / (gamma.sum(axis=-1, keepdims=True) if gamma.ndim else gamma)
+    one = alpha.dtype.type(1)
+    return np.clip(narrow(share, alpha.dtype), np.finfo(alpha.dtype).tiny, np.nextafter(one, -one))
+
+
+def poisson(engine: Engine, rate: np.ndarray) -> np.ndarray:
+    """`torch.poisson`.
+
+    >>> poisson(Engine(0), np.array([0.5, 4.0, 20.0]))
+    array([ 1.,  6., 17.])
+    """
+    if not is_floating(rate.dtype):
+        raise not_implemented("poisson_cpu", rate.dtype)
+    rates = rate.astype(np.float64)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    with Reader(engine) as reader:
+        samples = [_poisson(reader, value) for value in rates.ravel().tolist()]
+    return narrow(np.array(samples, np.float64).reshape(rate.shape), rate.dtype)
+
+
+def _poisson(reader: Reader, rate: float) -> int:
+    if rate >= 10:
+        return _poisson_large(reader, rate)
+    if rate == 0:
+        return 0
+    bound = math.exp(-rate)
+    count = 0
+    product = reader.uniform()
+    while product > bound:
+        count += 1
+        product *= reader.uniform()
+    return count
+
+
+def _poisson_large(reader: Reader, rate: float) -> int:
+    """Hoermann's transformed rejection, for rates from ten on."""
+    root, log_rate = math.sqrt(rate), math.log(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    v_r = 0.9277 - 3.6224 / (b - 2.0)
+    while True:
+        u = reader.uniform() - 0.5
+        v = reader.uniform()
+        us = 0.5 - abs(u)
+        if us == 0.0:
+            continue
+        k = math.floor((2.0 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or (us < 0.013 and v > us) or v == 0.0:
+            continue
+        tail = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if tail <= -rate + k * log_rate - math.lgamma(k + 1):
+            return k
+
+
+def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
+    """`torch.binomial`: successes in `count` trials; count and prob broadcast.
+
+    >>> binomial(Engine(0), np.array([10.0, 100.0]), np.array([0.5, 0.3]))
+    array([ 5., 26.])
+    """
+    if not is_floating(count.dtype):
+        raise ValueError("binomial only supports floating-point dtypes for count, got: " + scalar_name(count.dtype))
+    if not is_floating(prob.dtype):
+        raise ValueError("binomial only supports floating-point dtypes for prob, got: " + scalar_name(prob.dtype))
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {scalar_name(prob.dtype)} but expected {scalar_name(count.dtype)}")
+    if count.dtype.itemsize == 2:
+        raise not_implemented("binomial_cpu", count.dtype)
+    count, prob = np.broadcast_arrays(count, prob)
+    # PyTorch computes these in the dtype, and all that follows in double precision.
+    flipped = prob > 0.5
+    rare = np.where(flipped, 1 - prob, prob)
+    mean = count * rare
+    with np.errstate(divide="ignore", invalid="ignore"):
+        columns = (count, prob, rare, mean, np.sqrt(mean * (1 - rare)), rare / (1 - rare), np.floor((count + 1) * rare))
+    with Reader(engine) as reader:
+        rows = zip(*(column.ravel().tolist() for column in columns), strict=True)
+        samples = [_binomial(reader, *row) for row in rows]
+    return narrow(np.array(samples, np.float64).reshape(count.shape), count.dtype)
+
+
+def _binomial(
+    reader: Reader, count: float, prob: float, rare: float, mean: float, std: float, odds: float, mode: float
+) -> float:
+    if count <= 0 or prob <= 0:
+        return 0.0
+    if prob >= 1:
+        return count
+    if math.isnan(prob):
+        return math.nan
+    few = mean < 10
+    successes = (
+        _binomial_few(reader, count, rare) if few else _binomial_many(reader, count, rare, mean, std, odds, mode)
+    )
+    return successes if prob <= 0.5 else count - successes
+
+
+def _binomial_few(reader: Reader, count: float, prob: float) -> float:
+    """Add up the waiting times between successes until they exceed the count."""
+    scale = math.log1p(-prob)
+    waited, successes = 0.0, 0
+    while True:
+        u = reader.uniform()
+        waited += math.ceil(math.log(u) / scale) if u else math.inf
+        if waited > count:
+            return successes
+        successes += 1
+
+
+def _binomial_many(
+    reader: Reader, count: float, prob: float, mean: float, std: float, odds: float, mode: float
+) -> float:
+    """Hoermann's transformed rejection (BTRS)."""
+    b = 1.15 + 2.53 * std
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    c = mean + 0.5
+    v_r = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * std
+    while True:
+        u = reader.uniform() - 0.5
+        v = reader.uniform()
+        us = 0.5 - abs(u)
+        if us == 0.0:
+            continue
+        k = math.floor((2.0 * a / us + b) * u + c)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or k > count:
+            continue
+        bound = (
+            (mode + 0.5) * math.log((mode + 1.0) / (odds * (count - mode + 1.0)))
+            + (count + 1.0) * math.log((count - mode + 1.0) / (count - k + 1.0))
+            + (k + 0.5) * math.log(odds * (count - k + 1.0) / (k + 1.0))
+            + _stirling_rest(mode)
+            + _stirling_rest(count - mode)
+            - _stirling_rest(k)
+            - _stirling_rest(count - k)
+        )
+        if v == 0.0 or math.log(v * alpha / (a / (us * us) + b)) <= bound:
+            return k
+
+
+_STIRLING_REST = (
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+)
+
+
+def _stirling_rest(k: float) -> float:
+    """What Stirling's formula leaves out of log k!"""
+    if k <= 9:
+        return _STIRLING_REST[int(k)]
+    square = (k + 1.0) * (k + 1.0)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1.0)

@@ -1,0 +1,274 @@
+"""Uniform and Bernoulli samples from an `Engine`, draw for draw as PyTorch's CPU kernels make them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .rng_engine import PIECE, Engine
+
+Shape = tuple[int, ...]
+
+_LOW24 = np.int32(0xFFFFFF)
+_HIGH21 = np.uint64(0x1FFFFF << 32)
+_F32_SCALE = np.float32(2.0**-24)
+_F64_SCALE = 2.0**-53
+
+_NAMES = {
+    "bool": ("Bool", "bool"),
+    "uint8": ("Byte", "unsigned char"),
+    "int8": ("Char", "signed char"),
+    "int16": ("Short", "short int"),
+    "int32": ("Int", "int"),
+    "int64": ("Long", "long int"),
+    "uint16": ("UInt16", "short unsigned int"),
+    "uint32": ("UInt32", "unsigned int"),
+    "uint64": ("UInt64", "long unsigned int"),
+    "float16": ("Half", "c10::Half"),
+    "bfloat16": ("BFloat16", "c10::BFloat16"),
+    "float32": ("Float", "float"),
+    "float64": ("Double", "double"),
+    "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>"),
+}
+
+
+def scalar_name(dtype: np.dtype) -> str:
+    """What PyTorch's error messages call a dtype: 'Long', 'Half', ..."""
+    return _NAMES.get(dtype.name, (dtype.name, dtype.name))[0]
+
+
+def c_name(dtype: np.dtype) -> str:
+    """The C++ type of a dtype, which other error messages use: 'long int', 'c10::Half', ..."""
+    return _NAMES.get(dtype.name, (dtype.name, dtype.name))[1]
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    """Whether a dtype is a real floating one; bfloat16 is of NumPy's kind 'V'."""
+    return dtype.kind == "f" or (dtype.kind == "V" and dtype.itemsize == 2)
+
+
+def largest(dtype: np.dtype) -> float:
+    """The largest finite number of a floating dtype."""
+    return 3.3895313892515355e38 if dtype.kind == "V" else float(np.finfo(dtype).max)
+
+
+def digits(dtype: np.dtype) -> int:
+    """The bits of a floating dtype's significand."""
+    return {8: 53, 4: 24}.get(dtype.itemsize) or (11 if dtype.kind == "f" else 8)
+
+
+def not_implemented(kernel: str, dtype: np.dtype) -> NotImplementedError:
+    """PyTorch's error for a dtype that a kernel has no version for."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(dtype)}'")
+
+
+def narrow(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Float64 samples in a floating dtype; the 16-bit ones are rounded by way of float32, as PyTorch does."""
+    if dtype == np.float64:
+        return samples
+    with np.errstate(over="ignore"):
+        single = samples.astype(np.float32)
+        return single if dtype == np.float32 else single.astype(dtype)
+
+
+def in_memory_order(array: np.ndarray) -> np.ndarray:
+    """The array with its axes sorted by stride, longest first: the order in which PyTorch fills an existing tensor.
+
+    >>> in_memory_order(np.empty((2, 3)).T).shape
+    (2, 3)
+    """
+    if array.flags.c_contiguous:
+        return array
+    return array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+
+
+def fill24(engine: Engine, out: np.ndarray) -> None:
+    """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
+    start = 0
+    for words in engine.pieces(out.size):
+        part = out[start : start + words.size]
+        bits = words.astype(np.int32)
+        bits &= _LOW24
+        part[...] = bits
+        part *= _F32_SCALE
+        start += words.size
+
+
+def fill53(engine: Engine, out: np.ndarray) -> None:
+    """Fill a flat float64 array with multiples of 2**-53 in [0, 1): two draws each, the lower 53 bits of the pair."""
+    start = 0
+    for words in engine.pieces(2 * out.size):
+        part = out[start : start + words.size // 2]
+        part[...] = _low53(words)
+        part *= _F64_SCALE
+        start += part.size
+
+
+def _low53(words: np.ndarray) -> np.ndarray:
+    """The lower 53 bits of each pair of draws, as int64."""
+    pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
+    bits = pairs << 32
+    bits &= _HIGH21
+    pairs >>= 32
+    bits |= pairs
+    return bits.view(np.int64)
+
+
+def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
+    """Samples from [0, 1) in float64; what most of the other distributions are made from."""
+    out = np.empty(shape)
+    fill53(engine, out.reshape(-1))
+    return out
+
+
+def check_uniform(dtype: np.dtype, low: float, high: float) -> None:
+    """Refuse what `uniform_` refuses, in its words."""
+    if low == 0.0 and high == 1.0 and dtype.kind in "fc":
+        return
+    if dtype.kind == "c":
+        dtype = np.dtype(f"f{dtype.itemsize // 2}")
+    if not is_floating(dtype):
+        raise not_implemented("check_uniform_bounds", dtype)
+    bound = largest(dtype)
+    for name, value in (("from", low), ("to", high)):
+        if not -bound <= value <= bound:
+            raise RuntimeError(f"{name} is out of bounds for {c_name(dtype)}")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if high - low > bound:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{scalar_name(dtype)}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+
+
+def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+    """`torch.rand` and `uniform_`: samples from [low, high).
+
+    >>> uniform(Engine(0), (3,), np.dtype("float32"))
+    array([0.49625659, 0.7682218 , 0.08847743], dtype=float32)
+    """
+    low, high = float(low), float(high)
+    check_uniform(dtype, low, high)
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    if dtype.kind == "c":
+        flat = flat.view(f"f{dtype.itemsize // 2}")
+    unit = low == 0.0 and high == 1.0
+    if flat.dtype.itemsize >= 4:
+        (fill24 if flat.dtype.itemsize == 4 else fill53)(engine, flat)
+        if not unit:
+            _stretch(flat, low, high)
+    else:
+        wide = np.empty(flat.size, np.float32)
+        fill24(engine, wide)
+        if not unit:
+            _stretch(wide, low, high)
+        flat[...] = wide
+        flat[flat == dtype.type(high)] = low
+    return out
+
+
+def _stretch(u: np.ndarray, low: float, high: float) -> None:
+    """Map [0, 1) to [low, high) in place as PyTorch's fused multiply-add does: one rounding, and `high` becomes low."""
+    # Note [One rounding without a fused multiply-add]
+    # u * (high - low) + low rounds once in PyTorch. From zero, the product alone is rounded anyway. Around zero,
+    # 2u - 1 is exact because u is a multiple of 2**-24 (2**-53) below one, and again one product remains. These two
+    # are nearly all that programs ask for; anything else takes the longer way.
+    low, high = (float(u.dtype.type(value)) for value in (low, high))
+    if low == 0.0 or low == -high:
+        if low:
+            u *= 2
+            u -= 1
+        if high != 1.0:
+            u *= u.dtype.type(high)
+        return
+    step = PIECE
+    span = float(u.dtype.type(high) - u.dtype.type(low))
+    for start in range(0, u.size, step):
+        part = u[start : start + step]
+        part[...] = fma32(part, span, low) if u.dtype == np.float32 else fma64(part, span, low)
+        part[part == high] = low
+
+
+def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
+    """a * b + c for float32, rounded once: the product is exact in float64."""
+    product = a.astype(np.float64)
+    product *= b
+    product += c
+    return product.astype(np.float32)
+
+
+def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """a * b + c for float64, rounded once."""
+    # Note [Exact sums and products]
+    # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
+    # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
+    # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
+    split = 134217729.0
+    high_b = b * split - (b * split - b)
+    low_b = b - high_b
+    high_a = a * split
+    high_a -= high_a - a
+    low_a = a - high_a
+    product = a * b
+    error = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+    big, carry = _two_sum(product, np.float64(c))
+    small, lost = _two_sum(carry, error)
+    odd = small.view(np.int64)
+    to_odd = (lost != 0) & (odd & 1 == 0)
+    odd += np.where(to_odd, np.where((lost > 0) == (small > 0), 1, -1), 0)
+    big += small
+    return big
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray | np.float64) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum and its error, which together are exactly a + b."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """`bernoulli_(p)`: ones with probability p; two draws for each element, whatever the dtype.
+
+    >>> bernoulli(Engine(0), 0.5, (4,), np.dtype("int64"))
+    array([0, 0, 1, 1])
+    """
+    p = float(p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    if dtype.kind == "c":
+        raise not_implemented("bernoulli_scalar_cpu_", dtype)
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    bound = math.ceil(p * 2.0**53)  # k * 2**-53 < p, in whole numbers
+    start = 0
+    for words in engine.pieces(2 * flat.size):
+        bits = _low53(words)
+        flat[start : start + bits.size] = bits < bound
+        start += bits.size
+    return out
+
+
+def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """`torch.bernoulli(p)` and `bernoulli_(p)` with an array of probabilities: one draw each, two in float64.
+
+    >>> bernoulli_each(Engine(0), np.array([0.0, 0.9, 0.5], np.float32), np.dtype("float32"))
+    array([0., 1., 1.], dtype=float32)
+    """
+    if dtype.kind == "c":
+        raise not_implemented("bernoulli_tensor_cpu_self_", dtype)
+    if not is_floating(p.dtype):
+        raise not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
+    p = p if p.dtype.itemsize >= 4 else p.astype(np.float32)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
+            "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    u = np.empty(p.shape, p.dtype)
+    (fill53 if p.dtype.itemsize == 8 else fill24)(engine, u.reshape(-1))
+    return (u < p).astype(dtype)
