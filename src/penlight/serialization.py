@@ -13,11 +13,13 @@ from typing import IO, Any
 import penlight
 from penlight._serialization import zipformat
 from penlight._serialization.atomic import is_path, replacing
-from penlight._serialization.legacy import MAGIC_NUMBER, PROTOCOL_VERSION, is_tar, load_legacy, save_legacy
+from penlight._serialization.legacy import MAGIC_NUMBER as MAGIC_NUMBER
+from penlight._serialization.legacy import PROTOCOL_VERSION as PROTOCOL_VERSION
+from penlight._serialization.legacy import is_tar, load_legacy, save_legacy
 from penlight._serialization.locations import default_restore_location, location_tag, register_package
-from penlight._serialization.names import StorageType, builtin_globals
+from penlight._serialization.names import PARAMETER, StorageType, builtin_globals
 from penlight._serialization.reading import PickleReader
-from penlight._serialization.rebuild import _get_layout
+from penlight._serialization.rebuild import _get_layout as _get_layout
 from penlight._serialization.safe import (
     add_safe_globals,
     clear_safe_globals,
@@ -309,7 +311,7 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
             return get_unsafe_globals_in_checkpoint(file)
     if not _is_zipfile(f):
         raise ValueError("Expected input to be a checkpoint returned by torch.save")
-    allowed = builtin_globals().keys() | user_globals().keys()
+    allowed = builtin_globals().keys() | user_globals().keys() | {PARAMETER}
     return sorted(globals_named(f) - allowed)
 
 
@@ -427,7 +429,7 @@ def check_module_version_greater_or_equal(
     except Exception as error:
         message = (
             f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared"
-            f" with tuple {str(req_version_tuple)}"
+            f" with tuple {req_version_tuple!s}"
         )
         if error_if_malformed:
             raise RuntimeError(message) from error

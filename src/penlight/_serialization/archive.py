@@ -118,8 +118,9 @@ class _Record(NamedTuple):
 class ArchiveReader:
     """Reads records from a seekable file, whose archive begins at the current position and goes to the end."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, checksums: bool = True) -> None:
         self._file = file
+        self._checksums = checksums
         self._start = file.tell()
         file.seek(0, 2)
         self._size = file.tell() - self._start
@@ -200,7 +201,7 @@ class ArchiveReader:
         """The data of a record."""
         return self.read_array(name, self._record(name).size).tobytes()
 
-    def read_array(self, name: str, size: int, check: bool = True) -> np.ndarray:
+    def read_array(self, name: str, size: int) -> np.ndarray:
         """The data of a record of a known size, as an array of bytes of its own."""
         record = self._record(name)
         if record.size != size:
@@ -219,7 +220,7 @@ class ArchiveReader:
         else:
             raise _failure(f"reading file {name}: unsupported method")
         # A checksum of 0 was not computed (`set_crc32_options(False)`).
-        if check and record.checksum and zlib.crc32(data) != record.checksum:
+        if self._checksums and record.checksum and zlib.crc32(data) != record.checksum:
             raise _failure(f"reading file {name}: CRC-32 check failed")
         return data
 

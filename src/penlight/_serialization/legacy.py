@@ -26,8 +26,9 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
     class LegacyPickler(pickler_class(pickle_module)):  # type: ignore[misc]
         """Here a storage's description has one more place, for views of storages, which there are no more."""
 
-        def persistent_form(self, reference: Any, untyped: bool = False) -> tuple[Any, ...]:
-            return (*super().persistent_form(reference, untyped), None)
+        def persistent_form(self, reference: Any) -> tuple[Any, ...]:
+            reference.kind = reference.kind or "ByteStorage"  # PyTorch reads no untyped ones in this format
+            return (*super().persistent_form(reference), None)
 
     body = io.BytesIO()
     LegacyPickler(body, protocol, storages).dump(obj)
@@ -123,6 +124,8 @@ def load_legacy(file: Any, reader: PickleReader, map_location: Any, skip_data: b
     try:
         magic = reader.load(file, no_storages)
     except (pickle.UnpicklingError, AttributeError, ImportError, KeyError, TypeError, ValueError, IndexError) as error:
+        if "GLOBAL" in str(error):
+            raise  # a pickle all right, but one that is refused
         raise RuntimeError(f"Invalid magic number; corrupt file? It is not a file of torch.save ({error})") from None
     if magic != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")

@@ -32,6 +32,9 @@ class StorageType:
         return f"StorageType(dtype={self.dtype})"
 
 
+# Allowed too, but not looked up before a file names it: that imports all of `penlight.nn`.
+PARAMETER = "torch.nn.parameter.Parameter"
+
 _DTYPE_NAMES = (
     "bool",
     *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)),
@@ -54,7 +57,6 @@ def builtin_globals() -> dict[str, Any]:
     allowed: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
-        "torch.nn.parameter.Parameter": penlight.nn.Parameter,
         "torch.serialization._get_layout": rebuild._get_layout,
         "torch.Size": penlight.Size,
         "torch.Tensor": penlight.Tensor,
@@ -104,7 +106,6 @@ def _fixed_names() -> dict[Any, tuple[str, str]]:
         penlight.device: ("torch", "device"),
         penlight.dtype: ("torch", "dtype"),
         penlight.layout: ("torch", "layout"),
-        penlight.nn.Parameter: ("torch.nn.parameter", "Parameter"),
         UntypedStorage: ("torch.storage", "UntypedStorage"),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import OrderedDict
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,12 +30,17 @@ class Global:
 
 
 class StorageReference:
-    """A storage to be written: the memory, its owner (by which sharing is seen), and the dtype of its elements."""
+    """A storage to be written: the memory, its owner (by which sharing is seen), and the dtype of its elements.
 
-    __slots__ = ("dtype", "memory", "owner")
+    Without a dtype, or with one that has no storage class in PyTorch (uint16 and the like), it is saved as plain bytes.
+    """
+
+    __slots__ = ("dtype", "kind", "memory", "owner")
 
     def __init__(self, owner: np.ndarray, memory: np.ndarray, dtype: Any) -> None:
-        self.owner, self.memory, self.dtype = owner, memory, dtype
+        self.owner, self.memory = owner, memory
+        self.kind = None if dtype is None else legacy_name(dtype)
+        self.dtype = dtype if self.kind else penlight.uint8
 
 
 class StorageTable:
@@ -62,11 +67,6 @@ class StorageTable:
             self.widths[key] = reference.dtype.itemsize
             self._kept.append(reference.owner)
         return key
-
-
-def _typed(dtype: Any) -> Any:
-    """The dtype that a storage counts its elements in: bytes for the dtypes without a storage class of their own."""
-    return dtype if legacy_name(dtype) else penlight.uint8
 
 
 class _TorchNames:
@@ -103,15 +103,13 @@ class _TorchNames:
             memory = obj._untyped_storage._bytes
             return self.persistent_form(StorageReference(owner_of(memory), memory, obj._dtype))
         if isinstance(obj, UntypedStorage):
-            return self.persistent_form(
-                StorageReference(owner_of(obj._bytes), obj._bytes, penlight.uint8), untyped=True
-            )
+            return self.persistent_form(StorageReference(owner_of(obj._bytes), obj._bytes, None))
         return None
 
-    def persistent_form(self, reference: StorageReference, untyped: bool = False) -> tuple[Any, ...]:
+    def persistent_form(self, reference: StorageReference) -> tuple[Any, ...]:
         """('storage', class, key, location, number of elements)."""
-        name = None if untyped else legacy_name(reference.dtype)
-        kind = self.global_named("torch", name) if name else self.global_named("torch.storage", "UntypedStorage")
+        name = ("torch", reference.kind) if reference.kind else ("torch.storage", "UntypedStorage")
+        kind = self.global_named(*name)
         key = self.storages.key_for(reference)
         return ("storage", kind, key, "cpu", reference.memory.size // reference.dtype.itemsize)
 
@@ -126,7 +124,7 @@ class _TorchNames:
         return NotImplemented
 
     def _reduce_plain(self, tensor: Any) -> tuple[Any, ...]:
-        if isinstance(tensor, penlight.nn.Parameter):
+        if _is_parameter(tensor):
             arguments = (tensor.data, tensor.requires_grad, OrderedDict())
             state = _attributes(tensor)
             if not state:
@@ -145,7 +143,7 @@ class _TorchNames:
             size, stride = tuple(tensor.size()), tuple(tensor.stride())
         owner, memory, offset = found
         dtype = tensor.dtype
-        reference = StorageReference(owner, memory, _typed(dtype))
+        reference = StorageReference(owner, memory, dtype)
         arguments = (reference, offset, tuple(size), stride, tensor.requires_grad, OrderedDict())
         if legacy_name(dtype):
             return self.global_named("torch._utils", "_rebuild_tensor_v2"), arguments
@@ -197,7 +195,7 @@ class _TorchNames:
         arguments = (obj.type,) if obj.index is None else (obj.type, obj.index)
         self.save_reduce(self.global_named("torch", "device"), arguments, obj=obj)
 
-    plain_dispatch: dict[Any, Any] = {}
+    plain_dispatch: ClassVar[dict[Any, Any]] = {}
 
 
 def pickler_class(pickle_module: Any = pickle) -> Any:
@@ -227,7 +225,12 @@ def _attributes(tensor: Any) -> dict[str, Any]:
 
 def _needs_type(tensor: Any) -> bool:
     """Whether a tensor is more than a plain Tensor or Parameter."""
-    kind = type(tensor)
-    if kind is penlight.nn.Parameter:
+    if _is_parameter(tensor):
         return False
-    return kind is not penlight.Tensor or bool(_attributes(tensor))
+    return type(tensor) is not penlight.Tensor or bool(_attributes(tensor))
+
+
+def _is_parameter(tensor: Any) -> bool:
+    """Whether a tensor is exactly a Parameter; does not import `penlight.nn` to find out that it is not."""
+    kind = type(tensor)
+    return kind is not penlight.Tensor and kind is penlight.nn.Parameter

@@ -19,7 +19,7 @@ from pickle import UnpicklingError
 from typing import Any
 
 import penlight
-from penlight._serialization.names import builtin_globals
+from penlight._serialization.names import PARAMETER, builtin_globals
 from penlight._serialization.safe import user_globals
 
 _BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
@@ -46,6 +46,9 @@ class _Named:
         full_name = f"{module}.{name}"
         if module in _BLOCKED_MODULES:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked.")
+        if full_name == PARAMETER:
+            self._objects.add(id(penlight.nn.Parameter))
+            return penlight.nn.Parameter
         if full_name in self._by_name:
             return self._by_name[full_name]
         shown = full_name.removeprefix("builtins.")
@@ -129,10 +132,9 @@ class WeightsUnpickler:
 
     def _newobj(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
-        if cls is penlight.nn.Parameter:
-            self._stack.append(cls(*arguments))
-        elif isinstance(cls, type) and cls in self._named:
-            self._stack.append(cls.__new__(cls, *arguments))
+        if isinstance(cls, type) and cls in self._named:
+            is_parameter = cls.__name__ == "Parameter" and cls is penlight.nn.Parameter
+            self._stack.append(cls(*arguments) if is_parameter else cls.__new__(cls, *arguments))
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted "

@@ -81,7 +81,7 @@ class _Storages:
         if self._skip_data:
             return UntypedStorage(size)
         if self._mapped is None or size == 0 or not self._archive.is_stored(name):
-            return UntypedStorage(self._archive.read_array(name, size, check=config.save.compute_crc32))
+            return UntypedStorage(self._archive.read_array(name, size))
         try:
             array = np.frombuffer(self._mapped, np.uint8, size, self._archive.offset(name))
         except ValueError:
@@ -109,18 +109,19 @@ def map_file(path: Any) -> Any:
         return _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_WRITE if shared else _mmap.ACCESS_COPY)
 
 
-def load_zip(file: Any, reader: PickleReader, map_location: Any, mapped: Any, skip_data: bool) -> Any:
-    """The object in a zip file; `mapped` is the memory map of that file, or None to read the storages."""
-    archive = ArchiveReader(file)
+def open_archive(file: Any) -> ArchiveReader:
+    """The archive that begins at the current position of a file."""
+    return ArchiveReader(file, config.save.compute_crc32)
+
+
+def load_zip(archive: ArchiveReader, reader: PickleReader, map_location: Any, mapped: Any, skip_data: bool) -> Any:
+    """The object in an archive; `mapped` is the memory map of its file, or None to read the storages."""
     storages = _Storages(archive, map_location, mapped, skip_data)
     return reader.load(io.BytesIO(archive.read("data.pkl")), storages.load)
 
 
-def refuse_torchscript(file: Any, weights_only: bool, unsafe_message: str) -> None:
+def refuse_torchscript(archive: ArchiveReader, weights_only: bool, unsafe_message: str) -> None:
     """TorchScript archives are zip files too: say that this is one."""
-    position = file.tell()
-    archive = ArchiveReader(file)
-    file.seek(position)
     if "constants.pkl" not in archive:
         return
     warnings.warn(

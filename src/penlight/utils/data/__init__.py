@@ -20,6 +20,7 @@ from penlight.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
 from penlight.utils.data.dataloader import (  # isort: skip (needs the two above)
     DataLoader,
     _DatasetKind,

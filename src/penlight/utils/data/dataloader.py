@@ -17,7 +17,7 @@ from penlight.utils.data.sampler import BatchSampler, RandomSampler, Sampler, Se
 if TYPE_CHECKING:
     from penlight import Generator
 
-__all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _T_co = TypeVar("_T_co", covariant=True)
 

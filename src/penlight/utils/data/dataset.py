@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from penlight import Generator, Tensor
 
 __all__ = [
+    "ChainDataset",
+    "ConcatDataset",
     "Dataset",
     "IterableDataset",
-    "TensorDataset",
     "StackDataset",
-    "ConcatDataset",
-    "ChainDataset",
     "Subset",
+    "TensorDataset",
     "random_split",
 ]
 

@@ -6,9 +6,9 @@ from penlight.utils.data._utils import collate, fetch, pin_memory, worker
 from penlight.utils.data._utils.exceptions import ExceptionWrapper, KeyErrorMessage
 
 __all__ = [
+    "MP_STATUS_CHECK_INTERVAL",
     "ExceptionWrapper",
     "KeyErrorMessage",
-    "MP_STATUS_CHECK_INTERVAL",
     "collate",
     "fetch",
     "pin_memory",

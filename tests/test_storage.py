@@ -1,0 +1,65 @@
+"""Storages: the memory under tensors."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import penlight as torch
+from penlight.storage import TypedStorage, UntypedStorage
+
+
+def test_an_untyped_storage():
+    storage = UntypedStorage(4).fill_(7)
+    assert len(storage) == storage.nbytes() == storage.size() == 4 and storage.tolist() == [7] * 4 == list(storage)
+    storage[1] = 9
+    assert storage[1] == 9 and storage.clone().tolist() == [7, 9, 7, 7]
+    part = storage[1:3]
+    part[0] = 1
+    assert storage.tolist() == [7, 1, 7, 7]
+    assert storage.device == torch.device("cpu") and storage.cpu() is storage and not storage.is_cuda
+    assert UntypedStorage(0).data_ptr() == 0 and storage.data_ptr() != 0
+    assert repr(UntypedStorage([1, 2])) == " 1\n 2\n[torch.storage.UntypedStorage(device=cpu) of size 2]"
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        storage.cuda()
+    with pytest.raises(RuntimeError, match="only a step of 1 is supported"):
+        storage[::2]
+
+
+def test_the_storage_of_a_tensor():
+    tensor = torch.arange(6.0)
+    storage = tensor[2:].untyped_storage()
+    assert storage.nbytes() == 24 and storage.data_ptr() == tensor.data_ptr()
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
+        typed = tensor.view(2, 3).T.storage()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert typed.tolist() == [0, 1, 2, 3, 4, 5] and len(typed) == typed.size() == 6 and typed[1] == 1.0
+        assert typed.dtype == torch.float32 and typed.element_size() == 4 and typed.nbytes() == 24
+        typed[0] = 5.0
+        assert tensor[0].item() == 5.0
+        assert list(typed) == tensor.tolist()
+        assert typed.untyped().data_ptr() == typed.data_ptr() == tensor.data_ptr()
+
+
+def test_storages_by_their_old_names():
+    from penlight import storage as module
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = module.FloatStorage([1.0, 2.0])
+        assert isinstance(made, TypedStorage) and made.tolist() == [1.0, 2.0] and made.dtype == torch.float32
+        assert module.LongStorage(3).size() == 3 and module.LongStorage is module.LongStorage
+    with pytest.raises(AttributeError, match="QuiteStorage"):
+        getattr(module, "QuiteStorage")
+
+
+def test_bytes_are_turned_around_within_elements():
+    storage = UntypedStorage([1, 2, 3, 4, 5, 6, 7, 8])
+    storage.byteswap(torch.int32)
+    assert storage.tolist() == [4, 3, 2, 1, 8, 7, 6, 5]
+    storage.byteswap(torch.complex64)
+    assert storage.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+    storage.byteswap(torch.uint8)
+    assert storage.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
