@@ -318,5 +318,5 @@ def test_one_cycle_ends():
     optimizer = sgd()
     scheduler = OneCycleLR(optimizer, 1.0, total_steps=3)
     run(optimizer, scheduler, 3)
-    with pytest.raises(ValueError, match="Tried to step 4 times. The specified number of total steps is 3"):
+    with pytest.raises(ValueError, match=r"Tried to step 4 times\. The specified number of total steps is 3"):
         scheduler.step()

@@ -76,7 +76,7 @@ def test_refusals():
     with pytest.raises(AssertionError, match="Only one of avg_fn and multi_avg_fn should be provided"):
         AveragedModel(model_at(0.0), avg_fn=get_swa_avg_fn(), multi_avg_fn=get_swa_multi_avg_fn())
     for make in (get_ema_avg_fn, get_ema_multi_avg_fn):
-        with pytest.raises(ValueError, match="Invalid decay value 1.5 provided. Please provide a value in"):
+        with pytest.raises(ValueError, match=r"Invalid decay value 1\.5 provided\. Please provide a value in"):
             make(1.5)
 
 

@@ -184,12 +184,17 @@ class Table:
         return [
             i
             for i, array in enumerate(self.arrays)
-            if all(type(tensors[i]) in plain for tensors in self.tensors)
+            if all(type(tensors[i]) in plain and _is_ordinary(tensors[i]) for tensors in self.tensors)
             and array.dtype in _FLOATS
             and _writable(array)
             and all(c[i].dtype == array.dtype and c[i].shape == array.shape and _writable(c[i]) for c in self.slots)
             and all(c[i].dtype in _FLOATS and c[i].size == 1 and _writable(c[i]) for c in self.scalars.values())
         ]
+
+
+def _is_ordinary(tensor: Tensor) -> bool:
+    """Whether a tensor is just its array: no tangent, not batched, not made in inference mode."""
+    return getattr(tensor, "_meta", None) is None and not tensor.is_inference()
 
 
 def _writable(array: Array) -> bool:

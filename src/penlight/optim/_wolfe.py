@@ -103,7 +103,7 @@ def _zoom(
     while tried < max_calls:
         if abs(bracket[1].t - bracket[0].t) * d_norm < tolerance_change:
             break
-        t = cubic_minimum(*bracket)
+        t = cubic_minimum(bracket[0], bracket[1])
         t, stalled = _away_from_ends(t, bracket, stalled)
         new = evaluate(t)
         tried += 1

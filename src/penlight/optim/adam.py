@@ -126,7 +126,7 @@ class Adam(Elementwise):
         step_size = lr / (1 - beta1**step)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
-            square = penlight.maximum(largest, square, out=largest)
+            square = largest.copy_(penlight.maximum(largest, square))
         denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
         p.addcdiv_(mean, denominator, value=_get_value(-step_size))
 

@@ -69,7 +69,7 @@ class Adamax(Elementwise):
             pair = penlight.cat([largest.mul_(beta2).unsqueeze(0), magnitude.unsqueeze_(0)], 0)
             largest.copy_(penlight.amax(pair, 0, keepdim=False))
         else:
-            penlight.maximum(largest.mul_(beta2), magnitude, out=largest)
+            largest.copy_(penlight.maximum(largest.mul_(beta2), magnitude))
         step_size = _to_scalar(group["lr"]) / (1 - beta1 ** state["step"].item())
         p.addcdiv_(mean, largest, value=_get_value(-step_size))
 

@@ -196,6 +196,13 @@ class _Memory:
         self.state, self.size = state, size
         self.d, self.old_dirs, self.old_stps, self.ro, self.scale, self.prev_flat_grad = map(state.get, self._names)
 
+    d: Any
+    old_dirs: Any
+    old_stps: Any
+    ro: Any
+    scale: Any
+    prev_flat_grad: Any
+
     def save(self) -> None:
         values = (self.d, self.old_dirs, self.old_stps, self.ro, self.scale, self.prev_flat_grad)
         self.state.update(zip(self._names, values, strict=True))

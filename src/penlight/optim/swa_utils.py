@@ -84,7 +84,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
     """The next value of an exponential moving average of one tensor."""
     _check_decay(decay)
 
-    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Any:
         with penlight.no_grad():
             return decay * ema_param + (1 - decay) * current_param
 
@@ -94,7 +94,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
     """The next value of an equally weighted average of one tensor."""
 
-    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Any:
         with penlight.no_grad():
             return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
@@ -163,7 +163,7 @@ class AveragedModel(Module):
         if not self.use_buffers:
             for own_buffer, buffer in zip(self.module.buffers(), model.buffers(), strict=True):
                 own_buffer.detach().copy_(buffer.detach().to(own_buffer.device))
-        self.n_averaged += 1
+        self.n_averaged.add_(1)
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
