@@ -214,8 +214,8 @@ def test_randperm(n: int) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES | UNSIGNED)
 def test_randperm_dtypes(dtype: torch.dtype) -> None:
-    for n in (-1, 1, 100, 128, 255, 256, 300, 2049, 2050):
-        np_dtype = (DTYPES | UNSIGNED)[dtype]
+    np_dtype = (DTYPES | UNSIGNED)[dtype]
+    for n in (-1, 1, 100, 128, 129, 255, 256, 257, 300, 2049, 2050):
         compare(start(2), lambda e, n=n: rng.randperm(e, n, np_dtype), lambda n=n: torch.randperm(n, dtype=dtype))
 
 

@@ -35,7 +35,7 @@ def random(engine: Engine, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """`random_()`: from 0 to the largest value, or to the last of the whole numbers that a float holds without gaps.
 
     >>> random(Engine(0), (3,), np.dtype("uint8"))
-    array([44, 47, 50], dtype=uint8)
+    array([172,  47, 117], dtype=uint8)
     """
     if dtype.kind in "uc" and dtype.itemsize > 1:
         raise not_implemented("random_kernel_cpu", dtype)
@@ -188,7 +188,7 @@ def randperm(engine: Engine, n: int, dtype: np.dtype) -> np.ndarray:
     """`torch.randperm`: the numbers below n in random order.
 
     >>> randperm(Engine(0), 5, np.dtype("int64"))
-    array([4, 1, 2, 0, 3])
+    array([4, 0, 1, 3, 2])
     """
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
@@ -196,10 +196,10 @@ def randperm(engine: Engine, n: int, dtype: np.dtype) -> np.ndarray:
     if n >= _LARGE_PERMUTATION:
         order = _inside_out(engine.random64(n))
     elif n <= 500:
-        order = _shuffle_few(engine.raw(max(n - 1, 0)).tolist(), n)
+        return np.array(_shuffle_few(engine.raw(max(n - 1, 0)).tolist(), n), dtype)
     else:
         order = _shuffle(_targets(engine, n))
-    return np.array(order, dtype) if isinstance(order, list) else order.astype(dtype, copy=False)
+    return order.astype(dtype, copy=False)
 
 
 def _check_permutation(n: int, dtype: np.dtype) -> None:

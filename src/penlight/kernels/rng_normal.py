@@ -41,7 +41,7 @@ def normal(
     """`torch.randn` and `normal_`; `contiguous=False` gives what a tensor that is not contiguous would be filled with.
 
     >>> normal(Engine(0), (3,), np.dtype("float32"))
-    array([ 1.5409961 , -0.2934289 , -2.1787894 ], dtype=float32)
+    array([ 1.5409961, -0.2934289, -2.1787894], dtype=float32)
     """
     mean, std = float(mean), float(std)
     if not std >= 0:
@@ -73,14 +73,18 @@ def normal(
     return out
 
 
-def normal_tensors(engine: Engine, shape: Shape, dtype: np.dtype, mean: object, std: object) -> np.ndarray:
+def normal_tensors(
+    engine: Engine, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray
+) -> np.ndarray:
     """`torch.normal` where mean, std or both are arrays (which broadcast to the shape).
 
     >>> normal_tensors(Engine(0), (2,), np.dtype("float32"), np.array([0, 10], np.float32), 1.0)
-    array([1.5409961, 9.706571 ], dtype=float32)
+    array([1.5409961, 9.706572 ], dtype=float32)
     """
     if not isinstance(std, np.ndarray):
-        return normal(engine, shape, dtype, 0.0, std) + mean
+        out = normal(engine, shape, dtype, 0.0, std)
+        out += mean
+        return out
     if std.dtype.kind == "c":
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if not (std >= 0).all():

@@ -112,7 +112,8 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
         np.divide(weights, score, out=score)
     score = score.astype(np.float32) if score.dtype.itemsize == 2 else score
     if num_samples == 1:
-        return np.argmax(score, axis=-1, keepdims=True)
+        best: np.ndarray = np.argmax(score, axis=-1, keepdims=True)
+        return best
     order = np.argsort(-score, axis=-1, kind="stable")
     return np.ascontiguousarray(order[..., :num_samples])
 
