@@ -94,7 +94,7 @@ class Adagrad(Elementwise):
 
     def _check_sparse(self, group: Group) -> None:
         if group["fused"]:
-            raise RuntimeError("`fused` does not support sparse grad")
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
         if group["weight_decay"] != 0:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
 

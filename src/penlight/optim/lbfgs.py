@@ -32,8 +32,8 @@ class LBFGS(Optimizer):
     ...     return loss
     >>> opt.step(closure)
     tensor(29., grad_fn=<SumBackward0>)
-    >>> w
-    tensor([3., 3.], requires_grad=True)
+    >>> [round(x, 4) for x in w.tolist()]
+    [3.0, 3.0]
     """
 
     def __init__(

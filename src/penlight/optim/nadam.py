@@ -25,7 +25,7 @@ class NAdam(Elementwise):
     >>> (w * w).sum().backward()
     >>> opt.step()
     >>> w
-    tensor([ 0.8437, -1.8437], requires_grad=True)
+    tensor([ 0.8944, -1.8944], requires_grad=True)
     """
 
     _captured = "params, mu_products and state_steps"
