@@ -88,7 +88,7 @@ def save_file(
 
 
 def _bytes(array: np.ndarray) -> memoryview:
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _prepare(tensors: Any, metadata: dict[str, str] | None) -> tuple[bytes, list[np.ndarray]]:
@@ -253,7 +253,7 @@ class safe_open:
         entry = self._entries[name]
         self._file.seek(self._body + entry.start)
         raw = np.empty(entry.end - entry.start, np.uint8)
-        if self._file.readinto(memoryview(raw)) != raw.size:  # type: ignore[attr-defined]
+        if self._file.readinto(raw.data) != raw.size:  # type: ignore[attr-defined]
             raise SafetensorError(f"the file ends within tensor `{name}`")
         return _tensor(raw, entry)
 

@@ -220,7 +220,7 @@ class ArchiveReader:
         else:
             raise _failure(f"reading file {name}: unsupported method")
         # A checksum of 0 was not computed (`set_crc32_options(False)`).
-        if self._checksums and record.checksum and zlib.crc32(data) != record.checksum:
+        if self._checksums and record.checksum and zlib.crc32(data.data) != record.checksum:
             raise _failure(f"reading file {name}: CRC-32 check failed")
         return data
 
@@ -256,7 +256,7 @@ def _widen(extra: bytes, stored: int, size: int, header: int) -> tuple[int, int,
 
 def _read_into(file: Any, target: np.ndarray, name: str) -> np.ndarray:
     """Fill an array of bytes from a file, without another copy where the file can do that."""
-    view = memoryview(target)
+    view = target.data
     while view.nbytes:
         if hasattr(file, "readinto"):
             count = file.readinto(view)
@@ -273,7 +273,7 @@ def _read_into(file: Any, target: np.ndarray, name: str) -> np.ndarray:
 def _inflate(packed: np.ndarray, size: int, name: str) -> np.ndarray:
     try:
         machine = zlib.decompressobj(-15)
-        data = machine.decompress(packed, size + 1)
+        data = machine.decompress(packed.data, size + 1)
     except zlib.error:
         raise _failure(f"reading file {name}: decompression failed") from None
     if len(data) != size:

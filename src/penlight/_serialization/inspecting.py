@@ -17,7 +17,7 @@ def globals_named(file: Any) -> set[str]:
     found = set()
     recent: list[Any] = []
     for opcode, argument, _ in genops(archive.read("data.pkl")):
-        if opcode.name == "GLOBAL":
+        if opcode.name == "GLOBAL" and argument:
             found.add(_modern(*argument.split(" ", 1)))
         elif opcode.name == "STACK_GLOBAL" and len(recent) >= 2:
             found.add(f"{recent[-2]}.{recent[-1]}")

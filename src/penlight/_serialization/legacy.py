@@ -47,7 +47,7 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
         file.write(struct.pack("<q", memory.size // width))
         if sys.byteorder == "big":
             memory = memory.view(f"u{width}").byteswap()
-        file.write(memoryview(memory))
+        file.write(memory.data)
 
 
 class _Storages:
@@ -110,7 +110,7 @@ def _exactly(file: Any, count: int) -> bytes:
 
 
 def _fill(file: Any, memory: np.ndarray) -> None:
-    view = memoryview(memory)
+    view = memory.data
     while view.nbytes:
         piece = file.read(min(view.nbytes, 1 << 26))
         if not piece:

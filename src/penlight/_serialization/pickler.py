@@ -125,7 +125,7 @@ class _TorchNames:
 
     def _reduce_plain(self, tensor: Any) -> tuple[Any, ...]:
         if _is_parameter(tensor):
-            arguments = (tensor.data, tensor.requires_grad, OrderedDict())
+            arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
             state = _attributes(tensor)
             if not state:
                 return self.global_named("torch._utils", "_rebuild_parameter"), arguments
@@ -144,7 +144,7 @@ class _TorchNames:
         owner, memory, offset = found
         dtype = tensor.dtype
         reference = StorageReference(owner, memory, dtype)
-        arguments = (reference, offset, tuple(size), stride, tensor.requires_grad, OrderedDict())
+        arguments: tuple[Any, ...] = (reference, offset, tuple(size), stride, tensor.requires_grad, OrderedDict())
         if legacy_name(dtype):
             return self.global_named("torch._utils", "_rebuild_tensor_v2"), arguments
         return self.global_named("torch._utils", "_rebuild_tensor_v3"), (*arguments, dtype)

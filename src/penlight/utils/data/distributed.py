@@ -47,7 +47,8 @@ class DistributedSampler(Sampler[_T_co]):
         self.rank = rank
         self.epoch = 0
         self.drop_last = drop_last
-        size = len(self.dataset)
+        source: Any = dataset
+        size = len(source)
         self.num_samples = size // num_replicas if drop_last else -(-size // num_replicas)
         self.total_size = self.num_samples * num_replicas
         self.shuffle = shuffle

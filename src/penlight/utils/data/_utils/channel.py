@@ -115,19 +115,27 @@ def receive(connection: Any) -> Any:
         for part in parts:
             part[:] = np.frombuffer(message, np.uint8, part.size, start)
             start += part.size
-    return pickle.loads(parts[0], buffers=parts[1:])
+    return pickle.loads(parts[0].data, buffers=parts[1:])
 
 
 def _read_parts(file: int, parts: list[np.ndarray]) -> None:
     position = 0
     for part in parts:
-        view = memoryview(part)
+        view = part.data
         while view.nbytes:
             read = os.preadv(file, [view], position)
             if not read:
                 raise EOFError("a batch from a DataLoader worker is shorter than announced")
             position += read
             view = view[read:]
+
+
+def _can_pickle(obj: Any) -> bool:
+    try:
+        _dumps(obj)
+    except Exception:
+        return False
+    return True
 
 
 class Outbox:
@@ -155,12 +163,12 @@ class Outbox:
         try:
             parts = _dumps(result)
         except Exception:
-            failure = ExceptionWrapper(where=where)
-            try:
-                parts = _dumps(result._replace(data=failure))
-            except Exception:
+            # Either the batch cannot be pickled, or it is an exception of a type that cannot: its text still goes.
+            is_error = isinstance(result.data, ExceptionWrapper)
+            failure = result.data if is_error else ExceptionWrapper(where=where)
+            if is_error or not _can_pickle(failure):
                 failure.exc_type = RuntimeError
-                parts = _dumps(result._replace(data=failure))
+            parts = _dumps(result._replace(data=failure))
         if self._waiting is not None:
             self._waiting.put(parts)
         else:

@@ -95,15 +95,18 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
     return penlight.stack(tuple(batch), 0)
 
 
+def _is_plain(array: Any, like: np.ndarray) -> bool:
+    same = type(array) is np.ndarray and array.dtype == like.dtype and array.shape == like.shape
+    return same and min(array.strides, default=0) >= 0
+
+
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
     """Arrays of one shape, stacked into a tensor."""
     first = batch[0]
     if _holds_text_or_objects(first.dtype):
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
     # One copy instead of a tensor for each array. Anything out of the ordinary takes the general way, with its errors.
-    if first.dtype.isnative and all(
-        type(array) is np.ndarray and array.dtype == first.dtype and array.shape == first.shape for array in batch
-    ):
+    if first.dtype.isnative and all(_is_plain(array, first) for array in batch):
         return penlight.from_numpy(np.stack(batch))
     return collate([penlight.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 

@@ -1,0 +1,56 @@
+"""torch.utils.hooks: the handle that registering a hook returns, and what pickling a tensor asks about its hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..autograd.node import RemovableHandle
+
+if TYPE_CHECKING:
+    from ..nn.modules._backward_hook import BackwardHook
+    from ..tensor import Tensor
+
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def unserializable_hook(f: F) -> F:
+    """Say of a hook that it need not be saved with its tensor: `warn_if_has_hooks` keeps quiet about it.
+
+    >>> from penlight.utils.hooks import unserializable_hook
+    >>> hook = unserializable_hook(lambda grad: None)
+    """
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn if a tensor has hooks, for saving it loses them.
+
+    >>> import penlight as torch
+    >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(1))
+    """
+    from ..autograd.views import edge_of
+
+    node, nr = edge_of(tensor)
+    if node is None or node._hooks is None:
+        return
+    for hook in node._hooks.tensor.get(nr, {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            import warnings
+
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BackwardHook":
+        from ..nn.modules._backward_hook import BackwardHook
+
+        return BackwardHook
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
