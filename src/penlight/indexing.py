@@ -55,6 +55,14 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
     items = [_normal(i) for i in _as_tuple(index)]
     consumed = sum(_dims_used(i) for i in items)
     ndim = tensor.dim()
+    if ndim == 0 and len(items) == 1 and consumed:
+        if isinstance(items[0], slice):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        if isinstance(items[0], int):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                "0-dim tensor to a number"
+            )
     if consumed > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     picks: list[Tensor | None] = []
@@ -170,8 +178,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         from .ops.selection import index_put_
 
         index_put_(viewed, picks, value)
+        return
+    value = _drop_leading(value, viewed)
+    if value.shape == viewed.shape:
+        viewed.copy_(value)
+    elif value.dim() == 0:
+        viewed.fill_(value)
     else:
-        viewed.copy_(_drop_leading(value, viewed))
+        viewed.copy_(value.expand(viewed.shape))
 
 
 def _value(value: Any, dtype: dtypes.dtype) -> Tensor:

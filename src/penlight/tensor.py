@@ -14,7 +14,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd import modes, views
-from .autograd.node import NO_EDGE, AccumulateGrad, Edge, Node, RemovableHandle, add_hook
+from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, HookDict, Node, RemovableHandle, add_hook
 from .device import CPU, device
 from .size import Size
 
@@ -104,17 +104,18 @@ class Tensor(TensorMethods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
+        if not self.is_leaf:
+            hint = (
+                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+            raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if value else hint))
         edge = views.edge_of(self)
-        if (edge is not NO_EDGE) == value:
+        if (edge is not NO_EDGE) == value and not (edge is DEAD_END and value):
             return
-        if edge[0] is not None and not isinstance(edge[0], AccumulateGrad):
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables."
-                + ("" if value else " If you want to use a computed variable in a subgraph that doesn't require "
-                   "differentiation use var_no_grad = var.detach().")
-            )  # fmt: skip
         if not value:
-            self._edge = NO_EDGE
+            if edge is not DEAD_END:
+                self._edge = NO_EDGE
             return
         if not (self.dtype.category >= dtypes.FLOATING):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -129,7 +130,8 @@ class Tensor(TensorMethods):
         >>> torch.zeros(1).requires_grad_()
         tensor([0.], requires_grad=True)
         """
-        self.requires_grad = requires_grad
+        if self.is_leaf or not requires_grad:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -147,7 +149,11 @@ class Tensor(TensorMethods):
     @property
     def output_nr(self) -> int:
         """Which output of its `grad_fn`'s op this tensor is."""
-        return views.edge_of(self)[1]
+        try:
+            return self._edge[1]
+        except AttributeError:
+            origin = self._view.origin  # type: ignore[union-attr]
+            return 0 if origin is None else origin[1]
 
     @property
     def grad(self) -> Tensor | None:
@@ -163,7 +169,7 @@ class Tensor(TensorMethods):
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
                 "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-                "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+                "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
                 stacklevel=2,
             )
         return self._grad
@@ -188,10 +194,10 @@ class Tensor(TensorMethods):
         >>> y.retain_grad(); y.backward(); y.grad
         tensor([1.])
         """
-        node, nr = views.edge_of(self)
-        if node is None:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not isinstance(node, AccumulateGrad):
+        node, nr = views.edge_of(self)
+        if node is not None and not isinstance(node, AccumulateGrad):
             node.hooks().retain[nr] = weakref.ref(self)
 
     @property
@@ -209,10 +215,12 @@ class Tensor(TensorMethods):
         >>> x.sum().backward(); x.grad
         tensor([10.])
         """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, nr = views.edge_of(self)
         if node is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return add_hook(node.hooks().tensor.setdefault(nr, {}), hook)
+            return RemovableHandle({})
+        return add_hook(node.hooks().tensor.setdefault(nr, HookDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after this leaf's `.grad` was updated."""
@@ -330,10 +338,10 @@ class Tensor(TensorMethods):
     def stride(self, dim: int | None = None) -> Any:
         """How many elements to step over in memory for the next index, for all dimensions or one."""
         array = self._array
-        itemsize = array.itemsize
         if array.size == 0 or 1 in array.shape:
             strides = _torch_strides(array)
         else:
+            itemsize = array.itemsize
             strides = tuple(s // itemsize for s in array.strides)
         if dim is None:
             return strides
@@ -526,14 +534,19 @@ class Tensor(TensorMethods):
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
 
+    def _one(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._one())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._one())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._one())
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
@@ -541,11 +554,11 @@ class Tensor(TensorMethods):
         return int(self._array.item())
 
     def __format__(self, spec: str) -> str:
-        if self._array.ndim == 0 and spec:
+        if self._array.ndim == 0 and type(self) is Tensor:
             return format(self.item(), spec)
         if spec:
             raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
-        return str(self) if self._array.ndim or self.requires_grad else format(self.item(), spec)
+        return str(self)
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):
@@ -560,7 +573,7 @@ class Tensor(TensorMethods):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from .printing import tensor_repr
 
-        return tensor_repr(self)
+        return tensor_repr(self, tensor_contents=tensor_contents)
 
     def __dir__(self) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))
@@ -639,14 +652,14 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 
 
 def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    """Strides in elements as PyTorch gives them: NumPy may leave anything in dimensions of size 1 or 0."""
-    if array.flags.c_contiguous:
-        strides, step = [], 1
-        for n in reversed(array.shape):
-            strides.append(step)
-            step *= max(n, 1)
-        return tuple(reversed(strides))
-    return tuple(s // array.itemsize for s in array.strides)
+    """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and odd ones for no elements."""
+    strides: list[int] = []
+    step = 1
+    for n, s in zip(reversed(array.shape), reversed(array.strides)):
+        own = s // array.itemsize
+        strides.append(step if array.size == 0 or (n == 1 and s == 0) else own)
+        step = max(n, 1) * strides[-1]
+    return tuple(reversed(strides))
 
 
 def _check_grad(tensor: Tensor, value: Any) -> None:
@@ -664,7 +677,8 @@ def _check_grad(tensor: Tensor, value: Any) -> None:
         )
     if value.shape != tensor.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size"
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. Please "
+            "ensure that the gradient and the tensor are the same size"
         )
 
 

@@ -115,36 +115,19 @@ def backward(
         execute(roots, found, keep, create_graph, None)
         return
     wanted = _tuple(inputs)
-    captures = Captures(_input_edges(wanted))
-    execute(roots, found, keep, create_graph, captures)
-    for tensor, grad in zip(wanted, captures.grads):
-        if grad is not None:
-            _accumulate(tensor, grad, create_graph)
-
-
-def _accumulate(tensor: Tensor, grad: Any, create_graph: bool) -> None:
-    """Add a captured gradient into `.grad`."""
-    from .engine import copy_like
-    from .node import AccumulateGrad
-    from .views import edge_of
-
-    node = edge_of(tensor)[0]
-    if isinstance(node, AccumulateGrad):
-        (node.run_graph if hasattr(grad, "_array") else node.run_raw)(grad, True)
-        return
-    from ..tensor import wrap
-
-    value = grad if hasattr(grad, "_array") else wrap(copy_like(grad, tensor._array))
-    tensor._grad = value if tensor._grad is None else tensor._grad + value
+    for tensor in wanted:
+        tensor.retain_grad()  # how a non-leaf gets its `.grad`; a leaf's AccumulateGrad does that anyway
+    execute(roots, found, keep, create_graph, Captures(_input_edges(wanted), accumulate=True))
 
 
 def _input_edges(inputs: Sequence[Any]) -> list[Any]:
+    from .node import NO_EDGE
     from .views import edge_of
 
     edges = []
     for tensor in inputs:
         edge = edge_of(tensor)
-        if edge[0] is None:
+        if edge is NO_EDGE:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         edges.append(edge)
     return edges
@@ -225,7 +208,7 @@ def _own(grad: Any) -> Any:
     import numpy as np
 
     array = np.asarray(grad)
-    if 0 in array.strides or not array.flags.writeable:
+    if not array.flags.writeable and 0 not in array.strides:
         return array.copy()
     return array
 

@@ -36,10 +36,12 @@ _by_age = attrgetter("seq")
 class Captures:
     """The edges whose gradients `autograd.grad` or `backward(inputs=...)` asked for."""
 
-    def __init__(self, edges: Sequence[Edge]) -> None:
+    def __init__(self, edges: Sequence[Edge], accumulate: bool = False) -> None:
+        self.accumulate = accumulate  # into `.grad` instead of into `grads`: backward(inputs=...)
         self.places: dict[Node, list[tuple[int, int]]] = {}
         for place, (node, nr) in enumerate(edges):
-            assert node is not None
+            if node is None:
+                continue
             self.places.setdefault(node, []).append((nr, place))
         self.grads: list[Any] = [None] * len(edges)
 
@@ -194,7 +196,7 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         return
     if leaf._hooks is not None:
         grad = hooks.before(leaf, grad, graph)
-    if captures is not None:
+    if captures is not None and not captures.accumulate:
         captures.take(leaf, grad)
         return
     if grad is None:

@@ -21,6 +21,10 @@ Edge = tuple["Node | None", int]
 # The edge of a tensor outside every graph: one shared object, so that `is` answers "requires grad?".
 NO_EDGE: Edge = (None, 0)
 
+# The edge of a view that was made under no_grad of a tensor that requires grad. PyTorch says of it that it requires grad too,
+# but it leads nowhere. A list made into a tuple, so that it is another object than NO_EDGE.
+DEAD_END: Edge = tuple([None, 0])  # type: ignore[assignment]
+
 
 class Freed:
     """Stands where a saved tensor was before a backward pass without retain_graph released it."""
@@ -38,8 +42,23 @@ USED_TWICE = (
 )
 
 
+class HookDict(dict[int, Any]):
+    """Hooks by the id of their handle. Unlike a dict it can be referred to weakly, so that a handle keeps no hook alive."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _weak(hooks: Any) -> Callable[[], Any]:
+    try:
+        return weakref.ref(hooks)
+    except TypeError:
+        return lambda: hooks
+
+
 class RemovableHandle:
     """What registering a hook returns; `remove()` takes the hook away again. Usable as a context manager.
+
+    `extra_dict` is a further dict (or a list of them) that loses the same key.
 
     >>> import penlight as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -47,15 +66,30 @@ class RemovableHandle:
     >>> handle.remove()
     """
 
-    _next_id = 0
+    id: int
+    next_id: int = 0
 
-    def __init__(self, hooks: dict[int, Any], *, extra_dict: Any = None) -> None:
-        self.hooks = hooks
-        self.id = RemovableHandle._next_id
-        RemovableHandle._next_id += 1
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = _weak(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        extra = extra_dict if isinstance(extra_dict, list) else [] if extra_dict is None else [extra_dict]
+        self.extra_dict_ref = tuple(_weak(d) for d in extra)
 
     def remove(self) -> None:
-        self.hooks.pop(self.id, None)
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = ref()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> Any:
+        return (self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref))
+
+    def __setstate__(self, state: Any) -> None:
+        self.hooks_dict_ref = _weak(HookDict() if state[0] is None else state[0])
+        self.id = state[1]
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        self.extra_dict_ref = () if len(state) < 3 or state[2] is None else tuple(_weak(d) for d in state[2])
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -64,20 +98,21 @@ class RemovableHandle:
         self.remove()
 
 
+RemovableHandle.__module__ = "penlight.utils.hooks"
+
+
 class Hooks:
     """The hooks of one node, made when the first is registered."""
 
     __slots__ = ("post", "post_accumulate", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}  # by output number: hooks on that tensor
+        self.tensor: dict[int, HookDict] = {}  # by output number: hooks on that tensor
         self.retain: dict[int, weakref.ref[Tensor]] = {}  # by output number: the tensor that wants its .grad
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-        self.post_accumulate: dict[int, Callable[..., Any]] = {}
+        self.pre, self.post, self.post_accumulate = HookDict(), HookDict(), HookDict()
 
 
-def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+def add_hook(hooks: Any, hook: Callable[..., Any]) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
@@ -100,8 +135,9 @@ class Node:
     outputs = 1  # how many outputs of the forward op differentiate
 
     def name(self) -> str:
-        """The name of the node's class, such as `MulBackward0`."""
-        return type(self).__name__
+        """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace."""
+        name = type(self).__name__
+        return "torch::autograd::" + name if name in _HAND_WRITTEN else name
 
     def label(self) -> str:
         """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`."""
@@ -154,6 +190,8 @@ class Node:
 
 Node.__module__ = "torch.autograd.graph"
 
+_HAND_WRITTEN = {"AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented"}
+
 
 class AccumulateGrad(Node):
     """Where the gradient of a leaf arrives; adds it into the leaf's `.grad`.
@@ -173,9 +211,6 @@ class AccumulateGrad(Node):
         if variable._vc is None:
             variable._vc = [0, None]
         self._versions = variable._vc
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
 
     @property
     def variable(self) -> Tensor:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .modes import inference, is_grad_enabled, sequence
-from .node import FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
+from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

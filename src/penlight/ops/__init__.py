@@ -13,6 +13,7 @@ from .parts import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .reduction import *  # noqa: F403
+from .norms import norm as norm
 from .matmul import *  # noqa: F403
 from .einsum import *  # noqa: F403
 from .selection import *  # noqa: F403

@@ -175,7 +175,8 @@ def _record(op: Op) -> list[str]:
     edges = [f"{i}_edge" for i in op.rules]
     none = " and ".join(f"{e} is NO_EDGE" for e in edges)
     body.append(f"if ({none}) or not is_grad_enabled():")
-    body += ["    out._edge = NO_EDGE", "    return out"]
+    none_of = "NO_EDGE" if not op.view else "NO_EDGE if input_edge is NO_EDGE else DEAD_END"
+    body += [f"    out._edge = {none_of}", "    return out"]
     body.append(f"node = new(Backward_{op.name})")
     body.append("node.seq = next(sequence)")
     body.append(f"node.next_functions = ({', '.join(edges)},)")
@@ -237,6 +238,8 @@ def _backward(op: Op) -> list[str]:
     if any(op.kinds[i] == LIST for i in op.rules):
         return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
     out.append("    edges = node.next_functions")
+    if op.outputs > 1:
+        out.append("    if type(grads) is not list: grads = [grads]")
     out.append("    try:")
     for place, (i, wants) in enumerate(op.wants.items()):
         inner = []

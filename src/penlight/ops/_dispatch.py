@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
-from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
+from ..autograd.node import DEAD_END, FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, as_array, slot_kind
 
 if TYPE_CHECKING:
@@ -48,11 +48,10 @@ def execute(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Compute and record, without the interpreters."""
     env = coerce(op, arguments)
     raws = raw_arguments(op, env)
-    with np.errstate(all="ignore"):
-        try:
-            raw = op.kernel(*raws)
-        except ValueError as error:
-            raise explain_value_error(op, arguments, error) from None
+    try:
+        raw = silently(op.kernel, raws)
+    except ValueError as error:
+        raise explain_value_error(op, arguments, error) from None
     if out is not None:
         return write_out(op, env, raw, out)
     return record(op, arguments, raw, env)
@@ -120,6 +119,17 @@ def cast_number(value: Any, to: dtypes.dtype) -> np.ndarray[Any, Any]:
     return np.asarray(value).astype(to.np)
 
 
+def silently(kernel: Any, raws: Any) -> Any:
+    """Run a kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
+    if type(kernel) is np.ufunc:
+        return NAMESPACE["call"](kernel, raws)
+    with np.errstate(all="ignore"):
+        return kernel(*raws)
+
+
+exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): array[...] = raw", NAMESPACE)
+
+
 # ----- Recording ----------------------------------------------------------------------------------------------------
 
 
@@ -144,6 +154,9 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
         differentiable = [o for o in outs if o._array.dtype.kind in "fcV"]
         for nr, o in enumerate(differentiable):
             o._edge = (node, nr)
+    elif edges is not None and op.view:
+        for o in outs:
+            o._edge = DEAD_END
     return tuple(outs) if len(outs) > 1 or op.kind == "multi" else outs[0]
 
 
@@ -282,6 +295,8 @@ def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
 
 def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
     op: Op = node.op
+    if op.outputs > 1 and type(grads) is not list:
+        grads = [grads]
     given = {"grad": grads, "grads": grads, "xp": xp}
     given["needs"] = [e[0] is not None for e in node.next_functions]
     fit = node._fit
@@ -394,7 +409,9 @@ def explain_value_error(op: Op, arguments: tuple[Any, ...], error: ValueError) -
     from ._args import broadcast_shape
 
     if op.kind == "pointwise":
-        shapes = [a._array.shape for a in arguments if hasattr(a, "_array")]
+        env = dict(zip(op.parameters, arguments))
+        first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
+        shapes = [env[p]._array.shape for p in first if hasattr(env[p], "_array")]
         try:
             broadcast_shape(*shapes)
         except RuntimeError as better:
@@ -411,20 +428,20 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     tensor: Tensor = env[op.inputs[0]]
     edges = input_edges(op, env)
     views.check_inplace(tensor, edges is not None)
-    refuse_inference(tensor)
+    if tensor.__dict__:
+        refuse_inference(tensor)
     array = tensor._array
-    check_writable(array)
+    check_overlap(op, env, array)
     raws = raw_arguments(op, env)
     tracked = edges is not None and is_grad_enabled()
     copies = None
     if tracked and any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws):
         copies = {op.inputs[0]: tensor.detach().clone()}
         copies[op.inputs[0]]._edge = views.edge_of(tensor)
-    with np.errstate(all="ignore"):
-        try:
-            raw = as_array(op.kernel(*raws))
-        except ValueError as error:
-            raise explain_value_error(op, arguments, error) from None
+    try:
+        raw = as_array(silently(op.kernel, raws))
+    except ValueError as error:
+        raise explain_value_error(op, arguments, error) from None
     store(array, raw)
     write_back(op, env, tensor, edges, tracked, copies)
     return tensor
@@ -445,13 +462,40 @@ def refuse_inference(tensor: Tensor) -> None:
         )
 
 
-def check_writable(array: np.ndarray[Any, Any]) -> None:
-    """Refuse a write to memory where several elements of the tensor lie on top of each other (an expanded tensor)."""
+def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
+    """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
     if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+        if op.name in ("_zero", "_fill"):
+            return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    for i in op.inputs[1:]:
+        other = getattr(env[i], "_array", None)
+        if other is not None and i not in op.exempt and _partly_over(array, other):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+
+def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two dense arrays share some of their memory, but not as the same elements. PyTorch judges by their extent."""
+    if a is b or (a.base is None and b.base is None) or not a.size or not b.size:
+        return False
+    if not np.may_share_memory(a, b):
+        return False
+    if not _dense(a) or not _dense(b):
+        return False
+    same_place = a.__array_interface__["data"][0] == b.__array_interface__["data"][0] and a.nbytes == b.nbytes
+    return not (same_place and a.strides == b.strides)
+
+
+def _dense(array: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements fill their extent of memory without gaps or overlaps."""
+    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
+    return span == array.nbytes and not any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
 
 
 def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
@@ -466,8 +510,7 @@ def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
             raise RuntimeError(
                 f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
             )
-    with np.errstate(all="ignore"):
-        array[...] = raw
+    NAMESPACE["assign"](array, raw)
 
 
 def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:

@@ -29,7 +29,9 @@ __all__ = [
     "divide",
     "eq",
     "floor_divide",
+    "floor_divide_",
     "fmod",
+    "fmod_",
     "ge",
     "greater",
     "greater_equal",
@@ -51,7 +53,11 @@ __all__ = [
     "pow",
     "pow_",
     "remainder",
+    "remainder_",
     "rsub",
+    "scalar_like",
+    "square",
+    "square_",
     "sub",
     "sub_",
     "subtract",
@@ -216,8 +222,6 @@ def _rsub_operator(input: Any, other: Any) -> Any:
 
 def _floor_quotient(input: Any, other: Any) -> Any:
     _refuse_zero(input, other)
-    if input.dtype.kind == "f":
-        return np.floor_divide(input, other)
     return np.floor_divide(input, other)
 
 
@@ -251,16 +255,14 @@ def _no_derivative(name: str) -> Any:
     return rule
 
 
-@pointwise(_floor_quotient, "//", node="NotImplemented",
+@pointwise(_floor_quotient, node="NotImplemented",
            input=_no_derivative("floor_divide"),
            other=_no_derivative("floor_divide"))  # fmt: skip
-def floor_divide(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The quotient rounded down.
+def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 
-    >>> import penlight as torch
-    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
-    tensor([ 3, -4])
-    """
+
+@pointwise(_floor_quotient, node="NotImplemented", input=_no_derivative("floor_divide"))
+def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
 @pointwise(_floor_quotient, node="DivBackward3", input=lambda grad: grad * 0, other=lambda grad: grad * 0)
@@ -271,28 +273,109 @@ def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(_remainder, "%", node="RemainderBackward0",
+@pointwise(_remainder, node="RemainderBackward1",
            input=lambda grad: grad,
            other=lambda grad, input, other, xp: -grad * xp._div_floor(input, other))  # fmt: skip
-def remainder(input: Tensor, other: Tensor | Number) -> Tensor:
+def _remainder_of(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(_remainder, node="RemainderBackward0", input=lambda grad: grad)
+def _remainder_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+@pointwise(_c_remainder, node="FmodBackward1",
+           input=lambda grad: grad,
+           other=lambda grad, input, other, xp: -grad * xp._div_trunc(input, other))  # fmt: skip
+def _fmod(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(_c_remainder, node="FmodBackward0", input=lambda grad: grad)
+def _fmod_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out: Any = None) -> Any:
+    """An op whose form for a number has one input in the graph, for a tensor two."""
+    number_op = tensor_op.removesuffix("_of") + "_number"
+    if isinstance(other, np.generic):
+        other = other.item()
+    if isinstance(other, (bool, int, float)) and isinstance(input, Tensor):
+        if isinstance(other, float) and input.dtype.category < dtypes.FLOATING and not in_place:
+            input = input.to(dtypes.get_default_dtype())
+        op = OPS[number_op]
+    elif not isinstance(input, Tensor):
+        return OPS[tensor_op].function(scalar_like(input), other, out=out)
+    else:
+        op = OPS[tensor_op]
+    return _dispatch.inplace(op, (input, other)) if in_place else op.function(input, other, out=out)
+
+
+def scalar_like(number: Any) -> Tensor:
+    """A number as a 0-d tensor of the dtype that Python's kind of number has."""
+    from ..creation import scalar_tensor
+
+    return scalar_tensor(number, dtype=dtypes.of_number(number))
+
+
+@method
+def floor_divide(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The quotient rounded down.
+
+    >>> import penlight as torch
+    >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    return _divided("_floor_divide", input, other, out=out)
+
+
+@method
+def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign.
 
     >>> import penlight as torch
     >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
     tensor([1., 1.])
     """
+    return _divided("_remainder_of", input, other, out=out)
 
 
-@pointwise(_c_remainder,
-           input=lambda grad: grad,
-           other=lambda grad, input, other, xp: -grad * xp._div_trunc(input, other))  # fmt: skip
-def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+@method
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded toward zero: it has the dividend's sign.
 
     >>> import penlight as torch
     >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
     """
+    return _divided("_fmod", input, other, out=out)
+
+
+@method
+def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `floor_divide`."""
+    return _divided("_floor_divide", input, other, in_place=True)
+
+
+@method
+def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `remainder`."""
+    return _divided("_remainder_of", input, other, in_place=True)
+
+
+@method
+def fmod_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `fmod`."""
+    return _divided("_fmod", input, other, in_place=True)
+
+
+def _binary(function: Any) -> Any:
+    """A function as an operator: operands that are no tensors or numbers are somebody else's."""
+
+    def operate(input: Any, other: Any) -> Any:
+        if isinstance(other, (Tensor, bool, int, float, np.generic)):
+            return function(input, other)
+        return NotImplemented
+
+    return operate
 
 
 _ROUNDED = {None: "_div", "floor": "_div_floor", "trunc": "_div_trunc"}
@@ -410,6 +493,23 @@ def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
     return _dispatch.inplace(OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent))
 
 
+@method
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Each element times itself.
+
+    >>> import penlight as torch
+    >>> torch.square(torch.tensor([3.0]))
+    tensor([9.])
+    """
+    return pow(input, 2, out=out)
+
+
+@method
+def square_(input: Tensor) -> Tensor:
+    """In-place version of `square`."""
+    return pow_(input, 2)
+
+
 def _pow_operator(input: Any, exponent: Any) -> Any:
     name, arguments = _power_operands(input, exponent)
     return NotImplemented if name is None else OPS[name].function(*arguments)
@@ -425,20 +525,13 @@ def _rdiv_operator(input: Any, other: Any) -> Any:
 
 def _reflected(function: Any) -> Any:
     """`5 // x` and the like: the number becomes a 0-d tensor."""
-
-    def operate(input: Any, other: Any) -> Any:
-        if not isinstance(other, (bool, int, float, complex)):
-            return NotImplemented
-        from ..creation import scalar_tensor
-
-        return function(scalar_tensor(other, dtype=dtypes.of_number(other)), input)
-
-    return operate
+    return lambda input, other: function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
 
 
 for _name, _function in {
     "__rsub__": _rsub_operator, "__pow__": _pow_operator, "__rpow__": _rpow_operator, "__rtruediv__": _rdiv_operator,
     "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder), "__ipow__": pow_,
+    "__floordiv__": _binary(floor_divide), "__mod__": _binary(remainder), "__ifloordiv__": floor_divide_, "__imod__": remainder_,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _function)
 

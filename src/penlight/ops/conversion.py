@@ -236,11 +236,11 @@ def _fill_kernel(input: Any, value: Any) -> Any:
     return np.full(input.shape, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input.dtype)
 
 
-@linear(_fill_kernel, node="FillBackward0", inplace=True, input=lambda grad: grad * 0)
+@linear(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad: grad * 0)
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
-@linear(lambda input, value: np.broadcast_to(value, input.shape).astype(input.dtype), node="FillBackward1", inplace=True,
+@linear(lambda input, value: np.broadcast_to(value, input.shape).astype(input.dtype), node="FillBackward3", inplace=True,
         input=lambda grad: grad * 0,
         value=lambda grad, value_dtype, xp: xp.cast(xp.sum_to(grad, ()), value_dtype))  # fmt: skip
 def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...

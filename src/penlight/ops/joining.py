@@ -78,17 +78,17 @@ def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp:
     return parts
 
 
-@linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: np.concatenate(tensors, dim), node="CatBackward0", method=False,
+def _common(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays in their common dtype."""
+    if len({a.dtype for a in arrays}) == 1:
+        return list(arrays)
+    common = dtypes.result_dtype(arrays).np
+    return [a.astype(common, copy=False) for a in arrays]
+
+
+@linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: np.concatenate(_common(tensors), dim), node="CatBackward0", method=False,
         tensors=_cat_rule)  # fmt: skip
 def _cat_list(tensors: Sequence[Tensor], dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Tensor: ...
-
-
-def _promoted(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
-    kinds = {t.dtype for t in tensors}
-    if len(kinds) == 1:
-        return list(tensors)
-    common = dtypes.result_dtype([t._array for t in tensors])
-    return [t if t.dtype is common else t.to(common) for t in tensors]
 
 
 def _check_list(tensors: Any, name: str) -> list[Tensor]:
@@ -128,22 +128,19 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor "
                     f"number {place} in the list."
                 )
-    kept = [t for t in _join_dtype(tensors) if tuple(t.shape) != (0,)] or tensors[:1]
+    kept = tuple(shaped) if all(t.dtype is shaped[0].dtype for t in tensors) else tuple(tensors)
+    if len(kept) != len(shaped):
+        kept = tuple(t if not skip else t.reshape(*(0 if d == dim else n for d, n in enumerate(first))) for t, skip in zip(tensors, legacy))
     shapes = tuple(tuple(t.shape) for t in kept)
-    return _cat_list(tuple(kept), dim, shapes, tuple(t._array.dtype for t in kept), out=out)
+    return _cat_list(kept, dim, shapes, tuple(t.dtype.np for t in kept), out=out)
 
 
-def _join_dtype(tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors in their common dtype; the op casts gradients back, so that the graph shows no conversions."""
-    return _promoted(tensors, "cat")
+def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
+    return [xp.cast(part, d) for part, d in zip(xp._unbind(grad, dim), tensors_dtypes)]
 
 
-def _stack_rule(grad: Any, dim: int, count: int, xp: Any) -> list[Any]:
-    return list(xp._unbind(grad, dim))
-
-
-@linear(lambda tensors, dim, count: np.stack(tensors, dim), node="StackBackward0", method=False, tensors=_stack_rule)
-def _stack_list(tensors: Sequence[Tensor], dim: int, count: int) -> Tensor: ...
+@linear(lambda tensors, dim, tensors_dtypes: np.stack(_common(tensors), dim), node="StackBackward0", method=False, tensors=_stack_rule)
+def _stack_list(tensors: Sequence[Tensor], dim: int, tensors_dtypes: Any) -> Tensor: ...
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
@@ -164,7 +161,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
                 f"{list(t.shape)} at entry {place}"
             )
     dim = wrap_dim(dim if axis is None else axis, tensors[0].dim() + 1)
-    return _stack_list(tuple(_promoted(tensors, "stack")), dim, len(tensors), out=out)
+    return _stack_list(tuple(tensors), dim, tuple(t.dtype.np for t in tensors), out=out)
 
 
 # What the rules of `split` and `unbind` use: join parts, in either world.

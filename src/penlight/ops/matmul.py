@@ -117,7 +117,9 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     (b, n, k), (c, m, p) = input.shape, mat2.shape
     if b != c or k != m:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
-    _check_dtypes(input, mat2)
+    if input.dtype is not mat2.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[mat2.dtype]
+        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
     return _bmm(input, mat2, out=out)
 
 
@@ -133,7 +135,9 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
-    _check_dtypes(input, vec)
+    if input.dtype is not vec.dtype:
+        kinds = dtypes.LEGACY[vec.dtype], dtypes.LEGACY[input.dtype]
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}")
     return _mv(input, vec, out=out)
 
 
@@ -185,9 +189,11 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     if da == 2 and db == 1:
         return mv(a, b)
     if da == 1 and db == 2:
-        return mm(a.unsqueeze(0), b).squeeze(0)
+        return mm(a.unsqueeze(0), b).squeeze_(0)
     if da >= 3 and db <= 2:
         return _folded(a, b)
+    if da == 1:
+        return _folded(b.mT, a)
     return _batched(a, b)
 
 
@@ -203,11 +209,6 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:
-    vector_left, vector_right = a.dim() == 1, b.dim() == 1
-    if vector_left:
-        a = a.unsqueeze(0)
-    if vector_right:
-        b = b.unsqueeze(1)
     n, k = a.shape[-2:]
     m, p = b.shape[-2:]
     batch = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
@@ -220,10 +221,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
     left = a.expand(*batch, n, k).reshape(math.prod(batch), n, k)
     right = b.expand(*batch, m, p).reshape(math.prod(batch), m, p)
-    product = _unsafe_view(bmm(left, right), (*batch, n, p))
-    if vector_left:
-        product = product.squeeze(-2)
-    return product.squeeze(-1) if vector_right else product
+    return _unsafe_view(bmm(left, right), (*batch, n, p))
 
 
 def _matmul_operator(self: Any, other: Any) -> Any:

@@ -91,6 +91,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
+    if input.dim() == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim, start, length = wrap_dim(dim, input.dim()), as_int(start), as_int(length)
     n = input.shape[dim]
     if length < 0:
@@ -161,7 +163,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor(0), tensor(1), tensor(2))
     """
     if input.dim() == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return _unbind(input, wrap_dim(dim, input.dim()))
 
 

@@ -553,10 +553,19 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return _nonzero(input, out=out)
 
 
+def _triangle(kernel: Any, name: str) -> Any:
+    def run(input: Any, diagonal: int) -> Any:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return kernel(input, diagonal)
+
+    return run
+
+
 # ----- Triangles and diagonals --------------------------------------------------------------------------------------
 
 
-@linear(np.tril, node="TrilBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.tril(grad, diagonal))
+@linear(_triangle(np.tril, "tril"), node="TrilBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.tril(grad, diagonal))
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; zeros above it.
 
@@ -567,7 +576,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """
 
 
-@linear(np.triu, node="TriuBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.triu(grad, diagonal))
+@linear(_triangle(np.triu, "triu"), node="TriuBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.triu(grad, diagonal))
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; zeros below it.
 

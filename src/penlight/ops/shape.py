@@ -7,8 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from ..autograd import views
+from ..autograd.modes import is_grad_enabled
 from ..tensor import Tensor
-from . import _dispatch
 from ._args import as_int, infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import install_method, linear, method
 from ._raw import both
@@ -20,6 +20,7 @@ __all__ = [
     "expand",
     "expand_as",
     "flatten",
+    "in_place_class",
     "moveaxis",
     "movedim",
     "permute",
@@ -365,20 +366,22 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return _unsqueeze(input, wrap_dim(dim, input.dim() + 1))
 
 
-def _in_place_view(name: str) -> Any:
-    """`unsqueeze_` and the like: the tensor itself takes the view's shape."""
+def _in_place_view(name: str, node_names: Any) -> Any:
+    """`unsqueeze_` and the like: the tensor itself takes the view's shape. Its base, if it is a view, keeps its history."""
     function = globals()[name]
 
     def apply(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         views.check_inplace(input, input.requires_grad)
-        changed = function(input.detach(), *args, **kwargs)
-        node = function(input, *args, **kwargs)._edge[0] if input.requires_grad and _dispatch.is_grad_enabled() else None
+        if name == "t" and input.dim() > 2:
+            raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+        changed = function(input, *args, **kwargs)
+        edge = changed._edge
         input._array = changed._array
-        if node is not None:
-            views.bump(input)
-            input._edge = (node, 0)
-        else:
-            views.bump(input)
+        views.bump(input)
+        if edge[0] is not None and is_grad_enabled():
+            node = edge[0]
+            node.__class__ = in_place_class(node, node_names[type(node).__name__])
+            input._edge = edge
         return input
 
     apply.__name__ = apply.__qualname__ = name + "_"
@@ -386,8 +389,22 @@ def _in_place_view(name: str) -> Any:
     return apply
 
 
-for _name in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims"):
-    install_method(_name + "_", _in_place_view(_name))
+_in_place_classes: dict[str, Any] = {}
+
+
+def in_place_class(node: Any, name: str) -> Any:
+    """The node's class under the name that PyTorch has for the in-place form."""
+    if name not in _in_place_classes:
+        _in_place_classes[name] = type(name, (type(node),), {"__slots__": (), "__module__": "torch.autograd.graph"})
+    return _in_place_classes[name]
+
+
+_SQUEEZES = {"SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4", "SqueezeBackward2": "SqueezeBackward5"}
+for _name, _nodes in {
+    "squeeze": _SQUEEZES, "unsqueeze": {"UnsqueezeBackward0": "UnsqueezeBackward1"}, "t": {"TBackward0": "TBackward1"},
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), {"TransposeBackward0": "TransposeBackward1", "AliasBackward0": "AliasBackward0"}),
+}.items():  # fmt: skip
+    install_method(_name + "_", _in_place_view(_name, _nodes))
 
 # ----- Broadcasting -------------------------------------------------------------------------------------------------
 

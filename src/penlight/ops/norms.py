@@ -1,0 +1,94 @@
+"""Vector norms of every order."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from ._args import merge_dim, wrap_dims
+from ._declare import differentiable, method
+
+__all__ = [
+    "norm",
+    "vector_norm",
+]
+
+
+def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    size = np.absolute(input)
+    axes = dim if input.ndim else None
+    if ord == 2:
+        return np.sqrt(np.square(size).sum(axis=axes, keepdims=keepdim))
+    if ord == 1:
+        return size.sum(axis=axes, keepdims=keepdim)
+    if ord == 0:
+        return (size != 0).sum(axis=axes, keepdims=keepdim).astype(size.dtype)
+    if ord == math.inf:
+        return size.max(axis=axes, keepdims=keepdim)
+    if ord == -math.inf:
+        return size.min(axis=axes, keepdims=keepdim)
+    return np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord)
+
+
+def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    """The derivative of each order, 0 where the norm is 0."""
+    shape = tuple(input.shape)
+    wide_grad, norm = xp.spread(grad, shape, dim, keepdim), xp.spread(result, shape, dim, keepdim)
+    if ord == 0:
+        return wide_grad * 0
+    if ord == 1:
+        return wide_grad * xp.sgn(input)
+    if ord == 2:
+        return input * xp.where(norm == 0, 0.0, wide_grad / norm)
+    if ord in (math.inf, -math.inf):
+        size = xp.abs(input)
+        hits = xp.cast(size == norm, xp.np_dtype(size))
+        count = xp.count_hits(hits, dim, keepdim)
+        return xp.sgn(input) * hits * xp.spread(grad / count, shape, dim, keepdim)
+    if ord < 1:
+        scale = xp.where(input == 0, 0.0, xp._pow(xp.abs(input), ord - 1))
+        return xp.sgn(input) * scale * wide_grad * xp.where(norm == 0, 0.0, xp._pow(norm, 1 - ord))
+    if ord < 2:
+        return xp.sgn(input) * xp._pow(xp.abs(input), ord - 1) * xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+    scale = xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+    return input * xp._pow(xp.abs(input), ord - 2) * scale
+
+
+@differentiable(_norm_array, node="LinalgVectorNormBackward0", input=_norm_rule)
+def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+    """The norm of the elements, all together or along dimensions."""
+    if x.dtype.category < dtypes.FLOATING and dtype is None:
+        name = dtypes.LEGACY[x.dtype]
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}")
+    x = x if dtype is None else x.to(dtype)
+    dims = wrap_dims(dim, x.dim())
+    if x.numel() == 0 and (ord < 0 or ord == math.inf):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+        )
+    return _vector_norm(x, ord, dims, keepdim, out=out)
+
+
+@method
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None, **kwargs: Any) -> Tensor:
+    """The norm of order `p` of all elements, or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "norm")
+    if p is None or p == "fro":
+        p = 2
+    elif p == "nuc":
+        raise NotImplementedError("torch.norm(p='nuc'): use torch.linalg.matrix_norm(x, 'nuc') instead")
+    elif isinstance(p, str):
+        raise RuntimeError(f"unsupported norm order {p!r}: a number, 'fro' or 'nuc'")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)

@@ -1,0 +1,235 @@
+"""Random programs on tensors, run statement by statement on two libraries, compared after each.
+
+A program is a list of Python statements over `t` (the library) and variables v0, v1, ... It is made while the oracle runs it,
+so that most statements fit the shapes at hand; the other library then runs the same text.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+
+SHAPES = [(), (3,), (2, 3), (2, 2), (1, 3), (4,), (2, 1, 2)]
+UNARY = ["exp()", "sin()", "neg()", "tanh()", "sigmoid()", "abs()", "relu()", "square()", "clone()", "cos()", "sqrt()", "log()",
+         "reciprocal()", "expm1()", "sign()", "floor()", "clamp(-0.5, 0.5)", "contiguous()", "double()", "float()", "rsqrt()",
+         "softmax(-1)", "log_softmax(-1)", "cumsum(0)", "flip(0)", "tril()", "logsumexp(-1)"]  # fmt: skip
+REDUCE = ["sum()", "mean()", "sum(0)", "sum(-1, keepdim=True)", "mean(0)", "prod()", "amax(0)", "max()", "max(0)[0]", "min(-1)[0]",
+          "var()", "std()", "norm()", "var(0)", "argmax()", "sum((0,))"]  # fmt: skip
+VIEWS = ["view(-1)", "t()", "unsqueeze(0)", "squeeze()", "squeeze(0)", "flatten()", "diagonal()", "detach()", "data", "reshape(-1)",
+         "transpose(0, -1)", "[0]", "[1:]", "[:, 0]", "[..., :1]", "[None]", "expand(2, *{s}.shape)", "narrow(0, 0, 1)",
+         "permute(*reversed(range({s}.dim())))", "unfold(0, 2, 1)", "as_strided((2,), (1,))", "view_as({s})", "[...]", "T",
+         "select(0, -1)", "movedim(0, -1)", "expand_as({s})"]  # fmt: skip
+MULTI = ["unbind()", "split(1)", "chunk(2)", "unbind(-1)"]
+BINARY = ["{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "t.maximum({a}, {b})", "t.minimum({a}, {b})", "{a} @ {b}", "t.where({a} > 0, {a}, {b})",
+          "t.atan2({a}, {b})", "{a} ** {b}", "t.cat([{a}, {b}])", "t.stack([{a}, {b}])", "t.mul({a}, {b})", "t.add({a}, {b}, alpha=2)",
+          "{a} > {b}", "{a}.masked_fill({b} > 0, 2.0)"]  # fmt: skip
+SCALAR = ["{a} + 2.0", "{a} * 3", "2.0 - {a}", "1.5 / {a}", "{a} ** 2", "{a} ** 3.0", "2 ** {a}", "{a} - 1", "{a} / 2", "{a} * 0.5", "-{a}",
+          "{a} // 1", "{a} % 2", "{a} ** 0.5", "{a} ** -1"]  # fmt: skip
+INPLACE = ["{a}.add_({b})", "{a}.mul_({b})", "{a}.sub_(1)", "{a}.copy_({b})", "{a}.zero_()", "{a}.exp_()", "{a}.sigmoid_()", "{a}.fill_(0.5)",
+           "{a}.clamp_(-1, 1)", "{a}[0] = 1.5", "{a}[...] = {b}", "{a}[1:] = {b}", "{a} += {b}", "{a} *= 2", "{a}.masked_fill_({a} > 0, 0.25)",
+           "{a}.sin_()", "{a}.div_({b})", "{a}.relu_()", "{a}.neg_()", "{a}.tanh_()", "{a}.pow_(2)", "{a}.add_(1.0)", "{a}[0].mul_(2)",
+           "{a}.data.mul_(2)", "{a}.detach().add_(1)", "{a}.sqrt_()", "{a}.add_({b}, alpha=2)", "{a}[:1].copy_({b})",
+           "{a}.view(-1)[0] = {b}.sum()", "{a}.unsqueeze_(0)", "{a}.t_()", "{a}.squeeze_()", "{a}[[0]] = 2.0", "{a}.mul_({a})"]  # fmt: skip
+STATE = ["{a}.requires_grad_()", "{a}.requires_grad_(False)", "{a}.detach_()", "{a}.retain_grad()", "{a}.grad = None",
+         "{a}.register_hook(lambda g: log.append(('{a}', g.detach().tolist())))", "{a}.register_hook(lambda g: g * 2)",
+         "{a}.requires_grad = True", "h = {a}.register_hook(lambda g: g + 1); h.remove()",
+         "{a}.register_post_accumulate_grad_hook(lambda p: log.append(('post', p.grad.detach().tolist())))",
+         "{a}.grad_fn.register_hook(lambda i, o: log.append(('node', len(i), len(o))))",
+         "{a}.grad_fn.register_prehook(lambda o: log.append(('pre', [x.detach().tolist() for x in o if x is not None])))"]  # fmt: skip
+BACKWARD = ["{a}.sum().backward()", "{a}.sum().backward(retain_graph=True)", "{a}.backward()", "{a}.backward(t.ones_like({a}))",
+            "{a}.sum().backward(create_graph=True)", "({a} * {a}).sum().backward()", "{a}.backward(t.ones_like({a}), retain_graph=True)",
+            "{a}.sum().backward(inputs=[{b}])", "t.autograd.backward([{a}, {b}], [t.ones_like({a}), t.ones_like({b})])",
+            "{a}.sum().backward(inputs=[{b}], create_graph=True)"]  # fmt: skip
+GRAD = ["t.autograd.grad({a}.sum(), {b}, retain_graph=True)[0]", "t.autograd.grad({a}.sum(), {b}, create_graph=True, allow_unused=True)[0]",
+        "t.autograd.grad({a}.sum(), {b}, create_graph=True)[0]", "t.autograd.grad({a}, {b}, t.ones_like({a}), retain_graph=True, allow_unused=True)[0]",
+        "t.autograd.grad({a}.sum(), {b}, allow_unused=True, materialize_grads=True, retain_graph=True)[0]",
+        "t.autograd.grad({a}.sum(), [{b}, {a}], allow_unused=True, create_graph=True)[1]"]  # fmt: skip
+
+
+class Side:
+    """One library's variables and its log of hook calls."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.names: dict[str, Any] = {"t": library, "log": []}
+        self.gradients: set[str] = set()  # results of autograd.grad, whose memory layout is nobody's promise
+
+    def run(self, statement: str) -> str:
+        """Run a statement; how it ended."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                exec(statement, self.names)
+            except Exception as error:
+                return f"{type(error).__name__}: {error}"
+        return "ok"
+
+    def tensors(self) -> dict[str, Any]:
+        return {k: v for k, v in self.names.items() if k[0] == "v" and isinstance(v, self.library.Tensor)}
+
+
+def attempt(read: Any) -> Any:
+    try:
+        return read()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def describe(tensor: Any) -> dict[str, Any]:
+    """What two libraries must agree on about a tensor."""
+    return {
+        "shape": tuple(tensor.shape),
+        "dtype": str(tensor.dtype),
+        "stride": [s for s, n in zip(tensor.stride(), tensor.shape) if n > 1] if 0 not in tensor.shape else None,
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": attempt(lambda: tensor.is_leaf),
+        "grad_fn": attempt(lambda: tensor.grad_fn and tensor.grad_fn.name()),
+        "output_nr": attempt(lambda: tensor.output_nr),
+        "version": tensor._version,
+        "is_view": tensor._is_view(),
+        "retains_grad": attempt(lambda: tensor.retains_grad),
+        "next": attempt(lambda: [(f and f.name(), i) for f, i in tensor.grad_fn.next_functions] if tensor.grad_fn else None),
+    }
+
+
+def numbers(tensor: Any) -> np.ndarray:
+    return np.asarray(tensor.detach().tolist(), dtype=float)
+
+
+def gradient(tensor: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tensor.grad
+
+
+def close(a: Any, b: Any) -> bool:
+    x, y = numbers(a), numbers(b)
+    return x.shape == y.shape and np.allclose(x, y, rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def disagreement(oracle: Side, other: Side) -> str | None:
+    """The first thing that the two sides don't agree on, or None."""
+    ours, theirs = other.tensors(), oracle.tensors()
+    if ours.keys() != theirs.keys():
+        return f"variables: {sorted(theirs)} but {sorted(ours)}"
+    for name, want in theirs.items():
+        have = ours[name]
+        expected, found = describe(want), describe(have)
+        if name in oracle.gradients:
+            for key in ("stride", "is_view"):
+                expected.pop(key), found.pop(key)
+        if expected != found:
+            wrong = {k: (expected[k], found[k]) for k in expected if expected[k] != found[k]}
+            return f"{name}: {wrong}"
+        if not close(want, have):
+            return f"{name}: {numbers(want)} but {numbers(have)}"
+        g, h = gradient(want), gradient(have)
+        if (g is None) != (h is None):
+            return f"{name}.grad: {g} but {h}"
+        if g is not None and (not close(g, h) or g.requires_grad != h.requires_grad or tuple(g.shape) != tuple(h.shape)):
+            return f"{name}.grad: {g} but {h}"
+    a, b = oracle.names["log"], other.names["log"]
+    if len(a) != len(b) or repr(a) != repr(b) and not _same_log(a, b):
+        return f"hook log: {a} but {b}"
+    return None
+
+
+def _same_log(a: list[Any], b: list[Any]) -> bool:
+    for x, y in zip(a, b):
+        if x[0] != y[0]:
+            return False
+        if x[0] == "node":
+            if x != y:
+                return False
+        else:
+            p, q = (np.asarray(v[1], dtype=object).ravel() for v in (x, y))
+            flat = [np.hstack([np.ravel(e) for e in v]).astype(float) if len(v) else np.zeros(0) for v in (p, q)]
+            if flat[0].shape != flat[1].shape or not np.allclose(*flat, rtol=1e-4, atol=1e-6, equal_nan=True):
+                return False
+    return True
+
+
+class Maker:
+    """Chooses statements for the oracle's present state."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.count = 0
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count - 1}"
+
+    def leaf(self) -> str:
+        shape = self.random.choice(SHAPES)
+        n = int(np.prod(shape))
+        values = [round(self.random.uniform(-2, 2), 2) for _ in range(n)]
+        dtype = self.random.choice(["float32", "float64", "float64"])
+        grad = self.random.random() < 0.65
+        return f"{self.fresh()} = t.tensor({values}, dtype=t.{dtype}).reshape({shape}).detach().requires_grad_({grad})"
+
+    def statement(self, side: Side) -> str:
+        names = [k for k, v in side.tensors().items() if v.numel() <= 64]
+        if len(names) < 2 or self.random.random() < 0.06:
+            return self.leaf()
+        choose = self.random.choice
+        a, b = self._pick(names), self._pick(names)
+        kind = self.random.random()
+        if kind < 0.13:
+            text = f"{self.fresh()} = {a}.{choose(UNARY)}"
+        elif kind < 0.20:
+            text = f"{self.fresh()} = {a}.{choose(REDUCE)}"
+        elif kind < 0.36:
+            view = choose(VIEWS).format(s=a)
+            text = f"{self.fresh()} = {a}{'' if view[0] == '[' else '.'}{view}"
+        elif kind < 0.39:
+            first, second = self.fresh(), self.fresh()
+            text = f"{first}, {second} = {a}.{choose(MULTI)}[:2]"
+        elif kind < 0.50:
+            text = f"{self.fresh()} = " + choose(BINARY).format(a=a, b=b)
+        elif kind < 0.57:
+            text = f"{self.fresh()} = " + choose(SCALAR).format(a=a)
+        elif kind < 0.78:
+            text = choose(INPLACE).format(a=a, b=b)
+        elif kind < 0.86:
+            text = choose(STATE).format(a=a)
+        elif kind < 0.95:
+            text = choose(BACKWARD).format(a=a, b=b)
+        elif kind < 0.99:
+            side.gradients.add(f"v{self.count}")
+            text = f"{self.fresh()} = " + choose(GRAD).format(a=a, b=b)
+        else:
+            text = f"del {a}"
+        if self.random.random() < 0.12:
+            mode = choose(["no_grad()", "no_grad()", "enable_grad()"])
+            text = f"with t.{mode}:\n    {text}"
+        return text
+
+    def _pick(self, names: list[str]) -> str:
+        """A variable, the newer the likelier."""
+        return names[-1 - min(int(self.random.expovariate(0.35)), len(names) - 1)]
+
+
+def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> str | None:
+    """Run one random program on both libraries. The first disagreement, with the program so far, or None."""
+    oracle, other = Side(oracle_library), Side(library)
+    maker = Maker(seed)
+    program: list[str] = []
+    for _ in range(length):
+        statement = maker.statement(oracle)
+        program.append(statement)
+        expected, found = oracle.run(statement), other.run(statement)
+        # A failed assignment leaves its variable unbound on both sides; PyTorch's own line numbers are not compared.
+        wrong = None if same_end(expected, found) else f"ended with\n  {expected}\nbut\n  {found}"
+        wrong = wrong or disagreement(oracle, other)
+        if wrong:
+            return f"seed {seed}: " + "\n".join(program) + f"\n--> {wrong}"
+    return None
+
+
+def same_end(expected: str, found: str) -> bool:
+    """Whether two statements ended alike: both well, or with the same exception and message (ours may say more)."""
+    return expected == found or (expected != "ok" and found.startswith(expected))
