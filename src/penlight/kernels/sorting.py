@@ -1,0 +1,373 @@
+"""Sorting and what rests on it: sort, topk, kthvalue, median, mode, unique, searchsorted, histc, bincount.
+
+NaN counts as the largest value. Sorting is always stable, as PyTorch's on the CPU is, and where PyTorch leaves the choice
+between equal elements open (topk, kthvalue), the one with the lowest index is taken.
+
+Note [Sorting keys with their positions]
+NumPy sorts plain integers with vector instructions, but its stable argsort is ten times slower. So an element of up to 32
+bits becomes an integer key of the same order, and key and position are packed into one 64-bit integer: key above,
+position below. Sorting these is sorting stably, and the positions are the low halves of the result. For 64-bit
+integers the same works whenever their range is below 2^31.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._rowtools import is_half
+
+_SMALL = 2048  # elements; below, packing costs more than it saves
+_LONG = 1 << 14  # length of a row from which topk first finds its threshold
+_POSITION = 0xFFFFFFFF
+
+
+def _rows(x: np.ndarray, dim: int) -> np.ndarray:
+    """x as 2-d contiguous rows along `dim`."""
+    if x.ndim == 0:
+        return x.reshape(1, 1)
+    moved = np.moveaxis(x, dim, -1)
+    return np.ascontiguousarray(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
+
+
+def _restore(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    """The inverse of `_rows`, for rows of whatever length."""
+    if not shape:
+        return rows.reshape(())
+    rest = shape[:dim] + shape[dim + 1 :]
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(*rest, rows.shape[1]), -1, dim))
+
+
+def _reduced(column: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool) -> np.ndarray:
+    """One result for each row, shaped as a reduction of `shape` over `dim`."""
+    if not shape:
+        return column.reshape(())
+    return column.reshape(shape[:dim] + ((1,) if keepdim else ()) + shape[dim + 1 :])
+
+
+def _keys(rows: np.ndarray) -> np.ndarray | None:
+    """int64 keys below 2^31 in size that sort as the elements do; None where there are none."""
+    if is_half(rows.dtype):
+        rows = rows.astype(np.float32)
+    if rows.dtype == np.float32:
+        positive_zero = rows + np.float32(0)
+        bits = positive_zero.view(np.int32)
+        keys = bits >> 31
+        keys &= 0x7FFFFFFF
+        keys ^= bits
+        nan = np.isnan(rows)
+        if nan.any():
+            keys[nan] = 0x7FFFFFFF
+        return keys.astype(np.int64)
+    if rows.dtype.kind == "b" or (rows.dtype.kind in "iu" and rows.dtype.itemsize < 8):
+        return rows.astype(np.int64) - (1 << 31 if rows.dtype == np.uint32 else 0)
+    if rows.dtype.kind in "iu" and rows.size:
+        low, high = int(rows.min()), int(rows.max())
+        if high - low < 1 << 31:
+            return (rows - rows.dtype.type(low)).astype(np.int64)
+    return None
+
+
+def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
+    """Keys and positions in one integer; see Note [Sorting keys with their positions]."""
+    keys = _keys(rows) if rows.size >= _SMALL and rows.shape[1] <= _POSITION else None
+    if keys is None:
+        return None
+    if descending:
+        np.invert(keys, keys)
+    keys <<= 32
+    keys |= np.arange(rows.shape[1])
+    return keys
+
+
+def _argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
+    """Stable argsort of each row."""
+    packed = _packed(rows, descending)
+    if packed is not None:
+        packed.sort(1)
+        packed &= _POSITION
+        return packed
+    if rows.size >= _SMALL:  # the vectorised sort is stable, too, if nothing is equal
+        order = np.argsort(rows, 1)
+        ordered = np.take_along_axis(rows, order, 1)
+        if (ordered[:, 1:] > ordered[:, :-1]).all():
+            return np.ascontiguousarray(order[:, ::-1]) if descending else order
+    if descending:
+        order = np.argsort(rows[:, ::-1], 1, kind="stable")[:, ::-1]
+        return np.subtract(rows.shape[1] - 1, order)
+    return np.argsort(rows, 1, kind="stable")
+
+
+def _pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """rows[i, order[i, j]]."""
+    flat = order + np.arange(len(rows))[:, None] * rows.shape[1]
+    return rows.reshape(-1).take(flat)
+
+
+def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) sorted along `dim`, stably; NaN is the largest."""
+    rows = _rows(x, dim)
+    order = _argsort_rows(rows, descending)
+    return _restore(_pick(rows, order), x.shape, dim), _restore(order, x.shape, dim)
+
+
+def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
+    """The indices that `sort` gives."""
+    return _restore(_argsort_rows(_rows(x, dim), descending), x.shape, dim)
+
+
+def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Positions of the k first of the sorted row, found among those that reach the k-th value."""
+    limit = np.partition(row, len(row) - k if largest else k - 1)[len(row) - k if largest else k - 1]
+    if largest:
+        reaching = np.isnan(row) if limit != limit else ~(row < limit)
+    else:
+        reaching = np.ones(len(row), bool) if limit != limit else row <= limit
+    candidates = np.flatnonzero(reaching)
+    order = _argsort_rows(row[candidates][None], largest)[0, :k]
+    return candidates[order]
+
+
+def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
+    if k < 0 or k > (x.shape[dim] if x.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    rows = _rows(x, dim)
+    n = rows.shape[1]
+    if 0 < k < n and n >= _LONG and len(rows):
+        order = np.stack([_top_of_long_row(row, k, largest) for row in rows])
+    else:
+        packed = _packed(rows, largest) if 0 < 4 * k < n else None
+        if packed is None:
+            order = _argsort_rows(rows, largest)[:, :k]
+        else:
+            packed.partition(k - 1, 1)
+            order = packed[:, :k]
+            order.sort(1)
+            order = order & _POSITION
+    return _restore(_pick(rows, order), x.shape, dim), _restore(order, x.shape, dim)
+
+
+def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
+    if x.ndim and x.shape[dim] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """For each row the position of its element number `rank` (rows,) in sorted order."""
+    if rows.size < _SMALL or (rank != rank[0]).any():
+        return np.take_along_axis(_argsort_rows(rows, False), rank[:, None], 1)[:, 0]
+    value = np.partition(rows, rank[0], 1)[:, rank[0], None]
+    equal, below = rows == value, rows < value
+    if rows.dtype.kind not in "iub":
+        nan = np.isnan(rows)
+        is_nan = np.isnan(value)
+        equal |= nan & is_nan
+        below |= ~nan & is_nan
+    # Of the equal ones the one wanted is number (rank - how many are smaller).
+    wanted = rank - np.count_nonzero(below, 1)
+    return (equal.cumsum(1) > wanted[:, None]).argmax(1)
+
+
+def kthvalue(x: np.ndarray, k: int, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(value, index) of the k-th smallest element along `dim`, counted from 1."""
+    _check_reduction("kthvalue", x, dim)
+    if k < 1 or k > (x.shape[dim] if x.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    rows = _rows(x, dim)
+    return _picked(x, rows, np.full(len(rows), k - 1), dim, keepdim)
+
+
+def _picked(
+    x: np.ndarray, rows: np.ndarray, rank: np.ndarray, dim: int, keepdim: bool, nan_wins: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    index = _rank_rows(rows, rank) if len(rows) else np.zeros(0, np.int64)
+    if nan_wins and rows.dtype.kind not in "iub":
+        nan = np.isnan(rows)
+        index = np.where(nan.any(1), nan.argmax(1), index) if rows.size else index
+    values = _pick(rows, index[:, None])[:, 0]
+    return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
+
+
+def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(value, index) of the median along `dim`, the lower one of two; NaN, and the first one's index, if there is any."""
+    _check_reduction("median", x, dim)
+    rows = _rows(x, dim)
+    return _picked(x, rows, np.full(len(rows), (rows.shape[1] - 1) // 2), dim, keepdim, nan_wins=True)
+
+
+def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(value, index) of the median along `dim` of what is not NaN."""
+    _check_reduction("nanmedian", x, dim)
+    rows = _rows(x, dim)
+    count = np.full(len(rows), rows.shape[1])
+    if rows.dtype.kind not in "iub":
+        count -= np.count_nonzero(np.isnan(rows), 1)
+    return _picked(x, rows, np.maximum(count - 1, 0) // 2, dim, keepdim)
+
+
+def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(value, index) of the most frequent value along `dim`, the smallest of several; the index is its last one."""
+    _check_reduction("mode", x, dim)
+    rows = _rows(x, dim)
+    order = _argsort_rows(rows, False)
+    ordered = _pick(rows, order)
+    places = np.arange(rows.shape[1])
+    starts = np.where(_changes(ordered), places, 0)
+    np.maximum.accumulate(starts, 1, out=starts)
+    # The run lengths so far: the first largest one is at the end of the run that is wanted.
+    best = (places - starts).argmax(1)[:, None] if rows.size else np.zeros((0, 1), np.int64)
+    index = np.take_along_axis(order, best, 1)[:, 0]
+    values = np.take_along_axis(ordered, best, 1)[:, 0]
+    return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
+
+
+def _changes(ordered: np.ndarray) -> np.ndarray:
+    """Where an element differs from the one before it in its row; the first always does."""
+    changed = np.ones(ordered.shape, bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=changed[:, 1:])
+    return changed
+
+
+Unique = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
+
+
+def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: bool) -> Unique:
+    """(starts, inverse, counts) of runs that begin where `changed`, for elements that were ordered by `order`."""
+    starts = np.flatnonzero(changed)
+    back = None
+    if inverse:
+        number = np.cumsum(changed) - 1
+        back = number
+        if order is not None:
+            back = np.empty_like(number)
+            back[order] = number
+    return starts, back, np.diff(starts, append=len(changed)) if counts else None
+
+
+def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
+    """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
+    flat = np.ascontiguousarray(x).reshape(1, -1)
+    if not return_inverse:
+        ordered = np.sort(flat, 1)
+        starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
+        return ordered[0, starts], None, counts
+    order = _argsort_rows(flat, False)
+    ordered = flat[0].take(order)
+    starts, inverse, counts = _runs(_changes(ordered)[0], order[0], True, return_counts)
+    return ordered[0, starts], inverse.reshape(x.shape), counts
+
+
+def _slices(x: np.ndarray, dim: int) -> np.ndarray:
+    """x as (n along dim, everything else), after refusing what has no elements to compare."""
+    if x.size == 0 and x.shape[dim] != 0:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
+
+
+def unique_dim(x: np.ndarray, dim: int, return_inverse: bool = False, return_counts: bool = False) -> Unique:
+    """(slices, inverse, counts): the distinct slices of x along `dim`, in lexicographic order."""
+    slices = _slices(x, dim)
+    order = np.lexsort(slices.T[::-1]) if slices.size else np.arange(len(slices))
+    starts, inverse, counts = _runs(_slice_changes(slices[order]), order, return_inverse, return_counts)
+    return np.take(x, order[starts], dim), inverse, counts
+
+
+def _slice_changes(slices: np.ndarray) -> np.ndarray:
+    changed = np.ones(len(slices), bool)
+    changed[1:] = (slices[1:] != slices[:-1]).any(1)
+    return changed
+
+
+def unique_consecutive(
+    x: np.ndarray, dim: int | None = None, return_inverse: bool = False, return_counts: bool = False
+) -> Unique:
+    """(values, inverse, counts) with each run of equal neighbours reduced to one element (or slice along `dim`)."""
+    if dim is None:
+        flat = x.reshape(1, -1)
+        starts, inverse, counts = _runs(_changes(flat)[0], None, return_inverse, return_counts)
+        return flat[0, starts], None if inverse is None else inverse.reshape(x.shape), counts
+    starts, inverse, counts = _runs(_slice_changes(_slices(x, dim)), None, return_inverse, return_counts)
+    return np.take(x, starts, dim), inverse, counts
+
+
+def searchsorted(
+    sequence: np.ndarray, values: np.ndarray, right: bool = False, sorter: np.ndarray | None = None
+) -> np.ndarray:
+    """Where each value would go in the sorted sequence: before equal ones, or (`right`) behind them.
+
+    A 1-d sequence serves all values; otherwise all but the last dimensions of both agree.
+    """
+    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(sequence.shape)} and input "
+            f"value tensor {list(values.shape)}"
+        )
+    if sorter is not None:
+        if sorter.shape != sequence.shape:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(sequence.shape)}and got sorter tensor {list(sorter.shape)}"
+            )
+        if sorter.size and (sorter.min() < 0 or sorter.max() >= sequence.shape[-1]):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        sequence = np.take_along_axis(sequence, sorter, -1)
+    side = "right" if right else "left"
+    if sequence.ndim == 1:
+        return np.asarray(np.searchsorted(sequence, values, side))
+    rows = sequence.reshape(-1, sequence.shape[-1]) if sequence.size else sequence.reshape(0, 0)
+    if not len(rows) or not values.size:
+        return np.zeros(values.shape, np.int64)
+    wanted = values.reshape(len(rows), -1)
+    if len(rows) <= 16:
+        found = np.stack([np.searchsorted(row, want, side) for row, want in zip(rows, wanted, strict=True)])
+    else:
+        found = _bisect(np.ascontiguousarray(rows), wanted, right)
+    return found.reshape(values.shape)
+
+
+def _bisect(rows: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
+    """Bisection for all values of all rows at once."""
+    count, n = rows.shape
+    flat, base = rows.reshape(-1), np.arange(0, count * n, n)[:, None]
+    low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, n)
+    for _ in range(n.bit_length()):
+        middle = (low + high) >> 1
+        at = flat.take(np.minimum(middle, n - 1) + base)
+        behind = ~(at > wanted) if right else ~(at >= wanted)
+        behind &= low < high
+        low = np.where(behind, middle + 1, low)
+        high = np.where(behind, high, middle)
+    return low
+
+
+def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.ndarray:
+    """Counts in `bins` equal bins from low to high, in the dtype of x; by default from its minimum to its maximum."""
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    flat = x.reshape(-1)
+    if low == high and flat.size:
+        low, high = float(flat.min()), float(flat.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    inside = flat[(flat >= low) & (flat <= high)]
+    place = ((inside - x.dtype.type(low)) * x.dtype.type(bins / (high - low))).astype(np.int64)
+    return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+
+
+def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
+    """How often each of 0, 1, 2, ... occurs, or the sum of its weights: int64, float32 for such weights, else float64."""
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if x.ndim != 1 or (x.size and x.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != x.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if weights is None or x.size == 0:
+        return np.bincount(x.astype(np.intp, copy=False), minlength=minlength)
+    total = np.bincount(x.astype(np.intp, copy=False), weights.astype(np.float64), minlength)
+    return total.astype(np.float32) if weights.dtype == np.float32 else total
