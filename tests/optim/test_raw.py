@@ -23,7 +23,7 @@ OPTIONS = [
     ("Rprop", {}),
     ("ASGD", {"t0": 2, "weight_decay": 0.1}),
 ]
-SIZES = [(3, 4), (5,), (), (2, 2, 2), (0,), (40, 1000), (9000,)]
+SIZES = [(3, 4), (5,), (), (2, 2, 2), (0,), (70, 1000), (9000,)]
 
 
 def values(seed, dtype="float64", sizes=SIZES):

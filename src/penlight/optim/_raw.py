@@ -34,8 +34,8 @@ Array = np.ndarray
 Group = dict[str, Any]
 State = dict[str, Any]
 
-BLOCK = 32768  # elements that are updated at a time: the six to eight arrays of an update stay in the cache
-SMALL = 8192  # up to this size, gathering costs less than the calls it saves
+BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
+SMALL = 4096  # up to this size, gathering costs less than the calls it saves
 SCRATCH = 3  # scratch arrays that a kernel may use besides the one for the gradient
 
 _array_of = attrgetter("_array")
