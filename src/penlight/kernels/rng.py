@@ -10,8 +10,9 @@ array([0.4962566, 0.7682218], dtype=float32)
 >>> randint(engine, (3,), 0, 10, np.dtype("int64"))
 array([3, 0, 3])
 
-PyTorch has two sets of kernels: on processors by Intel some of them (`bernoulli_` with a number, hence dropout, and
-`exponential_`, hence `multinomial`) draw through MKL. The functions here are the ones that it uses on all others.
+PyTorch has a second version of a few kernels, which draws through MKL (`bernoulli_` with a number, hence dropout, and
+`exponential_`, hence `multinomial`) and depends on the processor. The functions here are the other version, which it
+uses on AMD's processors and wherever there is no MKL.
 
 A tensor that is filled in place is filled in the order of its memory: see `in_memory_order`.
 """

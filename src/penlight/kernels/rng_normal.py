@@ -183,21 +183,23 @@ def _fill_long(
 
 
 def _take_ahead(engine: Engine, out: np.ndarray) -> bool:
-    """Fill a small array from samples made ahead; False if there cannot be any."""
+    """Fill a small array from samples made ahead; False if its size forbids it."""
     # Note [Normal samples ahead]
     # The transform takes some eighty calls of NumPy, which for a hundred numbers cost far more than the arithmetic. So
-    # for a small array all that is left of the engine's block is transformed, and the samples are kept for the next
-    # calls. They belong to the block and to a place in it: they serve as long as each draw takes a multiple of 16.
+    # for a small array all that is left of the engine's block is transformed (and the next block, if this one is too
+    # short), and the samples are kept for the next calls. They belong to a block and to a place in it, counted from
+    # its start: they serve as long as each draw takes a multiple of 16.
     n = out.size
-    start = engine._next
-    if n & 15 or start + n > BLOCK:
+    if n & 15 or n > BLOCK:
         return False
+    start = engine._next
     words, first, samples = engine._ahead
-    if words is not engine._words or start < first or (start - first) & 15:
-        first = start
-        samples = np.empty((BLOCK - start) & ~15, np.float32)
+    if words is not engine._words or (start - first) & 15 or not first <= start <= first + samples.size - n:
+        stop = BLOCK if start + n <= BLOCK else 2 * BLOCK
+        samples = np.empty((stop - start) & ~15, np.float32)
         fill24(engine, samples)
         box_muller32(samples)
+        first = start = start - (stop - BLOCK)
         engine._ahead = engine._words, first, samples
     out[...] = samples[start - first : start - first + n]
     engine._next = start + n

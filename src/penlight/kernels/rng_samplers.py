@@ -114,8 +114,17 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
     if num_samples == 1:
         best: np.ndarray = np.argmax(score, axis=-1, keepdims=True)
         return best
-    order = np.argsort(-score, axis=-1, kind="stable")
-    return np.ascontiguousarray(order[..., :num_samples])
+    return _largest(score, num_samples)
+
+
+def _largest(score: np.ndarray, k: int) -> np.ndarray:
+    """Where the k largest of each row are, the largest first."""
+    score = np.negative(score)
+    if 4 * k < score.shape[-1]:
+        some = np.argpartition(score, k, axis=-1)[..., :k]
+        order = np.argsort(np.take_along_axis(score, some, axis=-1), axis=-1)
+        return np.take_along_axis(some, order, axis=-1)
+    return np.argsort(score, axis=-1, kind="stable")[..., :k].copy()
 
 
 def _check_multinomial(weights: np.ndarray, num_samples: int, replacement: bool) -> None:
