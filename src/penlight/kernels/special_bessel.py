@@ -247,7 +247,7 @@ def _two_thirds_power(x: Array) -> tuple[Array, Array]:
     product, low = two_product(x, root)
     low += x * root_low
     high = product / 1.5
-    check, error = two_product(high, np.float64(1.5))
+    check, error = two_product(high, 1.5)
     return high, (((product - check) - error) + low) / 1.5
 
 

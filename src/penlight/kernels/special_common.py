@@ -4,7 +4,8 @@ Note [How the special functions are evaluated]
 Every function here is a handful of polynomial or rational approximations, each good on one region of the line, fitted in
 multiple precision (minimax in the relative error unless a comment says otherwise). NumPy makes one pass over memory for
 each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
-data in the cache. Hence blocks of 256 KiB, Horner's rule in place, and denominators with leading coefficient one.
+data in the cache. Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and
+denominators with leading coefficient one.
 Regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
 boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
 """
@@ -15,17 +16,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ._rowtools import is_half as is_half
+
 Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
 _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
-
-
-def is_half(dtype: np.dtype) -> bool:
-    """Whether the dtype is float16 or bfloat16, which are computed in float32."""
-    return dtype.itemsize == 2 and dtype.kind not in "iu"
 
 
 def horner(coefficients: Sequence[float], x: Array) -> Array:
@@ -64,6 +62,16 @@ def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
             out[index] = function(x.take(index))
 
 
+def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
+    """Call `run(low, high)` on ranges that cover `size` elements, in several threads if there are many blocks."""
+    if size < 4 * step:
+        run(0, size)
+    else:
+        from .parallel import parallel_for
+
+        parallel_for(run, size, step)
+
+
 def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
     """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64."""
     dtype = x.dtype
@@ -71,23 +79,22 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
         return unary(kernel, x.astype(np.float32), wide=wide).astype(dtype)
     out = np.empty(x.shape, dtype)
     source, target = x.reshape(-1), out.reshape(-1)
+    wide = wide and dtype == np.float32
+    step = BLOCK_BYTES // (8 if wide else dtype.itemsize)
+
+    def run(low: int, high: int) -> None:
+        for i in range(low, high, step):
+            block = slice(i, min(i + step, high))
+            if wide:
+                result = np.empty(block.stop - i)
+                kernel(source[block].astype(np.float64), result)
+                target[block] = result
+            else:
+                kernel(source[block], target[block])
+
     with np.errstate(all="ignore"):
-        if wide and dtype != np.float64:
-            _widened(kernel, source, target)
-        else:
-            step = BLOCK_BYTES // dtype.itemsize
-            for i in range(0, source.size, step):
-                kernel(source[i : i + step], target[i : i + step])
+        spread(run, source.size, step)
     return out
-
-
-def _widened(kernel: Kernel, source: Array, target: Array) -> None:
-    step = BLOCK_BYTES // 8
-    result = np.empty(min(step, source.size))
-    for i in range(0, source.size, step):
-        block = source[i : i + step].astype(np.float64)
-        kernel(block, result[: block.size])
-        target[i : i + step] = result[: block.size]
 
 
 def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) -> Array:
@@ -97,14 +104,18 @@ def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) ->
     out = np.empty(a.shape, np.float64)
     left, right, target = a.reshape(-1), b.reshape(-1), out.reshape(-1)
     step = BLOCK_BYTES // 8
-    with np.errstate(all="ignore"):
-        for i in range(0, target.size, step):
-            block = slice(i, i + step)
+
+    def run(low: int, high: int) -> None:
+        for i in range(low, high, step):
+            block = slice(i, min(i + step, high))
             kernel(left[block].astype(np.float64), right[block].astype(np.float64), target[block])
+
+    with np.errstate(all="ignore"):
+        spread(run, target.size, step)
         return out.astype(dtype, copy=False)
 
 
-def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
     """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
     product = a * b
     t = a * _SPLIT

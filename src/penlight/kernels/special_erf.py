@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .special_common import BLOCK_BYTES, Array, horner, is_half, piecewise, rational, two_product, unary
+from .special_common import BLOCK_BYTES, Array, horner, is_half, piecewise, rational, spread, two_product, unary
 
 _SQRT2 = 1.4142135623730951
 _SQRT_HALF = 0.7071067811865476
@@ -96,7 +96,8 @@ def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
     if x.dtype == np.float32:
         out = np.empty(x.shape, np.float32)
-        _erf32(x.reshape(-1), out.reshape(-1))
+        source, target = x.reshape(-1), out.reshape(-1)
+        spread(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
         return out
     if is_half(x.dtype):
         return erf(x.astype(np.float32)).astype(x.dtype)

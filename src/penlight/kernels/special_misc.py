@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .special_common import Array, is_half, piecewise, rational, unary
+from .special_common import Array, is_half, rational, unary
 
 # fmt: off
 # log(1 + e) / e in e on [0, 1]; NumPy's log1p takes five to ten times as long
@@ -45,18 +45,22 @@ def logit(x: Array, eps: float | None = None) -> Array:
     if eps is not None and eps >= 0.0:
         low = x.dtype.type(eps)
         x = np.where(x < low, low, np.minimum(x, 1 - low))
-    return unary(_logit, x)
+    return unary(_logit if x.dtype == np.float64 else _logit_plain, x, wide=True)
+
+
+def _logit_plain(x: Array, out: Array) -> None:
+    np.subtract(1.0, x, out)
+    np.divide(x, out, out)
+    np.log(out, out)
 
 
 def _logit(x: Array, out: Array) -> None:
+    _logit_plain(x, out)
     # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
-    middle = (x > 0.25) & (x < 0.75)
-    piecewise(
-        x,
-        out,
-        (~middle, lambda v: np.log(v / (1.0 - v))),
-        (middle, lambda v: np.log1p((2.0 * v - 1.0) / (1.0 - v))),
-    )
+    index = np.flatnonzero((x > 0.25) & (x < 0.75))
+    if index.size:
+        x = x.take(index)
+        out[index] = np.log1p((2.0 * x - 1.0) / (1.0 - x))
 
 
 def log_sigmoid(x: Array) -> Array:
