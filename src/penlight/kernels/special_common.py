@@ -118,11 +118,11 @@ def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) ->
 def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
     """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
     product = a * b
-    t = a * _SPLIT
-    a_high = t - (t - a)
+    a_high = a * _SPLIT
+    a_high -= a_high - a
     a_low = a - a_high
-    t = b * _SPLIT
-    b_high = t - (t - b)
+    b_high = b * _SPLIT
+    b_high = b_high - (b_high - b)
     b_low = b - b_high
     error = a_high * b_high
     error -= product
