@@ -187,6 +187,16 @@ class Module(Registry, Calling, StateDict, Conversion):
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
 
+def _name_as_one_class() -> None:
+    """Lets the methods be called by the name that users know when Python prints them or complains about arguments."""
+    for part in Module.__bases__:
+        for name, member in vars(part).items():
+            if callable(member) and hasattr(member, "__qualname__"):
+                member.__qualname__ = f"Module.{name}"
+
+
+_name_as_one_class()
+
 _LATER_HOOK_TABLES = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",

@@ -1,0 +1,278 @@
+"""Parameters and buffers: tensors that a module knows by their kind, and those that still wait for a shape."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import penlight
+from penlight import Tensor
+from penlight.printing import PARAMETER_TYPES
+from penlight.tensor import wrap
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+    """Makes tensors of other classes that were marked as parameters instances of Parameter."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that a module registers as a parameter when it is assigned, and that requires grad by default.
+
+    It shares the memory of the tensor it is made of. A tensor of another subclass stays of that class and is marked.
+
+    >>> import penlight as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = penlight.empty(0)
+        if type(data) in (Tensor, Parameter):
+            return Tensor._make_subclass(cls, data, requires_grad)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
+        marked = Tensor._make_subclass(type(data), data, requires_grad)
+        marked._is_param = True
+        return marked
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+
+
+PARAMETER_TYPES.add(Parameter)
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """Makes tensors that were marked as buffers instances of Buffer."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
+            return True
+        return super().__instancecheck__(instance)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that a module registers as a buffer when it is assigned; `persistent` says whether it is saved.
+
+    >>> import penlight as torch
+    >>> m = torch.nn.Module()
+    >>> m.scale = torch.nn.Buffer(torch.ones(1))
+    >>> list(m.state_dict())
+    ['scale']
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = penlight.empty(0)
+        marked = data.detach().requires_grad_(data.requires_grad)
+        marked.persistent = persistent
+        marked._is_buffer = True
+        return marked
+
+
+# Note [Tensors without a shape]: an uninitialised tensor has an array without elements, which must not get into any
+# computation. Every operation begins with reading `_array`, so that in these classes it is a property that refuses.
+# What may be done before there is a shape (casting, materialising) reads the slot itself.
+
+_slot = Tensor.__dict__["_array"]
+
+
+class UninitializedTensorMixin:
+    """What parameters and buffers without a shape share."""
+
+    __slots__ = ()
+
+    cls_to_become: type[Any]
+
+    @property
+    def _array(self) -> Any:
+        caller = sys._getframe(1)
+        while caller.f_code.co_name.startswith("_") and caller.f_back is not None:
+            caller = caller.f_back
+        where = caller.f_code.co_name
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {where}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{type(self).__name__}` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        _slot.__set__(self, value)
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives the tensor its shape, uninitialised memory, and the class that it was waiting to have.
+
+        >>> import penlight as torch
+        >>> p = torch.nn.UninitializedParameter()
+        >>> p.materialize((2, 3))
+        >>> p.shape
+        torch.Size([2, 3])
+        """
+        memory = penlight.empty(shape, device=device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = self.cls_to_become
+        self.data = memory
+
+    @property
+    def data(self) -> Tensor:
+        """The tensor without elements that stands for the one to come; it has the dtype."""
+        return wrap(_slot.__get__(self))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        Tensor.data.fset(self, value)  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.data.dtype
+
+    @property
+    def shape(self) -> Any:
+        """Raises: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients will flow to the tensor."""
+        return Tensor.requires_grad.fget(self)  # type: ignore[attr-defined]
+
+    @requires_grad.setter
+    def requires_grad(self: Any, value: bool) -> None:
+        kind = type(self)
+        self.__class__ = self.cls_to_become
+        try:
+            self.requires_grad = value
+        finally:
+            self.__class__ = kind
+
+    def is_complex(self) -> bool:
+        return self.data.is_complex()
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.data.size(dim)
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        if not is_lazy(src):
+            self._array  # noqa: B018  (refuses)
+        return self
+
+    def share_memory_(self) -> Any:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        return self.data.to(*args, **kwargs)
+
+    def type(self, *args: Any, **kwargs: Any) -> Any:
+        return self.data.type(*args, **kwargs)
+
+    def cpu(self, *args: Any, **kwargs: Any) -> Any:
+        return self.data.cpu(*args, **kwargs)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Any:
+        return self.data.cuda(*args, **kwargs)
+
+    def half(self) -> Any:
+        return self.data.half()
+
+    def bfloat16(self) -> Any:
+        return self.data.bfloat16()
+
+    def float(self) -> Any:
+        return self.data.float()
+
+    def double(self) -> Any:
+        return self.data.double()
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self.__class__(self.requires_grad, dtype=self.dtype)
+            memo[id(self)].__dict__.update(self.__dict__)
+        return memo[id(self)]
+
+    def __repr__(self, **_: Any) -> str:
+        return f"<{self.__class__.__name__}>"
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return self.__class__, (self.requires_grad,)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer still waits for its shape.
+
+    >>> import penlight as torch
+    >>> is_lazy(torch.nn.LazyLinear(2).weight)
+    True
+    """
+    return isinstance(param, UninitializedTensorMixin)
+
+
+def _without_shape(cls: type[Any], kind: type[Any], requires_grad: bool, device: Any, dtype: Any) -> Any:
+    # It is made as what it will become, for whom reading the array is allowed.
+    made = Tensor._make_subclass(kind, penlight.empty(0, device=device, dtype=dtype), requires_grad)
+    made.__class__ = cls
+    return made
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet; lazy modules have them until their first input.
+
+    >>> import penlight as torch
+    >>> torch.nn.LazyLinear(2).weight
+    <UninitializedParameter>
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _without_shape(cls, Parameter, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet.
+
+    >>> import penlight as torch
+    >>> torch.nn.LazyBatchNorm1d().running_mean
+    <UninitializedBuffer>
+    """
+
+    cls_to_become = Tensor
+    persistent: bool
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        made = _without_shape(cls, Tensor, requires_grad, device, dtype)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
