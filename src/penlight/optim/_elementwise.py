@@ -1,7 +1,7 @@
 """What the optimisers that treat every element alike have in common: all but LBFGS, Adafactor, Muon and SparseAdam.
 
 Such an optimiser says which state it keeps (`_scalars`, `_buffers`) and how one parameter is updated, twice: `_single` on
-tensors, the definition, which works for every dtype and can be differentiated; and `_constants` with `_raw` on flat arrays,
+tensors, the definition, which works for every dtype and can be differentiated; and `_constants` with `_kernel` on flat arrays,
 the same formula for the everyday case (see Note [Updating in buckets] in `_raw.py`). The gradient that both receive already
 has its sign (`maximize`) and weight decay in it.
 """
@@ -59,8 +59,9 @@ class Elementwise(Optimizer):
     """The step that the optimisers on the following pages share."""
 
     _needs_dense: ClassVar[str] = "{} does not support sparse gradients"
-    _captured: ClassVar[str] = "params and state_steps"
-    _captured_foreach: ClassVar[str] = ""
+    # What PyTorch's refusal of `capturable` says, without and with `foreach`.
+    _captured: ClassVar[tuple[str, str]] = ("params and state_steps", "params and state_steps")
+    _captured_on_xla: ClassVar[tuple[bool, bool]] = (True, False)
     _complex_as_real: ClassVar[bool] = True
     _group_defaults: ClassVar[Group] = {
         "foreach": None,
@@ -88,11 +89,13 @@ class Elementwise(Optimizer):
 
     @staticmethod
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        """Bring the 0-d state forward and return the numbers that :meth:`_raw` needs. ``step`` already counts this one."""
+        """Bring the 0-d state forward and return the numbers that :meth:`_kernel` needs. ``step`` already counts this one."""
         raise NotImplementedError
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         """Update a flat piece of parameters in place. ``g`` is only read; ``work`` is three arrays of the same size."""
         raise NotImplementedError
 
@@ -182,10 +185,11 @@ class Elementwise(Optimizer):
         if any(map(_is_sparse, grads)):
             self._check_sparse(group)
         if group.get("capturable", False):
-            short = group["foreach"] and type(self).__name__ not in ("RMSprop", "Rprop")
-            devices = _CAPTURABLE_DEVICES + ([] if short or type(self).__name__ == "Adadelta" else ["xla"])
-            what = self._captured_foreach if short and self._captured_foreach else self._captured
-            raise AssertionError(f"If capturable=True, {what} must be on supported devices: {devices}.")
+            foreach = bool(group["foreach"])
+            devices = [*_CAPTURABLE_DEVICES, "xla"] if self._captured_on_xla[foreach] else _CAPTURABLE_DEVICES
+            raise AssertionError(
+                f"If capturable=True, {self._captured[foreach]} must be on supported devices: {devices}."
+            )
         if group["differentiable"] and group["foreach"]:
             raise AssertionError("_foreach ops don't support autograd")
         if group.get("fused", False):

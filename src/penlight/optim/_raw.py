@@ -140,7 +140,7 @@ class Bucket:
                 g = sign(spare, g, out=spare)
             if sign is np.subtract and (decoupled or not factor):
                 g = np.negative(g, out=spare)
-            rule._raw(p, g, slots, constants, work)
+            rule._kernel(p, g, slots, constants, work)
         for lane in self.copied:
             lane.store()
 

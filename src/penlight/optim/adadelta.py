@@ -28,6 +28,8 @@ class Adadelta(Elementwise):
     tensor([ 0.9684, -1.9684], requires_grad=True)
     """
 
+    _captured_on_xla = (False, False)
+
     def __init__(
         self,
         params: ParamsT,
@@ -79,7 +81,9 @@ class Adadelta(Elementwise):
         return float(group["lr"]), float(group["rho"]), float(group["eps"])
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         lr, rho, eps = constants
         square, steps = buffers
         delta, root, spare = work

@@ -118,7 +118,9 @@ class Adagrad(Elementwise):
         return rate, float(group["eps"])
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         rate, eps = constants
         (total,) = buffers
         update, root, _ = work

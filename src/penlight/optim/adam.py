@@ -137,7 +137,9 @@ class Adam(Elementwise):
         return beta1, beta2, float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5, float(group["eps"])
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         beta1, beta2, step_size, correction, eps = constants
         mean, square, *largest = buffers
         update, denominator, _ = work

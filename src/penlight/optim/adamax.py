@@ -79,7 +79,9 @@ class Adamax(Elementwise):
         return beta1, beta2, float(group["eps"]), float(group["lr"]) / (1 - beta1 ** float(scalars["step"][0]))
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         beta1, beta2, eps, step_size = constants
         mean, largest = buffers
         lerp_(mean, g, 1 - beta1, work[0])

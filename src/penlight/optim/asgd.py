@@ -30,7 +30,7 @@ class ASGD(Elementwise):
     tensor([ 0.8000, -1.6000], requires_grad=True)
     """
 
-    _captured = "params, mus, etas, and state_steps"
+    _captured = ("params, mus, etas, and state_steps", "params, mus, etas, and state_steps")
 
     def __init__(
         self,
@@ -95,7 +95,9 @@ class ASGD(Elementwise):
         return eta, mu, 1 - float(group["lambd"]) * eta
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         eta, mu, shrink = constants
         (average,) = buffers
         p *= shrink

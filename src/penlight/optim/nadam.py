@@ -28,8 +28,7 @@ class NAdam(Elementwise):
     tensor([ 0.8944, -1.8944], requires_grad=True)
     """
 
-    _captured = "params, mu_products and state_steps"
-    _captured_foreach = "params, mu_products, and state_steps"
+    _captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
     _group_defaults: ClassVar[Group] = {**Elementwise._group_defaults, "decoupled_weight_decay": False}
 
     def __init__(
@@ -108,7 +107,9 @@ class NAdam(Elementwise):
         return beta1, beta2, 1 - beta2**step, float(group["eps"]), float(of_grad), float(of_mean)
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         beta1, beta2, correction, eps, of_grad, of_mean = constants
         mean, square = buffers
         update, denominator, _ = work

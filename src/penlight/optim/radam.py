@@ -92,7 +92,9 @@ class RAdam(Elementwise):
         return beta1, beta2, *corrections, RAdam._rectification(beta2, step), float(group["lr"]), float(group["eps"])
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         beta1, beta2, correction1, correction2, rectification, lr, eps = constants
         mean, square = buffers
         update, adaptive, _ = work

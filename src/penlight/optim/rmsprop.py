@@ -30,6 +30,7 @@ class RMSprop(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
+    _captured_on_xla = (True, True)
     _group_defaults: ClassVar[Group] = {"momentum": 0, "centered": False, **Elementwise._group_defaults}
 
     def __init__(
@@ -91,7 +92,9 @@ class RMSprop(Elementwise):
         return *numbers, group["centered"]
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         lr, alpha, eps, momentum, centered = constants
         square = buffers[0]
         update, root, _ = work

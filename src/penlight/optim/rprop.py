@@ -30,6 +30,8 @@ class Rprop(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
+    _captured_on_xla = (True, True)
+
     def __init__(
         self,
         params: ParamsT,
@@ -79,7 +81,9 @@ class Rprop(Elementwise):
         return *map(float, group["etas"]), *map(float, group["step_sizes"])
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         shrink, grow, smallest, largest = constants
         previous, size = buffers
         factor, *_ = work

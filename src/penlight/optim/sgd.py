@@ -135,7 +135,9 @@ class SGD(Elementwise):
         return float(group["lr"]), float(group["momentum"]), 1.0 - float(group["dampening"]), group["nesterov"]
 
     @staticmethod
-    def _raw(p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]) -> None:
+    def _kernel(
+        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
+    ) -> None:
         lr, momentum, weight, nesterov = constants
         if buffers:
             (buffer,) = buffers
