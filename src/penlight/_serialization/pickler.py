@@ -29,6 +29,11 @@ class Global:
         raise TypeError("only a name in a pickle")
 
 
+# Exact types in which there is nothing of ours to name: those that pickle does not refer back to, and those it does.
+_ATOMS = frozenset({int, float, bool, type(None)})
+_CONTAINERS = frozenset({str, tuple, list, dict})
+
+
 class StorageReference:
     """A storage to be written: the memory, its owner (by which sharing is seen), and the dtype of its elements.
 
@@ -83,11 +88,29 @@ class _TorchNames:
 
     if TYPE_CHECKING:
         proto: int
+        memo: dict[int, tuple[int, Any]]
+        framer: Any
+        dispatch: dict[Any, Any]
 
-        def save(self, obj: Any) -> None: ...
+        def get(self, place: int) -> bytes: ...
         def write(self, data: bytes) -> None: ...
         def memoize(self, obj: Any) -> None: ...
         def save_reduce(self, func: Any, args: Any, *, obj: Any) -> None: ...
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Write an object. Plain data has nothing to translate and takes the short way."""
+        kind = type(obj)
+        if kind in _ATOMS:
+            self.dispatch[kind](self, obj)
+        elif kind in _CONTAINERS:
+            known = self.memo.get(id(obj))
+            if known is not None:
+                self.write(self.get(known[0]))
+            else:
+                self.framer.commit_frame()
+                self.dispatch[kind](self, obj)
+        else:
+            super().save(obj, save_persistent_id)  # type: ignore[misc]
 
     def global_named(self, module: str, name: str) -> Global:
         """The one object for a name in this pickle, so that it is written once and referred to after that."""

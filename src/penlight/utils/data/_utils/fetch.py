@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import penlight
+from penlight._serialization.tensors import array_of, tensor_from_array
 from penlight.utils.data._utils import collate as _collate
 from penlight.utils.data.dataset import Subset, TensorDataset
 
@@ -88,7 +89,13 @@ def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
         return None
     if any(type(tensor) is not penlight.Tensor or tensor.requires_grad for tensor in dataset.tensors):
         return None
-    return [tensor[indices] for tensor in dataset.tensors]
+    rows = np.array(indices)
+    return [tensor_from_array(_rows(array_of(tensor), rows)) for tensor in dataset.tensors]
+
+
+def _rows(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    # `take` is the faster one, but copies all of an array that is not contiguous.
+    return array.take(rows, 0) if array.flags.c_contiguous else array[rows]
 
 
 def _plain_integers(indices: list[Any]) -> bool:
