@@ -1,0 +1,185 @@
+"""Convolution: the forward pass and its two transposes, on raw arrays.
+
+``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
+so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
+
+There are four ways to do the work, each in a file of its own, and this file chooses:
+
+- `conv_gather`: copy the windows and multiply. The general way.
+- `conv_winograd`: the same with a third fewer multiplications, for kernels of 3 with enough channels.
+- `conv_scatter`: multiply and then add each tap where it belongs. Cheaper when there are few channels to add to.
+- `conv_depthwise`: one channel to a group; shift, scale and add.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import gcd, prod
+
+import numpy as np
+
+from .conv_depthwise import depthwise, depthwise_weight
+from .conv_gather import Ints, gather, gather_weight
+from .conv_scatter import scatter
+from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
+
+
+def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """The shape ``(N, O, *spatial)`` of a convolution's result; a spatial size may come out as zero or less."""
+    sizes = zip(input_shape[2:], weight_shape[2:], stride, padding, dilation, strict=True)
+    return (input_shape[0], weight_shape[0], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in sizes))
+
+
+def conv(
+    x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, groups: int,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Correlate ``x`` ``(N, C, *spatial)`` with ``w`` ``(O, C // groups, *kernel)``, zero padded, and add the bias.
+
+    >>> import numpy as np
+    >>> conv(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), (1,), (0,), (1,), 1)
+    array([[[1., 3., 5.]]])
+    """
+    if _is_half(x):
+        return _in_single(conv, x, w, stride, padding, dilation, groups, bias)
+    y = np.empty(conv_output_shape(x.shape, w.shape, stride, padding, dilation), x.dtype)
+    if not x.size or not w.size:
+        y[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+    elif y.size:
+        with np.errstate(all="ignore"):
+            _correlate(np.ascontiguousarray(x), w, padding, stride, dilation, groups, y, bias)
+    return y
+
+
+def conv_input_grad(
+    grad: np.ndarray, w: np.ndarray, input_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """The transpose of `conv` in its input, which is also the forward pass of a transposed convolution (plus bias).
+
+    >>> import numpy as np
+    >>> conv_input_grad(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1, 1, 4), (1,), (0,), (1,), 1)
+    array([[[1., 2., 2., 1.]]])
+    """
+    if _is_half(grad):
+        return _in_single(conv_input_grad, grad, w, input_shape, stride, padding, dilation, groups, bias)
+    x = np.empty(input_shape, grad.dtype)
+    if not grad.size or not w.size:
+        x[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+    elif x.size:
+        grad = np.ascontiguousarray(grad)
+        with np.errstate(all="ignore"):
+            if prod(stride) > 1 and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:]):
+                scatter(grad, w, padding, stride, dilation, groups, x, bias)
+            else:
+                _correlate_phases(grad, _flip(w, groups), padding, stride, dilation, groups, x, bias)
+    return x
+
+
+def conv_weight_grad(
+    grad: np.ndarray, x: np.ndarray, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The transpose of `conv` in its weights.
+
+    >>> import numpy as np
+    >>> conv_weight_grad(np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 1, 4), (1, 1, 2), (1,), (0,), (1,), 1)
+    array([[[3., 6.]]])
+    """
+    if _is_half(grad):
+        return _in_single(conv_weight_grad, grad, x, weight_shape, stride, padding, dilation, groups)
+    if not grad.size or not x.size:
+        return np.zeros(weight_shape, grad.dtype)
+    grad, x, kernel = np.ascontiguousarray(grad), np.ascontiguousarray(x), weight_shape[2:]
+    with np.errstate(all="ignore"):
+        if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
+            return depthwise_weight(grad, x, padding, kernel, stride, dilation)
+        if suits_winograd(x, weight_shape, stride, dilation, groups, grad.shape):
+            result = winograd_weight(grad, x, padding, kernel, stride, dilation)
+            # Infinities met with both signs on the way: only the direct sums say which of them stay.
+            if np.isfinite(result).all():
+                return result
+        return gather_weight(grad, x, padding, kernel, stride, dilation, groups)
+
+
+def _is_half(x: np.ndarray) -> bool:
+    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+
+
+def _in_single(function, first: np.ndarray, *rest):  # type: ignore[no-untyped-def]
+    """Call with all 16-bit floats as float32, and round the result back."""
+    args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in (first, *rest)]
+    return function(*args).astype(first.dtype)
+
+
+def _correlate(
+    x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, groups: int, out: np.ndarray,
+    bias: np.ndarray | None,
+) -> None:  # fmt: skip
+    """Correlate contiguous `x` with `w` into `out`, in the way that suits the sizes."""
+    kernel, each = w.shape[2:], w.shape[0] // groups
+    unit = prod(stride) == 1
+    # The same correlation as a transpose: of one with the flipped kernel, under this border.
+    turned = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, low, strict=True))
+    if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
+        depthwise(x, w, low, stride, dilation, out, bias)
+    elif suits_winograd(x, w.shape, stride, dilation, groups, out.shape) and _is_tame(x, w):
+        if unit and each < w.shape[1]:
+            winograd_scatter(x, _flip(w, groups), turned, dilation, out, bias)
+        else:
+            winograd(x, w, low, stride, dilation, out, bias)
+    elif unit and _is_few(each, w.shape[1], kernel):
+        scatter(x, _flip(w, groups), turned, stride, dilation, groups, out, bias)
+    else:
+        gather(x, w, low, stride, dilation, groups, out, bias)
+
+
+def _is_few(results: int, sources: int, kernel: Ints) -> bool:
+    """Whether adding up `results` channels tap by tap is cheaper than copying the windows of `sources` channels."""
+    return prod(kernel) > 1 and 5 * results < 3 * sources
+
+
+def _flip(w: np.ndarray, groups: int) -> np.ndarray:
+    """Weights ``(O, C // groups, *kernel)`` as ``(C, O // groups, *kernel reversed)``, a view if there is one group."""
+    flipped = w[(slice(None), slice(None), *(slice(None, None, -1) for _ in w.shape[2:]))]
+    if groups == 1:
+        return flipped.swapaxes(0, 1)
+    each, channels, kernel = w.shape[0] // groups, w.shape[1], w.shape[2:]
+    return flipped.reshape(groups, each, channels, *kernel).swapaxes(1, 2).reshape(groups * channels, each, *kernel)
+
+
+def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
+    """Whether Winograd's sums and differences keep every meaning: finite values, and no weight exactly zero.
+
+    An infinity would turn into NaN, and where a weight is zero a user may rely on a result that does not depend on an
+    input at all (masked convolutions), which holds only up to rounding there.
+    """
+    flat = x.reshape(-1)
+    return bool(np.isfinite(np.dot(flat, flat)) and np.isfinite(w).all() and w.all())
+
+
+def _correlate_phases(
+    grad: np.ndarray, flip: np.ndarray, padding: Ints, stride: Ints, dilation: Ints, groups: int, x: np.ndarray,
+    bias: np.ndarray | None,
+) -> None:  # fmt: skip
+    """The transpose of a strided convolution as one plain correlation for each remainder of the stride.
+
+    In one dim, input ``i`` gets ``grad[t] * w[k]`` from all ``t * s + k * d == i + p``. Inputs with
+    ``(i + p) % s == r`` are reached by every ``s / gcd(s, d)``-th tap, each ``d / gcd(s, d)`` positions before the last.
+    """
+    places: list[list[tuple[slice, slice | None, int]]] = []
+    for n, k, s, p, d in zip(x.shape[2:], flip.shape[2:], stride, padding, dilation, strict=True):
+        places.append([])
+        for start in range(min(s, n)):
+            taps = [tap for tap in range(k) if (tap * d - start - p) % s == 0]
+            # The flipped kernel holds tap k - 1 - m at m.
+            pick = slice(k - 1 - taps[-1], None, s // gcd(s, d)) if taps else None
+            low = (taps[-1] * d - start - p) // s if taps else 0
+            places[-1].append((slice(start, None, s), pick, low))
+    steps = tuple(d // gcd(s, d) for s, d in zip(stride, dilation, strict=True))
+    for phase in product(*places):
+        out = x[(slice(None), slice(None), *(where for where, _, _ in phase))]
+        if any(pick is None for _, pick, _ in phase):
+            out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+            continue
+        part = flip[(slice(None), slice(None), *(pick for _, pick, _ in phase))]
+        _correlate(grad, part, tuple(low for _, _, low in phase), (1,) * len(stride), steps, groups, out, bias)
