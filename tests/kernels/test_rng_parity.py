@@ -121,6 +121,16 @@ def test_normal(dtype: torch.dtype, mean: float, std: float) -> None:
         assert_same(engine, ours, torch.empty(n, dtype=dtype).normal_(mean, std))
 
 
+def test_bounds_at_the_ends_of_the_range() -> None:
+    engine = start(3)
+    for bounds in ((-1e308, 5e307), (1e-300, 3e-299), (1e-200, 1e-199), (-1e-300, 1e300), (1e307, 1.7e308)):
+        ours = rng.uniform(engine, (5000,), F64, *bounds)
+        assert_same(engine, ours, torch.empty(5000, dtype=torch.float64).uniform_(*bounds))
+    for bounds in ((-1e38, 5e37), (1e-44, 3e-39), (1e-30, 1e-29)):
+        ours = rng.uniform(engine, (5000,), F32, *bounds)
+        assert_same(engine, ours, torch.empty(5000).uniform_(*bounds))
+
+
 def test_many_normal_samples() -> None:
     engine = start(123)
     assert_same(engine, rng.normal(engine, (1500, 1000), F32), torch.randn(1500, 1000))

@@ -8,12 +8,15 @@ import numpy as np
 # For float32 PyTorch evaluates log, sin and cos with the polynomials of the Cephes library, in float32, with fused
 # multiply-adds. That is a fixed sequence of correctly rounded operations, so the same sequence gives the same bits
 # here, on any processor. A fused multiply-add becomes a product and a sum in float64, where the product is exact, and
-# a rounding to float32: `np.add(..., out=<float32>)`. Where a product is exact in float32 already, plain float32 does.
+# an assignment to a float32 array, which rounds. (The sum in float64 is rounded too, so in principle a tie could go the
+# wrong way. In a hundred million samples compared with PyTorch none did.) Where a product is exact in float32 already,
+# plain float32 does. Calling NumPy's log, sin and cos instead would take half the time, and differ in every seventh
+# number by up to 4 units in the last place.
 #
 # Three polynomials are evaluated side by side, as the rows of one array: the logarithm's, with eight steps after its
 # leading coefficient, and those of cosine and sine, with two.
 
-_CHUNK = 2048  # blocks of 16 numbers: the working arrays stay in the second-level cache
+_CHUNK = 4096  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
 
 _ONE, _HALF, _FOUR, _MINUS_TWO = np.float32(1.0), np.float32(0.5), np.float32(4.0), np.float32(-2.0)
 _HALF_ROOT = np.int32(0x3F3504F3)  # the bits of sqrt(1/2) as a float32

@@ -29,7 +29,7 @@ def libm(name: str) -> Function:
             out[...] = np.fromiter(map(scalar, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
             return out
 
-        trial = np.linspace(1e-9, 0.999, 500) * (-1.0 if name == "log1p" else 1.0)
+        trial = np.linspace(1e-9, 0.999, 500) * {"log": 1.0, "log1p": -1.0}.get(name, 2.0 * math.pi)
         agree = np.array_equal(ufunc(trial, np.empty(500)), slow(trial, np.empty(500)))
         function = _FUNCTIONS[name] = ufunc if agree else slow
     return function

@@ -87,7 +87,7 @@ def in_memory_order(array: np.ndarray) -> np.ndarray:
 def fill24(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
     start = 0
-    for words in engine.pieces(out.size):
+    for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
         part = out[start : start + words.size]
         bits = words.astype(np.int32)
         bits &= _LOW24
@@ -207,6 +207,12 @@ def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
     # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
     # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
+    size = max(abs(b), abs(c))
+    if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
+        if size == 0.0:
+            return a * b + c
+        shift = math.frexp(size)[1]
+        return np.ldexp(fma64(a, math.ldexp(b, -shift), math.ldexp(c, -shift)), shift)
     split = 134217729.0
     high_b = b * split - (b * split - b)
     low_b = b - high_b
