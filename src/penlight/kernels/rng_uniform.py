@@ -213,7 +213,8 @@ def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
             return a * b + c
         shift = math.frexp(size)[1]
         scaled = fma64(a, math.ldexp(b, -shift), math.ldexp(c, -shift))
-        return np.ldexp(scaled, shift, out=scaled)
+        np.ldexp(scaled, shift, out=scaled)
+        return scaled
     split = 134217729.0
     high_b = b * split - (b * split - b)
     low_b = b - high_b
