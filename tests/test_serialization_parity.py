@@ -270,6 +270,22 @@ def test_functions_by_name_in_both_directions():
         assert tanh(reader.tensor(0.0)).item() == 0.0
 
 
+@pytest.mark.parametrize(
+    "place", ["nn", "optim", "optim.lr_scheduler", "optim.swa_utils", "distributions", "nn.utils.rnn"]
+)
+def test_classes_have_the_names_of_pytorch(place):
+    import inspect
+    from functools import reduce
+
+    from penlight._serialization import names
+
+    theirs, ours = (reduce(getattr, place.split("."), library) for library in (torch, penlight))
+    for name, cls in vars(theirs).items():
+        if inspect.isclass(cls) and cls.__module__.startswith("torch") and inspect.isclass(getattr(ours, name, None)):
+            assert names.torch_name(getattr(ours, name)) == (cls.__module__, cls.__qualname__)
+            assert names.find(cls.__module__, cls.__qualname__) is getattr(ours, name)
+
+
 ATTACKS = [
     b"\x80\x02cos\nsystem\nX\x01\x00\x00\x00x\x85R.",
     b"\x80\x02cbuiltins\neval\nX\x01\x00\x00\x001\x85R.",

@@ -123,7 +123,20 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
         for home in ("nn.functional", "nn.init", ""):
             if _public(home, name) is obj:
                 return f"torch.{home}".rstrip("."), name
-    return "torch" + module.removeprefix("penlight").removeprefix("torch"), name
+    return _torch_module(obj, module, name), name
+
+
+# Modules of ours whose classes PyTorch shows in the package above.
+_SHOWN_ABOVE = frozenset({"penlight.optim.adafactor", "penlight.optim.muon"})
+
+
+def _torch_module(obj: Any, module: str, name: str) -> str:
+    """The module of PyTorch for one of ours: of the same name, or the package above a private one."""
+    place = module.removeprefix("penlight").removeprefix("torch")
+    package, _, last = place.rpartition(".")
+    if (last.startswith("_") and _public(package, name) is obj) or module in _SHOWN_ABOVE:
+        place = package
+    return "torch" + place
 
 
 def _public(home: str, name: str) -> Any:

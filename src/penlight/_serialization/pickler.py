@@ -141,6 +141,8 @@ class _TorchNames:
     def reducer_override(self, obj: Any) -> Any:
         """How tensors are taken apart; everything else as usual."""
         if isinstance(obj, penlight.Tensor):
+            if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:
+                return NotImplemented  # a class that knows better
             return self._reduce_subclass(obj) if _needs_type(obj) else self._reduce_plain(obj)
         if isinstance(obj, penlight.layout):
             return self.global_named("torch.serialization", "_get_layout"), (str(obj),)
