@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nn_parity import array, integers
+from nn_data import array, integers
 
 
 @dataclass
@@ -49,6 +49,10 @@ def fixed(*shape: int) -> Callable[[Any], Any]:
 
 def signs(*shape: int) -> Callable[[Any], Any]:
     return lambda lib: array(lib, *shape, seed=5).sign()
+
+
+def pooled(lib: Any, n: int, shape: tuple[int, ...]) -> Any:
+    return getattr(lib.nn.functional, f"max_pool{n}d")(array(lib, *shape), 2, return_indices=True)
 
 
 x2, x3, x4, x5 = (3, 4), (2, 4, 6), (2, 4, 6, 5), (2, 4, 5, 4, 6)
@@ -142,10 +146,32 @@ case("AlphaDropout", lambda nn: nn.AlphaDropout(0.3), x4, seeded=True)
 case("FeatureAlphaDropout", lambda nn: nn.FeatureAlphaDropout(0.3), x4, seeded=True)
 
 # Activations
-for name in """CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish PReLU ReLU ReLU6
-               SELU SiLU Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink""".split():
+for name in [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "Mish",
+    "PReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+]:
     case(name, lambda nn, c=name: getattr(nn, c)(), x4 if name != "GLU" else x2)
-for name in "Softmax LogSoftmax Softmin".split():
+for name in ["Softmax", "LogSoftmax", "Softmin"]:
     case(name, lambda nn, c=name: getattr(nn, c)(dim=1), x4)
     case(f"{name}-guess", lambda nn, c=name: getattr(nn, c)(), x4)
 case("Softmax2d", lambda nn: nn.Softmax2d(), x4)
@@ -197,11 +223,12 @@ for n, x in ((1, x3), (2, x4), (3, x5)):
             lambda nn, c=full, a=args: getattr(nn, c)(*a),
             positive,
         )
+    even = (2, 3, *(4,) * n)
     case(
         f"MaxUnpool{n}d",
         lambda nn, n=n: getattr(nn, f"MaxUnpool{n}d")(2),
-        lambda lib, n=n, x=x: getattr(lib.nn.functional, f"max_pool{n}d")(array(lib, *x), 2).requires_grad_(),
-        lambda lib, n=n, x=x: getattr(lib.nn.functional, f"max_pool{n}d")(array(lib, *x), 2, return_indices=True)[1],
+        lambda lib, n=n, x=even: pooled(lib, n, x)[0].requires_grad_(),
+        lambda lib, n=n, x=even: pooled(lib, n, x)[1],
     )
 case("AvgPool2d-divisor", lambda nn: nn.AvgPool2d((2, 3), divisor_override=2), x4)
 case("AdaptiveAvgPool2d-none", lambda nn: nn.AdaptiveAvgPool2d((None, 2)), x4)
@@ -210,13 +237,13 @@ case("FractionalMaxPool3d", lambda nn: nn.FractionalMaxPool3d(2, output_ratio=0.
 
 # Padding
 for n, x in ((1, x3), (2, x4), (3, x5)):
-    for name in "CircularPad ReflectionPad ReplicationPad ZeroPad".split():
+    for name in ["CircularPad", "ReflectionPad", "ReplicationPad", "ZeroPad"]:
         case(f"{name}{n}d", lambda nn, c=f"{name}{n}d": getattr(nn, c)(1), x)
         case(f"{name}{n}d-sides", lambda nn, c=f"{name}{n}d", n=n: getattr(nn, c)((1, 2) * n), x)
     case(f"ConstantPad{n}d", lambda nn, n=n: getattr(nn, f"ConstantPad{n}d")(1, 2.5), x)
 
 # Losses
-for name in "L1Loss MSELoss SmoothL1Loss HuberLoss KLDivLoss PoissonNLLLoss".split():
+for name in ["L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "KLDivLoss", "PoissonNLLLoss"]:
     case(name, lambda nn, c=name: getattr(nn, c)(), x2, fixed(*x2))
     case(f"{name}-sum", lambda nn, c=name: getattr(nn, c)(reduction="sum"), x2, fixed(*x2))
     case(f"{name}-none", lambda nn, c=name: getattr(nn, c)(reduction="none"), x2, fixed(*x2))
@@ -261,7 +288,7 @@ case(
 )
 
 # Recurrent
-for mode in "RNN LSTM GRU".split():
+for mode in ["RNN", "LSTM", "GRU"]:
     case(mode, lambda nn, c=mode: getattr(nn, c)(4, 3), (5, 2, 4))
     case(f"{mode}-unbatched", lambda nn, c=mode: getattr(nn, c)(4, 3, batch_first=True), (5, 4))
     case(

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import penlight  # noqa: E402
 from nn_cases import CASES  # noqa: E402
-from nn_parity import gradients, same  # noqa: E402
+from nn_data import gradients  # noqa: E402
+from nn_parity import compare, observe  # noqa: E402
+
+import penlight  # noqa: E402
 
 pytestmark = pytest.mark.parity
+
+
+def works(function, rtol, atol):
+    expected = observe(function, torch)
+    assert "error" not in expected, expected
+    compare(observe(function, penlight), expected, rtol, atol)
+
 
 CLASSES = [
     name
@@ -72,7 +80,7 @@ def test_construction(name):
         attributes = sorted(key for key in module.__dict__ if not key.startswith("_"))
         return repr(module), dict(module.state_dict()), modules, attributes, lib.rand(1)
 
-    same(run, rtol=0, atol=0)
+    works(run, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].inputs != (None,)])
@@ -89,14 +97,4 @@ def test_forward_and_backward(name):
         grads = gradients(outputs, leaves, lib)
         return outputs, grads, dict(module.state_dict()), repr(module)
 
-    same(run, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_deepcopy(name):
-    module = CASES[name].make(penlight.nn)
-    copied = copy.deepcopy(module)
-    assert repr(copied) == repr(module)
-    if not name.startswith("Lazy"):
-        for (key, a), (other, b) in zip(module.state_dict().items(), copied.state_dict().items(), strict=True):
-            assert key == other and a.equal(b) and a.data_ptr() != b.data_ptr()
+    works(run, rtol=1e-4, atol=1e-5)

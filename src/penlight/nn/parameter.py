@@ -56,8 +56,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
 
 
 PARAMETER_TYPES.add(Parameter)
@@ -220,7 +220,7 @@ class UninitializedTensorMixin:
             memo[id(self)].__dict__.update(self.__dict__)
         return memo[id(self)]
 
-    def __repr__(self, **_: Any) -> str:
+    def __repr__(self, **kwargs: Any) -> str:
         return f"<{self.__class__.__name__}>"
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:

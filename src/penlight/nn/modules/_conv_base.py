@@ -233,6 +233,11 @@ class _ConvTransposeNd(_ConvNd):
 class _LazyConvXdMixin(LazyModuleMixin):
     """The lazy side of a convolution: the number of input channels comes with the first input."""
 
+    weight: Any
+    bias: Any
+    in_channels: int
+    out_channels: int
+
     def _become_lazy(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
@@ -242,7 +247,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def reset_parameters(self: Any) -> None:
         """Draws the parameters, once they have shapes."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Takes `in_channels` from the input."""

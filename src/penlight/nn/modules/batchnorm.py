@@ -34,11 +34,12 @@ class _NormBase(Module):
     momentum: float | None
     affine: bool
     track_running_stats: bool
-    weight: Tensor | None
-    bias: Tensor | None
-    running_mean: Tensor | None
-    running_var: Tensor | None
-    num_batches_tracked: Tensor | None
+    # Each of these is a tensor or None.
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
 
     def __init__(
         self,

@@ -94,7 +94,7 @@ class Sequential(_Positional):
     def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
-            named = args[0].items()
+            named: Iterable[Any] = args[0].items()
         else:
             named = ((str(i), module) for i, module in enumerate(args))
         for name, module in named:

@@ -153,9 +153,15 @@ class ConvTranspose1d(_ConvTransposeNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        sizes = (_single(kernel_size), _single(stride), _single(padding), _single(dilation))
-        rest = (_single(output_padding), groups, bias, padding_mode, device, dtype)
-        super().__init__(in_channels, out_channels, *sizes, True, *rest)
+        sizes = (
+            _single(kernel_size),
+            _single(stride),
+            _single(padding),
+            _single(dilation),
+            True,
+            _single(output_padding),
+        )
+        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -184,9 +190,8 @@ class ConvTranspose2d(_ConvTransposeNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        sizes = (_pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation))
-        rest = (_pair(output_padding), groups, bias, padding_mode, device, dtype)
-        super().__init__(in_channels, out_channels, *sizes, True, *rest)
+        sizes = (_pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation), True, _pair(output_padding))
+        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
@@ -214,9 +219,15 @@ class ConvTranspose3d(_ConvTransposeNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        sizes = (_triple(kernel_size), _triple(stride), _triple(padding), _triple(dilation))
-        rest = (_triple(output_padding), groups, bias, padding_mode, device, dtype)
-        super().__init__(in_channels, out_channels, *sizes, True, *rest)
+        sizes = (
+            _triple(kernel_size),
+            _triple(stride),
+            _triple(padding),
+            _triple(dilation),
+            True,
+            _triple(output_padding),
+        )
+        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
 
 
 class LazyConv1d(_LazyConvXdMixin, Conv1d):

@@ -43,8 +43,8 @@ class Linear(Module):
 
     in_features: int
     out_features: int
-    weight: Tensor
-    bias: Tensor | None
+    weight: Any  # a tensor
+    bias: Any  # a tensor or None
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -90,8 +90,8 @@ class Bilinear(Module):
     in1_features: int
     in2_features: int
     out_features: int
-    weight: Tensor
-    bias: Tensor | None
+    weight: Any  # a tensor
+    bias: Any  # a tensor or None
 
     def __init__(
         self,

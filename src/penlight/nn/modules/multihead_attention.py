@@ -33,10 +33,11 @@ class MultiheadAttention(Module):
 
     __module__ = "penlight.nn.modules.activation"  # its home in PyTorch, which pickles name
 
-    bias_k: Tensor | None
-    bias_v: Tensor | None
-    in_proj_weight: Tensor | None
-    in_proj_bias: Tensor | None
+    # Each of these is a tensor or None.
+    bias_k: Any
+    bias_v: Any
+    in_proj_weight: Any
+    in_proj_bias: Any
 
     def __init__(
         self,

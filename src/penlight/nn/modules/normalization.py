@@ -85,7 +85,9 @@ class CrossMapLRN2d(Module):
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, Integral) else tuple(normalized_shape)
+    if isinstance(normalized_shape, Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)
 
 
 class LayerNorm(Module):
@@ -99,8 +101,8 @@ class LayerNorm(Module):
     normalized_shape: tuple[int, ...]
     eps: float
     elementwise_affine: bool
-    weight: Tensor | None
-    bias: Tensor | None
+    weight: Any  # a tensor or None
+    bias: Any
 
     def __init__(
         self,
@@ -150,8 +152,8 @@ class GroupNorm(Module):
     num_channels: int
     eps: float
     affine: bool
-    weight: Tensor | None
-    bias: Tensor | None
+    weight: Any  # a tensor or None
+    bias: Any
 
     def __init__(
         self,
@@ -205,7 +207,7 @@ class RMSNorm(Module):
     normalized_shape: tuple[int, ...]
     eps: float | None
     elementwise_affine: bool
-    weight: Tensor | None
+    weight: Any  # a tensor or None
 
     def __init__(
         self,

@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
-        stored = self._inverse_if_any(original)
+        stored: Any = self._inverse_if_any(original)
         if not isinstance(stored, (Tensor, Sequence)):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "

@@ -122,7 +122,7 @@ class PruningContainer(BasePruningMethod):
     """Several ways of pruning one after the other, each applied to what the ones before left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[Any, ...] = ()
         if args:
             self._tensor_name = args[0]._tensor_name
         for method in args:
@@ -193,6 +193,8 @@ class Identity(BasePruningMethod):
 
 class _Amount(BasePruningMethod):
     """Pruning of an amount: a number of units if it is an int, a share of them if it is a float."""
+
+    amount: Any
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, numbers.Real):

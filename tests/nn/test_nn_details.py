@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from nn_parity import array, gradients, integers, same  # noqa: E402
-from test_nn_module_parity import attempt  # noqa: E402
-
-pytestmark = pytest.mark.parity
+from nn_data import array, gradients, integers
+from test_nn_module import attempt
 
 
-def test_bad_constructor_arguments():
+def test_bad_constructor_arguments(works):
     def run(lib):
         nn = lib.nn
         return attempt(
@@ -62,10 +59,10 @@ def test_bad_constructor_arguments():
             lambda: nn.Container(a=nn.ReLU()),
         )
 
-    same(run)
+    works(run)
 
 
-def test_bad_rnn_arguments():
+def test_bad_rnn_arguments(works):
     def run(lib):
         nn = lib.nn
         return attempt(
@@ -88,10 +85,10 @@ def test_bad_rnn_arguments():
             lambda: nn.GRU(3, 4, bogus=1),
         )
 
-    same(run)
+    works(run)
 
 
-def test_bad_inputs():
+def test_bad_inputs(works):
     def run(lib):
         nn = lib.nn
         return attempt(
@@ -142,13 +139,13 @@ def test_bad_inputs():
             lambda: nn.LazyLinear(2)(lib.zeros(2, 3)).shape,
         )
 
-    same(run)
+    works(run)
 
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("enforce_sorted", [True, False])
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_packed_sequences(kind, enforce_sorted, bidirectional):
+def test_packed_sequences(works, kind, enforce_sorted, bidirectional):
     lengths = [4, 3, 1] if enforce_sorted else [1, 4, 3]
 
     def run(lib):
@@ -166,10 +163,10 @@ def test_packed_sequences(kind, enforce_sorted, bidirectional):
         grads = gradients(outputs, {"x": x, "h": h, **dict(rnn.named_parameters())}, lib)
         return outputs, grads, out.sorted_indices, out.unsorted_indices
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_rnn_odds_and_ends():
+def test_rnn_odds_and_ends(works):
     def run(lib):
         rnn = lib.nn.LSTM(3, 4, 2, bidirectional=True)
         rnn.flatten_parameters()
@@ -179,10 +176,10 @@ def test_rnn_odds_and_ends():
         rnn.double()
         return shapes, out, rnn(array(lib, 2, 1, 3).double())[0], len(rnn._flat_weights)
 
-    same(run)
+    works(run)
 
 
-def test_attention_masks():
+def test_attention_masks(works):
     def run(lib):
         attention = lib.nn.MultiheadAttention(8, 2, batch_first=True)
         x = array(lib, 2, 4, 8)
@@ -207,10 +204,10 @@ def test_attention_masks():
             lambda: attention.merge_masks(None, None, x),
         )
 
-    same(run)
+    works(run)
 
 
-def test_transformer_masks():
+def test_transformer_masks(works):
     def run(lib):
         model = lib.nn.Transformer(8, 2, 1, 1, 16, 0.0, batch_first=True)
         src, tgt = array(lib, 2, 5, 8), array(lib, 2, 3, 8, seed=1)
@@ -223,10 +220,10 @@ def test_transformer_masks():
             model(src[0], tgt[0]),
         ]
 
-    same(run)
+    works(run)
 
 
-def test_encoder_that_skips_padding():
+def test_encoder_that_skips_padding(works):
     """Evaluating without gradients, PyTorch leaves out padded positions, which shows in the output."""
 
     def run(lib):
@@ -245,10 +242,10 @@ def test_encoder_that_skips_padding():
             seen.append(model(src, src_key_padding_mask=padding))
         return seen
 
-    same(run)
+    works(run)
 
 
-def test_encoder_warnings():
+def test_encoder_warnings(works):
     def run(lib):
         nn = lib.nn
 
@@ -265,10 +262,10 @@ def test_encoder_warnings():
         nn.TransformerEncoder(nn.Linear(1, 1), 1, enable_nested_tensor=False)
         return None
 
-    same(run)
+    works(run)
 
 
-def test_embedding_from_pretrained():
+def test_embedding_from_pretrained(works):
     def run(lib):
         table = array(lib, 4, 3)
         frozen = lib.nn.Embedding.from_pretrained(table, padding_idx=1)
@@ -276,20 +273,20 @@ def test_embedding_from_pretrained():
         indices = integers(lib, 4, 2, 2)
         return frozen, free, frozen.weight.requires_grad, free.weight.requires_grad, frozen(indices), free(indices)
 
-    same(run)
+    works(run)
 
 
-def test_embedding_bag_arguments():
+def test_embedding_bag_arguments(works):
     def run(lib):
         bag = lib.nn.EmbeddingBag(5, 3, mode="sum", include_last_offset=True)
         indices, offsets = lib.tensor([0, 1, 2, 3]), lib.tensor([0, 3, 4])
         weights = array(lib, 4)
         return bag(indices, offsets), bag(indices, offsets, per_sample_weights=weights)
 
-    same(run)
+    works(run)
 
 
-def test_batch_norm_statistics():
+def test_batch_norm_statistics(works):
     def run(lib):
         seen = []
         for momentum in (0.1, None):
@@ -304,20 +301,20 @@ def test_batch_norm_statistics():
         converted = lib.nn.SyncBatchNorm.convert_sync_batchnorm(net)
         return seen, converted, converted is net, converted[0](array(lib, 2, 2, 3, 3))
 
-    same(run)
+    works(run)
 
 
-def test_adaptive_softmax():
+def test_adaptive_softmax(works):
     def run(lib):
         m = lib.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10], head_bias=True)
         x = array(lib, 6, 8, scale=3.0)
         single = m(x[0], lib.tensor(12))
         return m.log_prob(x), m.predict(x), m.predict(x * 10), single.output, single.loss
 
-    same(run)
+    works(run)
 
 
-def test_loss_weights_and_reductions():
+def test_loss_weights_and_reductions(works):
     def run(lib):
         nn = lib.nn
         x, classes = array(lib, 3, 4), integers(lib, 4, 3)
@@ -342,10 +339,10 @@ def test_loss_weights_and_reductions():
             lambda: repr(nn.LinearCrossEntropyLoss(4, 3, ignore_index=1)),
         )
 
-    same(run)
+    works(run)
 
 
-def test_module_utils():
+def test_module_utils(works):
     def run(lib):
         utils = lib.nn.modules.utils
         state = lib.nn.Sequential(lib.nn.Linear(1, 1)).state_dict(prefix="module.")
@@ -366,11 +363,11 @@ def test_module_utils():
             ),
         )
 
-    same(run)
+    works(run)
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
-def test_convolution_gradients_as_functions(dims):
+def test_convolution_gradients_as_functions(works, dims):
     def run(lib):
         x, w = array(lib, 2, 4, *(5,) * dims), array(lib, 6, 2, *(3,) * dims)
         options = {"stride": 2, "padding": 1, "groups": 2}
@@ -382,27 +379,28 @@ def test_convolution_gradients_as_functions(dims):
             getattr(of, f"conv{dims}d_weight")(x, w.shape, grad, **options),
         )
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_data_parallel():
+def test_data_parallel(works):
     def run(lib):
         wrapped = lib.nn.DataParallel(lib.nn.Linear(2, 2), device_ids=[0, 1])
         return wrapped, wrapped(array(lib, 1, 2)), list(wrapped.state_dict()), wrapped.device_ids
 
-    same(run)
+    works(run)
 
 
-def test_crossmap_forward_needs_no_square_batch():
+def test_crossmap_forward_needs_no_square_batch(works):
     def run(lib):
         return [lib.nn.CrossMapLRN2d(size, alpha=0.3)(array(lib, 1, c, 2, 2)) for size, c in ((1, 3), (5, 3), (7, 12))]
 
-    same(run)
+    works(run)
 
 
+@pytest.mark.parity
 def test_attention_bias():
-    import torch.nn.attention.bias
-
+    torch = pytest.importorskip("torch")
+    importlib.import_module("torch.nn.attention.bias")
     from penlight.nn.attention import bias
 
     for name in ("causal_lower_right", "causal_upper_left"):

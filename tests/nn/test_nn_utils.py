@@ -5,20 +5,13 @@ from __future__ import annotations
 import copy
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import torch.nn.utils.prune  # noqa: E402
-from nn_parity import array, same  # noqa: E402
-from test_nn_module_parity import attempt  # noqa: E402
-
-pytestmark = pytest.mark.parity
-
+from nn_data import array
+from test_nn_module import attempt
 
 # init
 
 
-def test_fills():
+def test_fills(works):
     def run(lib):
         init = lib.nn.init
         make = [
@@ -49,18 +42,18 @@ def test_fills():
             seen.append(init.dirac_(lib.empty(*shape), groups=2))
         return seen, lib.rand(1)
 
-    same(run, rtol=1e-6, atol=0)
+    works(run, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 6), (6, 3), (4, 2, 3)])
-def test_orthogonal(shape):
+def test_orthogonal(works, shape):
     def run(lib):
         return lib.nn.init.orthogonal_(lib.empty(*shape), gain=1.5), lib.rand(1)
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_init_with_generator():
+def test_init_with_generator(works):
     def run(lib):
         g = lib.Generator()
         g.manual_seed(5)
@@ -72,10 +65,10 @@ def test_init_with_generator():
             lib.rand(1),
         )
 
-    same(run)
+    works(run)
 
 
-def test_init_requires_no_grad():
+def test_init_requires_no_grad(works):
     def run(lib):
         w = lib.nn.Parameter(lib.empty(3, 2))
         init = lib.nn.init
@@ -83,10 +76,10 @@ def test_init_requires_no_grad():
             fill(w)
         return w.requires_grad, w.is_leaf, w.grad_fn
 
-    same(run)
+    works(run)
 
 
-def test_init_errors_and_warnings():
+def test_init_errors_and_warnings(works):
     def run(lib):
         init = lib.nn.init
         return attempt(
@@ -116,13 +109,13 @@ def test_init_errors_and_warnings():
             lambda: (init.eye.__name__, init.dirac.__name__, init.sparse.__name__, init.xavier_uniform.__name__),
         )
 
-    same(run)
+    works(run)
 
 
 # clip_grad and vectors
 
 
-def test_clip_grad():
+def test_clip_grad(works):
     def run(lib):
         utils, seen = lib.nn.utils, []
 
@@ -153,10 +146,10 @@ def test_clip_grad():
         seen.append((utils.clip_grad_norm_(bad, 1.0), bad[1].grad))
         return seen
 
-    same(run)
+    works(run)
 
 
-def test_vectors():
+def test_vectors(works):
     def run(lib):
         utils = lib.nn.utils
         m = lib.nn.Linear(2, 3)
@@ -164,13 +157,13 @@ def test_vectors():
         utils.vector_to_parameters(lib.arange(9.0), m.parameters())
         return v, v.requires_grad, dict(m.state_dict()), attempt(lambda: utils.vector_to_parameters(3, m.parameters()))
 
-    same(run)
+    works(run)
 
 
 # rnn
 
 
-def test_padding_and_packing():
+def test_padding_and_packing(works):
     def run(lib):
         rnn = lib.nn.utils.rnn
         xs = [array(lib, n, 2, seed=n) for n in (3, 1, 2)]
@@ -208,10 +201,10 @@ def test_padding_and_packing():
             ),
         )
 
-    same(run)
+    works(run)
 
 
-def test_packing_gradients():
+def test_packing_gradients(works):
     def run(lib):
         rnn = lib.nn.utils.rnn
         xs = [array(lib, n, 2, seed=n, grad=True) for n in (3, 1, 2)]
@@ -219,13 +212,13 @@ def test_packing_gradients():
         (padded * array(lib, *padded.shape)).sum().backward()
         return [x.grad for x in xs]
 
-    same(run)
+    works(run)
 
 
 # Reparametrisation
 
 
-def test_weight_norm_hook():
+def test_weight_norm_hook(works):
     def run(lib):
         seen = []
         for dim in (0, 1, None):
@@ -242,10 +235,10 @@ def test_weight_norm_hook():
             attempt(lambda: lib.nn.utils.weight_norm(m), lambda: lib.nn.utils.remove_weight_norm(lib.nn.Linear(1, 1))),
         )
 
-    same(run)
+    works(run)
 
 
-def test_spectral_norm_hook():
+def test_spectral_norm_hook(works):
     def run(lib):
         utils = lib.nn.utils
         m = utils.spectral_norm(lib.nn.Linear(3, 4), n_power_iterations=2)
@@ -278,10 +271,10 @@ def test_spectral_norm_hook():
             ),
         )
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_parametrizations():
+def test_parametrizations(works):
     def run(lib):
         make = lib.nn.utils.parametrizations
         seen = []
@@ -314,13 +307,13 @@ def test_parametrizations():
             lambda: make.orthogonal(lib.nn.Linear(1, 1), orthogonal_map="x"),
         )
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (4, 2)])
 @pytest.mark.parametrize("kind", [None, "matrix_exp", "cayley", "householder"])
 @pytest.mark.parametrize("trivial", [True, False])
-def test_orthogonal_parametrization(sizes, kind, trivial):
+def test_orthogonal_parametrization(works, sizes, kind, trivial):
     def run(lib):
         m = lib.nn.utils.parametrizations.orthogonal(lib.nn.Linear(*sizes), "weight", kind, use_trivialization=trivial)
         weight = m.weight
@@ -329,10 +322,10 @@ def test_orthogonal_parametrization(sizes, kind, trivial):
         assigned = attempt(lambda: setattr(m, "weight", lib.nn.init.orthogonal_(lib.empty(sizes[1], sizes[0]))))
         return weight, grad, assigned, m.weight, list(m.state_dict())
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_parametrize():
+def test_parametrize(works):
     def run(lib):
         P, nn = lib.nn.utils.parametrize, lib.nn
 
@@ -401,10 +394,10 @@ def test_parametrize():
         P.remove_parametrizations(m, "weight")
         return seen, repr(m), m.weight, type(m).__name__, list(m.state_dict())
 
-    same(run)
+    works(run)
 
 
-def test_stateless():
+def test_stateless(works):
     def run(lib):
         call = lib.nn.utils.stateless._functional_call
         m = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.BatchNorm1d(2))
@@ -425,13 +418,13 @@ def test_stateless():
         )
         return seen, dict(m.state_dict())
 
-    same(run)
+    works(run)
 
 
 # Fusion, init, prune
 
 
-def test_fusion():
+def test_fusion(works):
     def run(lib):
         utils, nn = lib.nn.utils, lib.nn
         seen = []
@@ -450,10 +443,10 @@ def test_fusion():
             lambda: utils.fuse_linear_bn_eval(nn.Linear(1, 2).eval(), nn.BatchNorm1d(3).eval()),
         )
 
-    same(run, rtol=1e-4, atol=1e-5)
+    works(run, rtol=1e-4, atol=1e-5)
 
 
-def test_prune():
+def test_prune(works):
     def run(lib):
         prune, nn = lib.nn.utils.prune, lib.nn
         seen = []
@@ -495,4 +488,4 @@ def test_prune():
             lambda: prune.PruningContainer(prune.L1Unstructured(1)),
         )
 
-    same(run)
+    works(run)

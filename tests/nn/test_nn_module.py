@@ -6,13 +6,7 @@ import copy
 import pickle
 from collections import OrderedDict
 
-import pytest
-
-torch = pytest.importorskip("torch")
-
-from nn_parity import array, same  # noqa: E402
-
-pytestmark = pytest.mark.parity
+from nn_data import array
 
 
 def attempt(*functions):
@@ -58,7 +52,7 @@ def model(lib):
 # Attributes and registration
 
 
-def test_registration_errors():
+def test_registration_errors(works):
     def run(lib):
         nn, m = lib.nn, lib.nn.Module()
         return attempt(
@@ -92,10 +86,10 @@ def test_registration_errors():
             lambda: sorted(m.__dict__),
         )
 
-    same(run)
+    works(run)
 
 
-def test_attribute_rules():
+def test_attribute_rules(works):
     def run(lib):
         nn, m = lib.nn, model(lib)
         seen = []
@@ -124,10 +118,10 @@ def test_attribute_rules():
         note(lambda: [name for name in dir(m) if name in ("inner", "0", "scale", "plain", "forward")])
         return seen
 
-    same(run)
+    works(run)
 
 
-def test_before_init():
+def test_before_init(works):
     def run(lib):
         nn = lib.nn
 
@@ -145,10 +139,10 @@ def test_before_init():
             without_init(lambda self: setattr(self, "x", 1) or self(2)),
         )
 
-    same(run)
+    works(run)
 
 
-def test_call_super_init():
+def test_call_super_init(works):
     def run(lib):
         class Other:
             def __init__(self, size):
@@ -160,10 +154,10 @@ def test_call_super_init():
         both = Both(3)
         return both.size, both.training, attempt(lambda: lib.nn.Linear(1, 2, bogus=1))
 
-    same(run)
+    works(run)
 
 
-def test_walking():
+def test_walking(works):
     def run(lib):
         m = model(lib)
         return (
@@ -177,10 +171,10 @@ def test_walking():
             [len(list(each())) for each in (m.parameters, m.buffers, m.children, m.modules)],
         )
 
-    same(run)
+    works(run)
 
 
-def test_paths():
+def test_paths(works):
     def run(lib):
         m = model(lib)
         return attempt(
@@ -204,13 +198,13 @@ def test_paths():
             lambda: m,
         )
 
-    same(run)
+    works(run)
 
 
 # State
 
 
-def test_state_dict():
+def test_state_dict(works):
     def run(lib):
         m = model(lib)
         state = m.state_dict()
@@ -228,10 +222,10 @@ def test_state_dict():
             list(m.state_dict(OrderedDict(), "q.", True)),
         )
 
-    same(run)
+    works(run)
 
 
-def test_load_state_dict():
+def test_load_state_dict(works):
     def run(lib):
         source, m = model(lib), model(lib)
         good = source.state_dict()
@@ -254,10 +248,10 @@ def test_load_state_dict():
             seen += attempt(lambda state=state: m.load_state_dict(state, strict=False))
         return seen
 
-    same(run)
+    works(run)
 
 
-def test_load_state_dict_assign():
+def test_load_state_dict_assign(works):
     def run(lib):
         source, m = model(lib).double(), model(lib)
         state = source.state_dict()
@@ -273,10 +267,10 @@ def test_load_state_dict_assign():
             m.inner.seen.dtype,
         )
 
-    same(run)
+    works(run)
 
 
-def test_scalar_loaded_from_one_element():
+def test_scalar_loaded_from_one_element(works):
     def run(lib):
         m = lib.nn.BatchNorm1d(2)
         state = m.state_dict()
@@ -284,10 +278,10 @@ def test_scalar_loaded_from_one_element():
         m.load_state_dict(state)
         return m.num_batches_tracked
 
-    same(run)
+    works(run)
 
 
-def test_old_versions():
+def test_old_versions(works):
     def run(lib):
         bn, inst = lib.nn.BatchNorm1d(2), lib.nn.InstanceNorm1d(2)
         old = {"weight": lib.ones(2), "bias": lib.ones(2), "running_mean": lib.ones(2), "running_var": lib.ones(2)}
@@ -300,10 +294,10 @@ def test_old_versions():
             lambda: inst.load_state_dict(stats),
         )
 
-    same(run)
+    works(run)
 
 
-def test_extra_state():
+def test_extra_state(works):
     def run(lib):
         class Extra(lib.nn.Module):
             def __init__(self):
@@ -333,10 +327,10 @@ def test_extra_state():
             ),
         )
 
-    same(run)
+    works(run)
 
 
-def test_state_dict_hooks():
+def test_state_dict_hooks(works):
     def run(lib):
         m, log = lib.nn.Sequential(lib.nn.Linear(2, 2)), []
 
@@ -378,10 +372,10 @@ def test_state_dict_hooks():
             ),
         )
 
-    same(run)
+    works(run)
 
 
-def test_pickle_and_deepcopy():
+def test_pickle_and_deepcopy(works):
     def run(lib):
         net = lib.nn.Sequential(lib.nn.Linear(2, 3), lib.nn.LSTM(3, 2), lib.nn.BatchNorm1d(2))
         net[0].weight.requires_grad_(False)
@@ -392,13 +386,13 @@ def test_pickle_and_deepcopy():
             seen.append([name for name in ("_flat_weights_names", "_all_weights") if name in other[1].__dict__])
         return seen
 
-    same(run)
+    works(run)
 
 
 # Conversion
 
 
-def test_conversion():
+def test_conversion(works):
     def run(lib):
         m = model(lib)
         param, ids = m.scale, [id(p) for p in m.parameters()]
@@ -425,10 +419,10 @@ def test_conversion():
         seen.append([tuple(p.shape) for p in m.to_empty(device="cpu").parameters()])
         return seen
 
-    same(run)
+    works(run)
 
 
-def test_conversion_errors():
+def test_conversion_errors(works):
     def run(lib):
         m = lib.nn.Linear(1, 1)
         return attempt(
@@ -445,10 +439,10 @@ def test_conversion_errors():
             lambda: m.to_empty(),
         )
 
-    same(run)
+    works(run)
 
 
-def test_modes():
+def test_modes(works):
     def run(lib):
         m = model(lib)
         m.eval()
@@ -464,10 +458,10 @@ def test_modes():
         m.zero_grad()
         return first, second, frozen, zeros, [p.grad for p in m.parameters()]
 
-    same(run)
+    works(run)
 
 
-def test_apply_and_repr():
+def test_apply_and_repr(works):
     def run(lib):
         m, names = model(lib), []
         m.apply(lambda part: names.append(type(part).__name__))
@@ -489,13 +483,13 @@ def test_apply_and_repr():
         nested = lib.nn.ModuleList([lib.nn.Sequential(lib.nn.ReLU(), Described()) for _ in range(3)] + [Short()])
         return names, repr(m), repr(Described()), repr(Short()), repr(ShortWithChild()), repr(nested), str(nested[0])
 
-    same(run)
+    works(run)
 
 
 # Hooks
 
 
-def test_forward_hooks():
+def test_forward_hooks(works):
     def run(lib):
         m, log = lib.nn.Linear(2, 2), []
 
@@ -531,10 +525,10 @@ def test_forward_hooks():
         m.register_forward_pre_hook(lambda module, args, kwargs: 3, with_kwargs=True)
         return log, first, second, third, [len(d) for d in empty], attempt(lambda: m(x))
 
-    same(run)
+    works(run)
 
 
-def test_always_called_hooks():
+def test_always_called_hooks(works):
     def run(lib):
         log = []
 
@@ -559,10 +553,10 @@ def test_always_called_hooks():
         fine.register_forward_hook(broken, always_call=True)
         return seen, attempt(lambda: fine(lib.zeros(1))), log
 
-    same(run)
+    works(run)
 
 
-def test_backward_hooks():
+def test_backward_hooks(works):
     def run(lib):
         log = []
 
@@ -588,10 +582,10 @@ def test_backward_hooks():
         changed(c).sum().backward()
         return log, a.grad, c.grad, changed.weight.grad, type(one.grad_fn).__name__
 
-    same(run)
+    works(run)
 
 
-def test_backward_hook_without_input_grad():
+def test_backward_hook_without_input_grad(works):
     def run(lib):
         log = []
         m = lib.nn.Linear(2, 2)
@@ -604,10 +598,10 @@ def test_backward_hook_without_input_grad():
             m(array(lib, 1, 2))
         return log, seen
 
-    same(run)
+    works(run)
 
 
-def test_backward_hook_errors():
+def test_backward_hook_errors(works):
     def run(lib):
         x = array(lib, 1, 2, grad=True)
 
@@ -638,10 +632,10 @@ def test_backward_hook_errors():
             of_dict,
         )
 
-    same(run)
+    works(run)
 
 
-def test_legacy_backward_hooks():
+def test_legacy_backward_hooks(works):
     def run(lib):
         log = []
 
@@ -672,10 +666,10 @@ def test_legacy_backward_hooks():
         run_one(Split(), x * 1)
         return log
 
-    same(run)
+    works(run)
 
 
-def test_global_hooks():
+def test_global_hooks(works):
     def run(lib):
         of = lib.nn.modules.module
         log = []
@@ -702,13 +696,13 @@ def test_global_hooks():
         net(array(lib, 3, 2))
         return log, seen, len(log) == count
 
-    same(run)
+    works(run)
 
 
 # Containers
 
 
-def test_sequential():
+def test_sequential(works):
     def run(lib):
         nn = lib.nn
         s = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
@@ -741,10 +735,10 @@ def test_sequential():
         s *= 2
         return seen, s, [type(part).__name__ for part in s]
 
-    same(run)
+    works(run)
 
 
-def test_module_list():
+def test_module_list(works):
     def run(lib):
         nn = lib.nn
         m = nn.ModuleList([nn.ReLU(), nn.Tanh()])
@@ -768,10 +762,10 @@ def test_module_list():
         m += [nn.ReLU(), nn.ReLU()]
         return seen, m
 
-    same(run)
+    works(run)
 
 
-def test_module_dict():
+def test_module_dict(works):
     def run(lib):
         nn = lib.nn
         m = nn.ModuleDict([["a", nn.ReLU()], ["b", nn.Tanh()]])
@@ -790,10 +784,10 @@ def test_module_dict():
             lambda: m.clear() or m,
         )
 
-    same(run)
+    works(run)
 
 
-def test_parameter_containers():
+def test_parameter_containers(works):
     def run(lib):
         nn = lib.nn
         p = nn.ParameterList([lib.zeros(2), nn.Parameter(lib.ones(1)), 3])
@@ -824,10 +818,10 @@ def test_parameter_containers():
             lambda: d.clear() or d,
         )
 
-    same(run)
+    works(run)
 
 
-def test_lazy_modules():
+def test_lazy_modules(works):
     def run(lib):
         nn = lib.nn
         net = nn.Sequential(nn.LazyConv2d(3, 2), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2))
@@ -855,4 +849,4 @@ def test_lazy_modules():
             ),
         )
 
-    same(run)
+    works(run)

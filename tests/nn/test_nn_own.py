@@ -1,0 +1,250 @@
+"""What is Penlight's own: parameters and their lazy kin, refusals, and places where PyTorch is not followed."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import importlib
+import pickle
+import pkgutil
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight import nn
+
+# Parameters
+
+
+def test_parameter():
+    data = torch.ones(2)
+    p = nn.Parameter(data)
+    assert repr(p) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+    assert p.requires_grad and p.is_leaf and p.data_ptr() == data.data_ptr()
+    assert type(p * 2) is torch.Tensor and type(p.detach()) is torch.Tensor
+    assert not nn.Parameter(data, requires_grad=False).requires_grad
+    assert nn.Parameter().shape == (0,)
+    with pytest.raises(TypeError, match="Parameter data has to be a Tensor"):
+        nn.Parameter([1.0])
+
+
+def test_parameter_copies():
+    p = nn.Parameter(torch.ones(2))
+    p.sum().backward()
+    p.note = "mine"
+    copied, pickled = copy.deepcopy(p), pickle.loads(pickle.dumps(p))
+    for other in (copied, pickled):
+        assert type(other) is nn.Parameter and other.requires_grad and other.equal(p)
+        assert other.data_ptr() != p.data_ptr()
+    assert copied.grad is None
+    memo: dict = {}
+    assert copy.deepcopy(p, memo) is copy.deepcopy(p, memo)
+
+
+def test_parameter_of_a_subclass():
+    class Special(torch.Tensor):
+        pass
+
+    p = nn.Parameter(torch.ones(2).as_subclass(Special))
+    assert type(p) is Special and isinstance(p, nn.Parameter) and p.requires_grad
+    m = nn.Module()
+    m.p = p
+    assert list(m._parameters) == ["p"]
+
+
+def test_buffer():
+    b = nn.Buffer(torch.ones(2), persistent=False)
+    assert isinstance(b, nn.Buffer) and isinstance(b, torch.Tensor) and not b.persistent
+    assert not isinstance(torch.ones(2), nn.Buffer) and not isinstance(3, nn.Buffer)
+
+
+@pytest.mark.parametrize("kind", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_uninitialized(kind):
+    u = kind(dtype=torch.float64)
+    assert repr(u) == f"<{kind.__name__}>" and u.dtype == torch.float64 and nn.parameter.is_lazy(u)
+    for use in (lambda: u + 1, lambda: u.sum(), lambda: torch.exp(u), lambda: u[0], lambda: u.numpy()):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
+            use()
+    with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized"):
+        _ = u.shape
+    copied = copy.deepcopy(u)
+    assert type(copied) is kind and copied.dtype == torch.float64
+    assert type(pickle.loads(pickle.dumps(u))) is kind
+    u.requires_grad = True
+    assert u.requires_grad
+    u.materialize((2, 3))
+    assert type(u) is kind.cls_to_become and u.shape == (2, 3) and u.dtype == torch.float64 and u.requires_grad
+    (u * 0 + 1).sum().backward()
+    assert u.grad.shape == (2, 3)
+
+
+def test_lazy_module_is_cast_before_its_first_input():
+    m = nn.LazyLinear(2).double()
+    assert m.weight.dtype == torch.float64
+    assert m(torch.ones(1, 3, dtype=torch.float64)).dtype == torch.float64
+    assert type(m) is nn.Linear
+
+
+# Refusals
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="Default process group has not been initialized.*one process"):
+        nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
+    with pytest.raises(RuntimeError, match="device type could not be determined"):
+        nn.parallel.data_parallel(nn.Linear(1, 1), torch.ones(1, 1))
+    with pytest.raises(AssertionError, match="Gather function not implemented for CPU tensors"):
+        nn.parallel.gather([torch.ones(1)], 0)
+    with pytest.raises(AssertionError, match="Broadcast function not implemented for CPU tensors"):
+        nn.parallel.replicate(nn.Linear(1, 1), [0])
+    with pytest.raises(RuntimeError, match="Cannot scatter"):
+        nn.parallel.scatter(torch.ones(1), [0])
+    with pytest.raises(RuntimeError, match="accelerator"):
+        nn.parallel.parallel_apply([nn.ReLU()], [torch.ones(1)])
+    assert nn.parallel.scatter((1, "a"), [0, 1]) == [(1, "a"), (1, "a")]
+    flex = importlib.import_module("penlight.nn.attention.flex_attention")
+    for name in flex.__all__:
+        with pytest.raises(NotImplementedError, match="scaled_dot_product_attention"):
+            getattr(flex, name)()
+
+
+def test_sdpa_kernel():
+    backend = nn.attention.SDPBackend
+    with nn.attention.sdpa_kernel([backend.MATH, backend.FLASH_ATTENTION]):
+        pass
+    assert [int(b) for b in backend] == [-1, 0, 1, 2, 3, 4] and str(backend.MATH) == "SDPBackend.MATH"
+    with pytest.raises(AssertionError, match="got str"), nn.attention.sdpa_kernel("MATH"):
+        pass
+
+
+# A refused change leaves everything as it was
+
+
+def test_failed_assignment_changes_nothing():
+    m = nn.Module()
+    m.register_buffer("a", torch.ones(1))
+    m.b = nn.ReLU()
+    m.c = 3
+    for name in ("a", "b", "c"):
+        with pytest.raises(ValueError, match="Cannot assign non-leaf Tensor"):
+            setattr(m, name, _non_leaf_parameter())
+    assert list(m._buffers) == ["a"] and list(m._modules) == ["b"] and m.c == 3
+    with pytest.raises(KeyError):
+        m.forward = nn.Parameter(torch.ones(1))
+
+
+def _non_leaf_parameter():
+    class Special(torch.Tensor):
+        pass
+
+    p = (torch.ones(1, requires_grad=True) * 2).as_subclass(Special)
+    p._is_param = True
+    return p
+
+
+def test_failed_pruning_changes_nothing():
+    m = nn.Linear(2, 2)
+    with pytest.raises(ValueError, match="should be smaller"):
+        nn.utils.prune.l1_unstructured(m, "weight", 9)
+    assert list(m.state_dict()) == ["weight", "bias"] and not m._forward_pre_hooks
+    nn.utils.prune.l1_unstructured(m, "weight", 1)
+    mask = m.weight_mask.clone()
+    with pytest.raises(ValueError, match="should be smaller"):
+        nn.utils.prune.l1_unstructured(m, "weight", 9)
+    assert m.weight_mask.equal(mask) and len(m._forward_pre_hooks) == 1
+
+
+def test_parameter_dict_refuses_a_key_without_a_trace():
+    d = nn.ParameterDict()
+    with pytest.raises(TypeError, match="not a string"):
+        d[3] = 1
+    assert len(d) == 0
+
+
+# Where PyTorch is wrong or silent
+
+
+def test_lengths_beyond_the_padding_are_refused():
+    with pytest.raises(RuntimeError, match="at most the padded length, but got 4"):
+        nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2), [4, 2])
+
+
+def test_unpad_sequence_leaves_its_input_alone():
+    batch = torch.arange(6.0).view(3, 2)
+    nn.utils.rnn.unpad_sequence(batch, torch.tensor([3, 1]))
+    assert batch.shape == (3, 2)
+
+
+def test_cross_map_gradient_is_the_derivative():
+    m = nn.CrossMapLRN2d(5, alpha=1.0)
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 6, 1, 2))).requires_grad_()
+    weights = torch.from_numpy(np.random.default_rng(1).standard_normal((1, 6, 1, 2)))
+    (m(x) * weights).sum().backward()
+    eps = 1e-6
+    for i in np.ndindex(*x.shape):
+        step = torch.zeros_like(x)
+        step[i] = eps
+        with torch.no_grad():
+            slope = ((m(x + step) - m(x - step)) * weights).sum() / (2 * eps)
+        assert abs(float(slope) - float(x.grad[i])) < 1e-6
+
+
+def test_removing_spectral_norm_removes_its_load_hook():
+    m = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 2)))
+    assert not m._load_state_dict_pre_hooks and not m._state_dict_hooks
+    m.load_state_dict(nn.Linear(2, 2).state_dict())
+
+
+def test_assigning_does_not_mark_the_state_dict():
+    m, state = nn.Linear(2, 2), nn.Linear(2, 2).state_dict()
+    m.load_state_dict(state, assign=True)
+    weight = m.weight
+    m.load_state_dict(state)
+    assert m.weight is weight
+
+
+def test_compile_gives_the_module_back():
+    m = nn.ReLU()
+    assert m.compile() is m
+
+
+# The seam for fused recurrent kernels
+
+
+def test_fused_kernel_takes_over_what_it_can():
+    from penlight.nn.modules import _rnn_loop
+
+    calls = []
+
+    def kernel(mode, input, start, weights, batch_sizes, reverse):
+        calls.append((mode, tuple(input.shape), [tuple(s.shape) for s in start], batch_sizes, reverse))
+        if reverse:
+            return NotImplemented
+        return torch.zeros(*input.shape[:2], 3), start
+
+    gru = nn.GRU(4, 3, bidirectional=True)
+    _rnn_loop.FUSED["GRU"] = kernel
+    try:
+        output, _ = gru(torch.ones(5, 2, 4))
+    finally:
+        del _rnn_loop.FUSED["GRU"]
+    assert calls == [("GRU", (5, 2, 4), [(2, 3)], None, False), ("GRU", (5, 2, 4), [(2, 3)], None, True)]
+    assert bool((output[..., :3] == 0).all()) and bool((output[..., 3:] != 0).all())
+
+
+# The examples in the documentation
+
+
+def _modules():
+    skipped = ("penlight.nn.functional",)
+    for info in pkgutil.walk_packages(nn.__path__, "penlight.nn."):
+        if not info.name.startswith(skipped):
+            yield info.name
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", _modules())
+def test_examples(name):
+    failures, _ = doctest.testmod(importlib.import_module(name))
+    assert failures == 0
