@@ -32,6 +32,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         if -n <= index < n:
             return _select(self, 0, index + n if index < 0 else index)
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
+    if type(index) is slice and self.dim():
+        return _slice(self, 0, index, always=True)
     viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
         from .ops.selection import index as select_index
@@ -130,7 +132,8 @@ def _dims_used(item: Any) -> int:
     return 1
 
 
-def _slice(tensor: Tensor, dim: int, part: slice) -> Tensor:
+def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
+    """A range of a dimension; the tensor itself if that is all of it, unless a new view is wanted."""
     from .ops.parts import _slice as slice_op
 
     step = 1 if part.step is None else part.step.__index__()
@@ -140,7 +143,7 @@ def _slice(tensor: Tensor, dim: int, part: slice) -> Tensor:
     start, stop, step = slice(
         None if part.start is None else part.start.__index__(), None if part.stop is None else part.stop.__index__(), step
     ).indices(n)
-    if start == 0 and stop == n and step == 1:
+    if start == 0 and stop == n and step == 1 and not always:
         return tensor
     return slice_op(tensor, dim, start, max(start, stop), step)
 
@@ -171,6 +174,9 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`."""
+    if index is Ellipsis and value is self:
+        self.copy_(self)
+        return
     viewed, picks = _take_apart(self, index)
     if not isinstance(value, Tensor):
         value = _value(value, self.dtype)
@@ -179,13 +185,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
         index_put_(viewed, picks, value)
         return
-    value = _drop_leading(value, viewed)
     if value.shape == viewed.shape:
         viewed.copy_(value)
     elif value.dim() == 0:
         viewed.fill_(value)
     else:
-        viewed.copy_(value.expand(viewed.shape))
+        value = _drop_leading(value)
+        viewed.copy_(value if value.shape == viewed.shape else value.expand(viewed.shape))
 
 
 def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
@@ -200,11 +206,11 @@ def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
     raise TypeError(f"can't assign a {type(value).__name__} to a torch.{dtypes.LEGACY[dtype]}Tensor")
 
 
-def _drop_leading(value: Tensor, target: Tensor) -> Tensor:
-    """PyTorch lets an assigned value have extra leading dimensions of size one."""
-    while value.dim() > target.dim() and value.shape[0] == 1:
-        value = value.squeeze(0)
-    return value
+def _drop_leading(value: Tensor) -> Tensor:
+    """The value without leading dimensions of size one: PyTorch lets it have more dimensions than the place it goes to."""
+    shape = tuple(value.shape)
+    first = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+    return value.view(shape[first:])
 
 
 setattr(Tensor, "__getitem__", getitem)

@@ -98,7 +98,9 @@ class Tensor(TensorMethods):
         try:
             return self._edge is not NO_EDGE
         except AttributeError:
-            return self._view.base.requires_grad  # type: ignore[union-attr]
+            info = self._view
+            assert info is not None
+            return info.base.requires_grad or info.origin is not None or info.own is not NO_EDGE
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -116,12 +118,14 @@ class Tensor(TensorMethods):
         if not value:
             if edge is not DEAD_END:
                 self._edge = NO_EDGE
+                views.requirement_changed(self)
             return
-        if not (self.dtype.category >= dtypes.FLOATING):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not modes.inference.get():
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._edge = (AccumulateGrad(self), 0)
+        views.requirement_changed(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set `requires_grad` in place.
@@ -130,6 +134,8 @@ class Tensor(TensorMethods):
         >>> torch.zeros(1).requires_grad_()
         tensor([0.], requires_grad=True)
         """
+        if requires_grad and self.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if self.is_leaf or not requires_grad:
             self.requires_grad = requires_grad
         return self
@@ -164,7 +170,7 @@ class Tensor(TensorMethods):
         >>> (3 * x).sum().backward(); x.grad
         tensor([3.])
         """
-        if self._grad is None and self.requires_grad and not self.is_leaf and not self.retains_grad:
+        if self._grad is None and _forgets_grad(self):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -203,7 +209,10 @@ class Tensor(TensorMethods):
     @property
     def retains_grad(self) -> bool:
         """Whether this is a non-leaf that keeps its gradient in `.grad`."""
-        node, nr = views.edge_of(self)
+        try:
+            node, nr = self._edge
+        except AttributeError:
+            return self._view.retaining  # type: ignore[union-attr]
         return node is not None and node._hooks is not None and nr in node._hooks.retain
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -222,11 +231,18 @@ class Tensor(TensorMethods):
             return RemovableHandle({})
         return add_hook(node.hooks().tensor.setdefault(nr, HookDict()), hook)
 
+    @property
+    def _backward_hooks(self) -> Any:
+        node, nr = views.edge_of(self)
+        return None if node is None or node._hooks is None else node._hooks.tensor.get(nr)
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` after this leaf's `.grad` was updated."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = views.edge_of(self)[0]
         if node is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            return RemovableHandle({})
         if not isinstance(node, AccumulateGrad):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return add_hook(node.hooks().post_accumulate, hook)
@@ -274,6 +290,7 @@ class Tensor(TensorMethods):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         self._edge = NO_EDGE
+        views.requirement_changed(self)
         return self
 
     @property
@@ -660,6 +677,17 @@ def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
         strides.append(step if array.size == 0 or (n == 1 and s == 0) else own)
         step = max(n, 1) * strides[-1]
     return tuple(reversed(strides))
+
+
+def _forgets_grad(tensor: Tensor) -> bool:
+    """Whether this is a non-leaf whose gradient a backward pass does not keep."""
+    try:
+        node, nr = tensor._edge
+    except AttributeError:
+        return False
+    if node is None or isinstance(node, AccumulateGrad):
+        return False
+    return node._hooks is None or nr not in node._hooks.retain
 
 
 def _check_grad(tensor: Tensor, value: Any) -> None:

@@ -15,7 +15,67 @@ from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, se
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "enforce_grad_layout_policy",
+    "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
+]
+
+# What is imported when it is first used: the module that each name is in.
+_LAZY = {
+    "Function": "function",
+    "NestedIOFunction": "function",
+    "SavedTensor": "packing",
+    "Variable": "variable",
+    "detect_anomaly": "anomaly_mode",
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "set_detect_anomaly": "anomaly_mode",
+}
+_MODULES = {
+    "anomaly_mode",
+    "forward_ad",
+    "function",
+    "functional",
+    "graph",
+    "profiler",
+    "profiler_legacy",
+    "profiler_util",
+    "variable",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _LAZY:
+        value = getattr(import_module("." + _LAZY[name], __name__), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module("." + name, __name__)
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_LAZY, *_MODULES})
+
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -12,10 +12,16 @@ batching). Then the same rules run on tensors through differentiable ops. Hooks 
 An array that arrives at a leaf becomes its `.grad` without a copy if nobody else holds it. Reference counts tell: a rule
 may hand on the same array twice, or one that the user holds. What it should be for an unshared array is measured at
 import, since Python versions differ.
+
+# Note [What is captured]
+`autograd.grad` takes a gradient where it arrives. A node that must run anyway, on the way to another input, gives it before
+the hooks on its tensor; one that need not run gives it after them. That is what PyTorch does. `backward(inputs=...)`
+captures nothing: it runs the nodes on the way to the inputs, and non-leaf inputs keep their gradient by retain_grad().
 """
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from operator import attrgetter
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Sequence
@@ -26,11 +32,18 @@ from .. import dtypes
 from . import hooks, modes
 from .modes import grad_mode
 from .node import AccumulateGrad, Edge, Node
+from .shapes import fitted
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 _by_age = attrgetter("seq")
+
+# The pass that is running in this thread: what hooks on several tensors ask about.
+task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
+
+# Called around each node while anomaly mode or a profiler is on: `watcher(node, go)`, where `go()` runs the node.
+watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_engine_watchers", default=())
 
 
 class Captures:
@@ -50,13 +63,35 @@ class Captures:
             self.grads[place] = grad[nr] if type(grad) is list else grad
 
 
+class Task:
+    """One pass of the engine: what it plans to run."""
+
+    __slots__ = ("__weakref__", "_nodes", "captures", "needed", "order", "pending")
+
+    def __init__(self, order: list[Node], pending: dict[Node, int], needed: set[Node] | None, captures: Captures | None) -> None:
+        self.order, self.pending, self.needed, self.captures = order, pending, needed, captures
+        self._nodes: set[Node] | None = None
+
+    def runs(self, node: Node) -> bool:
+        """Whether the hooks on this node's tensors are called in this pass."""
+        captures = self.captures
+        if node in self.pending:
+            return captures is None or node in captures.places
+        if self.needed is not None:
+            assert captures is not None
+            return node in self.needed or node in captures.places
+        if self._nodes is None:
+            self._nodes = set(self.order)
+        return node in self._nodes
+
+
 def execute(roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_graph: bool, captures: Captures | None) -> None:
     """Run the graph from `roots` with their gradients: into the leaves' `.grad`, or into `captures`.
 
     `grads` are tensors; they are taken as arrays unless the tensor world is needed. See Note [Two worlds].
     """
     graph = create_graph or modes.slow()
-    token = grad_mode.set(create_graph)
+    token, outer = grad_mode.set(create_graph), task.set(None)
     try:
         if graph:
             _loop(roots, list(grads), keep, True, captures)
@@ -64,6 +99,7 @@ def execute(roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_grap
             with np.errstate(all="ignore"):
                 _loop(roots, [g._array for g in grads], keep, False, captures)
     finally:
+        task.reset(outer)
         grad_mode.reset(token)
 
 
@@ -102,9 +138,11 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
 
 def _needed(order: list[Node], captures: Captures) -> set[Node]:
     """The nodes that must run to reach a captured edge."""
-    needed: set[Node] = set()
+    needed: set[Node] = set(captures.places) if captures.accumulate else set()
     for node in reversed(order):
-        if any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
+        if captures.accumulate and node in captures.places:
+            needed.add(node)
+        elif any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
             needed.add(node)
     return needed
 
@@ -112,6 +150,9 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
 def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, captures: Captures | None) -> None:
     order, pending, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
+    task.set(Task(order, pending, needed, captures))
+    watching = watchers.get() if graph else ()
+    only_root = roots[0][0] if len(roots) == 1 else None
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
         if type(root) is AccumulateGrad:
@@ -121,22 +162,22 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
     del grads
     for node in order:
         grad = buffers.pop(node, None)
-        if node._hooks is not None:
-            grad = hooks.before(node, grad, graph, run_pre=needed is None or node in needed)
-        if captures is not None:
-            if node in captures.places:
-                captures.take(node, grad)
-            if node not in needed:  # type: ignore[operator]
-                _skip(node, pending, buffers, graph, captures)
-                continue
-        if grad is None:
-            results: Any = (None,) * len(node.next_functions)
-        elif graph:
-            results = node.run_graph(grad, keep)
+        if captures is not None and not _go_on(node, grad, graph, captures, needed, only_root):
+            _skip(node, pending, buffers, graph, captures)
+            continue
+        if watching:
+            results: Any = _watched(watching, node, grad, keep)
         else:
-            results = node.run_raw(grad, keep)
-        if node._hooks is not None and node._hooks.post:
-            results = hooks.after(node, results, grad, graph)
+            if node._hooks is not None:
+                grad = hooks.before(node, grad, graph)
+            if grad is None and not node.runs_on_none:
+                results = (None,) * len(node.next_functions)
+            elif graph:
+                results = node.run_graph(grad, keep)
+            else:
+                results = node.run_raw(grad, keep)
+            if node._hooks is not None and node._hooks.post:
+                results = hooks.after(node, results, grad, graph)
         del grad
         place = 0
         for child, nr in node.next_functions:
@@ -160,6 +201,41 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
                     results = arrived = buffer = _drop(results, place)
                     _run_leaf(child, buffers.pop(child, None), graph, captures)
         results = arrived = buffer = None
+
+
+def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
+    """Whether a node must run for what was asked for; takes its gradient if that was. See Note [What is captured]."""
+    taken = node in captures.places and not captures.accumulate
+    if node in needed:
+        if taken:
+            captures.take(node, grad)
+        return True
+    if node._hooks is not None and (taken or node is only_root):
+        grad = hooks.before(node, grad, graph, run_pre=False)
+    if taken:
+        captures.take(node, grad)
+    return False
+
+
+def evaluate(node: Node, grad: Any, keep: bool) -> Any:
+    """Run one node with its hooks, in the tensor world."""
+    if node._hooks is not None:
+        grad = hooks.before(node, grad, True)
+    results: Any = (None,) * len(node.next_functions)
+    if grad is not None or node.runs_on_none:
+        results = node.run_graph(grad, keep)
+    if node._hooks is not None:
+        if isinstance(node, AccumulateGrad):
+            hooks.after_leaf(node, grad, True)
+        elif node._hooks.post:
+            results = hooks.after(node, results, grad, True)
+    return results
+
+
+def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> Any:
+    if not watching:
+        return evaluate(node, grad, keep)
+    return watching[-1](node, lambda: _watched(watching[:-1], node, grad, keep))
 
 
 def _drop(results: Any, done: int) -> Any:
@@ -195,13 +271,13 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
     if captures is not None and leaf not in captures.places:
         return
     if leaf._hooks is not None:
-        grad = hooks.before(leaf, grad, graph)
+        grad = hooks.before(leaf, grad, graph, run_pre=captures is None or captures.accumulate)
     if captures is not None and not captures.accumulate:
         captures.take(leaf, grad)
         return
     if grad is None:
-        return
-    if graph:
+        pass
+    elif graph:
         leaf.run_graph(grad, True)
     else:
         leaf.run_raw(grad, True)
@@ -215,17 +291,19 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
 def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
     """Add an array into a leaf's `.grad`: in place if there is one, else the array itself if nobody else holds it."""
     variable = leaf.variable
+    if not variable.requires_grad:
+        return  # told so since the graph was made
     present = variable._grad
+    if grad.shape != variable._array.shape:
+        grad = fitted(np.asarray(grad), variable._array.shape)
     if present is None:
         if type(grad) is not np.ndarray or getrefcount(grad) > UNSHARED or not _fits(grad, variable._array):
             grad = copy_like(grad, variable._array)
         variable._grad = _wrap(grad)
-    elif present._edge[0] is None:
+    else:
         array = present._array
         np.add(array, grad, out=array, casting="unsafe")
         _bump(present)
-    else:
-        variable._grad = present.detach() + _wrap(np.asarray(grad))
 
 
 def _count_unshared() -> int:
@@ -274,6 +352,8 @@ def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
     """Add a tensor into a leaf's `.grad`; while a graph is made, as a new tensor, for the old one is part of history."""
     variable = leaf.variable
+    if not variable.requires_grad:
+        return
     present = variable._grad
     if not grad_mode.get():
         accumulate_raw(leaf, grad._array)
@@ -305,11 +385,5 @@ def run_node(node: Node, grads: Sequence[Any]) -> Any:
     if len(grads) != node.outputs:
         raise TypeError(f"{node.name()} expected {node.outputs} arguments, got {len(grads)}")
     grad: Any = list(grads) if node.outputs != 1 else grads[0]
-    if node._hooks is not None:
-        grad = hooks.before(node, grad, True)
-    results = (None,) * len(node.next_functions) if grad is None else node.run_graph(grad, True)
-    if node._hooks is not None and node._hooks.post:
-        results = hooks.after(node, results, grad, True)
-    if isinstance(node, AccumulateGrad) and node._hooks is not None:
-        hooks.after_leaf(node, grad, True)
+    results = evaluate(node, grad, True)
     return results[0] if len(results) == 1 else results

@@ -24,21 +24,16 @@ def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
     if not (registered.tensor or registered.retain or registered.pre):
         return grad
     tensors = [_as_tensor(g) for g in grads]
-    for nr, functions in registered.tensor.items():
+    for nr, functions in list(registered.tensor.items()):
         for function in list(functions.values()):
-            if tensors[nr] is not None:
-                tensors[nr] = _replaced(function(tensors[nr]), tensors[nr], function)
+            tensors[nr] = _replaced(function(tensors[nr]), tensors[nr], function)
     for nr, ref in list(registered.retain.items()):
         owner = ref()
         if owner is not None and tensors[nr] is not None:
             _retain(owner, tensors[nr], graph)
     if run_pre:
         for function in list(registered.pre.values()):
-            result = function(tuple(tensors))
-            if result is not None:
-                result = result if isinstance(result, tuple) else (result,)
-                _same_count(result, tensors, "grad_outputs")
-                tensors = list(result)
+            tensors = list(_all_replaced(function(tuple(tensors)), tuple(tensors), function))
     if graph:
         grads = tensors
     else:
@@ -53,11 +48,7 @@ def after(node: Node, results: Any, grad: Any, graph: bool) -> Any:
     inputs = tuple(_as_tensor(g) for g in results)
     outputs = tuple(_as_tensor(g) for g in (grad if type(grad) is list else [grad]))
     for function in list(registered.post.values()):
-        result = function(inputs, outputs)
-        if result is not None:
-            result = result if isinstance(result, tuple) else (result,)
-            _same_count(result, inputs, "grad_inputs")
-            inputs = result
+        inputs = _all_replaced(function(inputs, outputs), inputs, function)
     return inputs if graph else tuple(None if t is None else t._array for t in inputs)
 
 
@@ -66,8 +57,9 @@ def after_leaf(leaf: AccumulateGrad, grad: Any, graph: bool) -> None:
     registered = leaf._hooks
     assert registered is not None
     for function in list(registered.post_accumulate.values()):
-        if function(leaf.variable) is not None:
-            raise RuntimeError("hooks that run after accumulation should return None")
+        result = function(leaf.variable)
+        if result is not None:
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if registered.post:
         after(leaf, (), grad, graph)
 
@@ -90,22 +82,37 @@ def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
         owner._grad = owner._grad + grad
 
 
-def _replaced(result: Any, grad: Tensor, function: Any) -> Tensor:
+def _replaced(result: Any, grad: Tensor | None, function: Any) -> Tensor | None:
     """A tensor hook's return value instead of the gradient, if it is one that fits."""
+    return grad if result is None else _checked(result, grad, function)
+
+
+def _all_replaced(result: Any, grads: tuple[Any, ...], function: Any) -> tuple[Any, ...]:
+    """What a hook on a node returned instead of the gradients, if it fits."""
+    if result is None:
+        return grads
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(grads):
+        raise RuntimeError(
+            f"hook '{_name(function)}' has returned an incorrect number of values (got {len(result)}, but expected {len(grads)})"
+        )
+    return tuple(None if r is None else _checked(r, g, function) for r, g in zip(result, grads))
+
+
+def _checked(result: Any, grad: Tensor | None, function: Any) -> Tensor:
     from ..tensor import Tensor
 
-    if result is None:
-        return grad
-    name = getattr(function, "__name__", repr(function))
     if not isinstance(result, Tensor):
-        raise TypeError(f"hook '{name}' has returned an incorrect type; expected Tensor, but got {type(result).__name__}")
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if grad is None:
+        return result
     if result.dtype is not grad.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {grad.type()} got {result.type()})")
+        raise RuntimeError(f"hook '{_name(function)}' has changed the type of value (was {grad.type()} got {result.type()})")
     if result.shape != grad.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
+        raise RuntimeError(f"hook '{_name(function)}' has changed the size of value")
     return result
 
 
-def _same_count(result: Any, given: Any, what: str) -> None:
-    if len(result) != len(given):
-        raise RuntimeError(f"hook has returned an incorrect number of {what} (got {len(result)}, but expected {len(given)})")
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", None) or type(function).__name__

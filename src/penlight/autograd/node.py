@@ -133,6 +133,7 @@ class Node:
     next_functions: tuple[Edge, ...]
     _hooks: Hooks | None
     outputs = 1  # how many outputs of the forward op differentiate
+    runs_on_none = False  # whether it must run even when no gradient arrived
 
     def name(self) -> str:
         """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace."""
@@ -140,10 +141,10 @@ class Node:
         return "torch::autograd::" + name if name in _HAND_WRITTEN else name
 
     def label(self) -> str:
-        """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`."""
+        """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`, `Sum1` for `SumBackward1`."""
         name = self.name()
         head, found, digits = name.rpartition("Backward")
-        return head if found and (digits.isdigit() or not digits) else name
+        return head + digits.removeprefix("0") if found and (digits.isdigit() or not digits) else name
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""

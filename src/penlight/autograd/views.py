@@ -35,11 +35,13 @@ class View:
     real, a conjugate); it is None for the others.
     """
 
-    __slots__ = ("base", "creation", "origin", "replay", "retaining")
+    __slots__ = ("base", "creation", "origin", "own", "replay", "retaining", "stale")
 
     def __init__(self, base: Tensor, creation: int, replay: Any = None) -> None:
         self.base, self.creation, self.replay = base, creation, replay
         self.origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
+        self.own: Edge = NO_EDGE  # its edge as a leaf of its own, told to require grad while its base did not
+        self.stale = False  # its memory was written to while its base did not require grad
         self.retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
 
 
@@ -110,14 +112,34 @@ def _make_stale(view: Tensor) -> None:
         node, nr = view._edge
     except AttributeError:
         return
-    if isinstance(node, AccumulateGrad):
-        return  # a view made under no_grad that was told to require grad: a leaf of its own
     info = view._view
     assert info is not None
+    if isinstance(node, AccumulateGrad):
+        info.own = view._edge
+        node = None
     info.origin = None if node is None else (node.label(), nr)
     if node is not None and node._hooks is not None and node._hooks.retain.pop(nr, None) is not None:
         info.retaining = True
     del view._edge
+
+
+def requirement_changed(base: Tensor) -> None:
+    """A leaf was told to require grad, or not to: its views say so too, though they lead nowhere, as in PyTorch."""
+    if base._vc is None or base._vc[1] is None:
+        return
+    for ref in base._vc[1][1:]:
+        view = ref()
+        if view is None or view._view.base is not base:
+            continue
+        edge = getattr(view, "_edge", None)
+        if base._edge is NO_EDGE:
+            if edge is DEAD_END:
+                view._edge = NO_EDGE
+        elif edge is NO_EDGE:
+            if view._view.stale:
+                del view._edge
+            else:
+                view._edge = DEAD_END
 
 
 def edge_of(tensor: Tensor) -> Edge:
@@ -133,11 +155,13 @@ def settle(tensor: Tensor) -> Edge:
     info = tensor._view
     assert info is not None
     base_edge = edge_of(info.base)
-    if base_edge is NO_EDGE:
-        tensor._edge = NO_EDGE
-        return NO_EDGE
+    if base_edge is NO_EDGE and info.origin is None:
+        tensor._edge = info.own
+        info.stale = True
+        return info.own
     refuse_rewrite(tensor, info, "its base or another view of its base has been")
     tensor._edge = edge = _regenerate(tensor, info, base_edge)
+    info.stale = False
     if info.retaining:
         info.retaining = False
         tensor.retain_grad()
@@ -223,17 +247,17 @@ def rebase(tensor: Tensor, node: Node) -> None:
     """Make `node` the history of `tensor`, which it just wrote to; through a view, of the base too."""
     info = tensor._view
     if info is None:
-        _move_retain(tensor, node)
+        move_retain(tensor, node)
         tensor._edge = (node, 0)
         return
     base = info.base
     copy = CopySlices(base, tensor, node, info.replay)
-    _move_retain(base, copy)
+    move_retain(base, copy)
     base._edge = (copy, 0)
     edge_of(tensor)
 
 
-def _move_retain(tensor: Tensor, node: Node) -> None:
+def move_retain(tensor: Tensor, node: Node) -> None:
     """retain_grad() follows the tensor to its new grad_fn; plain hooks stay with the old one."""
     try:
         old, nr = tensor._edge
@@ -262,8 +286,10 @@ def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides:
 
 
 def _buffer(root: np.ndarray[Any, Any]) -> Any:
-    """The memory of an array that owns it: in C order, or in Fortran order, whose transpose is."""
-    return root if root.flags.c_contiguous else root.T
+    """The memory of an array that owns it, whose dimensions may lie in memory in any order."""
+    if root.flags.c_contiguous:
+        return root
+    return root.transpose(sorted(range(root.ndim), key=lambda d: -root.strides[d]))
 
 
 class CopySlices(Node):

@@ -47,13 +47,13 @@ NAMESPACE.update(
 
 def pointwise(
     kernel: Callable[..., Any], operator: str | None = None, /, *, node: str | None = None, floating: bool = False,
-    complex_rule: bool = False, inplace: bool = True, exempt: tuple[str, ...] = (), **rules: Callable[..., Any],
+    complex_rule: bool = False, inplace: bool = True, exempt: tuple[str, ...] = (), check: Any = None, **rules: Callable[..., Any],
 ) -> Callable[[F], F]:  # fmt: skip
     """Declare an elementwise op. `floating`: integers become floats. `complex_rule`: its rules are exact for complex
     numbers as written; without it they are formulas of a holomorphic function. See Note [Complex rules]."""
     return _declarator(
         kernel, "pointwise", rules, operator, inplace, node=node, floating=floating, complex_rule=complex_rule,
-        exempt=exempt, jvp="pointwise",
+        exempt=exempt, check=check, jvp="pointwise",
     )  # fmt: skip
 
 
@@ -139,6 +139,8 @@ def node_class(op: Op) -> type[OpNode]:
     body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
     for want in wants:
         body["_saved_" + _torch_name(op, want)] = property(_reader(op, want))
+        if slot_kind(op, want) in ("input", "result"):
+            body["_raw_saved_" + _torch_name(op, want)] = property(_raw_reader(want))
     return type(op.node_name, (OpNode,), body)
 
 
@@ -158,6 +160,15 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
         if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
             return Tensor._make_subclass(Tensor, _tensor.wrap(np.asarray(value)))
         return value
+
+    return read
+
+
+def _raw_reader(want: str) -> Callable[[Any], Any]:
+    def read(node: Any) -> Any:
+        from ..autograd.packing import SlotSaved
+
+        return SlotSaved(node, want)
 
     return read
 

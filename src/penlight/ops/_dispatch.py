@@ -26,6 +26,9 @@ interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
 
+# Called with each tensor that is about to be written to while a slow mode is open.
+write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
+
 # The innermost pair of saved-tensor hooks of this thread.
 pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
 
@@ -77,6 +80,8 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             raise TypeError(
                 f"{op.public}(): argument '{i}' (position {place + 1}) must be {wanted}, not {type(value).__name__}"
             )
+    if op.check is not None:
+        op.check(env)
     return env
 
 
@@ -165,7 +170,9 @@ def mark_inference(tensor: Tensor) -> None:
 
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
-    """The edges of the inputs that have rules, in order, or None if no input requires grad."""
+    """The edges of the inputs that have rules, in order, or None if no input requires grad or nothing is recorded."""
+    if not is_grad_enabled():
+        return [DEAD_END] if op.view and env[op.inputs[0]].requires_grad else None
     edges: list[Edge] = []
     for i in op.rules:
         value = env[i]
@@ -178,10 +185,11 @@ def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
     return edges if any(e is not NO_EDGE for e in edges) else None
 
 
-def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None) -> Node:
+def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None, written: Any = None) -> Node:
     """A node of this op's class that saves what its rules want.
 
-    `copies` gives, for the in-place form, the input's clone from before the write: saved in the input's stead.
+    For the in-place form, `written` is the tensor that was just written to, and `copies` has the input's clone from before:
+    it is saved in the input's stead. Another input in the same memory is saved as of before the write: using it raises.
     """
     node = new_node(op.Backward)
     node.next_functions = tuple(edges)
@@ -196,6 +204,11 @@ def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Ten
     for i, wants in op.wants.items():
         for want in wants:
             _save(op, node, want, env, outs, requires[i], copies)
+    if written is not None:
+        for want in op.inputs:
+            value = getattr(node, "s_" + want, None)
+            if value is not None and getattr(value, "_vc", None) is written._vc:
+                setattr(node, "v_" + want, getattr(node, "v_" + want) - 1)
     for watch in node_watchers.get():
         watch(node)
     return node
@@ -229,36 +242,34 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
     if kind == "plain":
         setattr(node, "s_" + want, env[want])
     elif kind == "input":
-        if needed:
+        if needed and getattr(node, "s_" + want, None) is None:
             value = (copies or env).get(want, env[want])
+            if pack_hooks.get() is not None and hasattr(value, "_array"):
+                _pack(node, want, value, views.edge_of(value))
+                return
             setattr(node, "v_" + want, saved.version_of(value) if hasattr(value, "_vc") else 0)
-            setattr(node, "s_" + want, _pack(value))
+            setattr(node, "s_" + want, value)
         elif not hasattr(node, "s_" + want):
             setattr(node, "s_" + want, None)
-    elif kind == "result":
-        out = outs[op.results.index(want)]
-        vc = saved.versions_of(out)
+    elif kind == "result" and not hasattr(node, "s_" + want):
+        place = op.results.index(want)
+        vc = saved.versions_of(outs[place])
+        if pack_hooks.get() is not None:
+            _pack(node, want, restore_result(node, outs[place]._array, vc, place), NO_EDGE)
+            return
         setattr(node, "c_" + want, vc)
         setattr(node, "v_" + want, vc[0])
-        setattr(node, "s_" + want, _pack_result(out))
-    else:
+        setattr(node, "s_" + want, outs[place]._array)
+    elif kind != "result":
         head = want.rpartition("_")[0]
         array = outs[op.results.index(head)]._array if head in op.results else getattr(env[head], "_array", None)
         setattr(node, "s_" + want, None if array is None else getattr(array, kind))
 
 
-def _pack(value: Any) -> Any:
-    hooks = pack_hooks.get()
-    return value if hooks is None or not hasattr(value, "_array") else hooks.pack(value)
+def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
+    from ..autograd.packing import keep_packed
 
-
-def _pack_result(out: Tensor) -> Any:
-    hooks = pack_hooks.get()
-    if hooks is None:
-        return out._array
-    from ..tensor import wrap
-
-    return hooks.pack(wrap(out._array), is_output=True)
+    keep_packed(node, want, pack_hooks.get().pack(value, edge))
 
 
 # ----- Backward -----------------------------------------------------------------------------------------------------
@@ -380,7 +391,8 @@ def _settle(arguments: tuple[Any, ...]) -> bool:
     found = False
     for value in arguments:
         if hasattr(value, "_array") and not hasattr(value, "_edge"):
-            views.settle(value)
+            if is_grad_enabled():
+                views.settle(value)
             found = True
     return found
 
@@ -408,6 +420,7 @@ def explain_value_error(op: Op, arguments: tuple[Any, ...], error: ValueError) -
     """NumPy's complaint about shapes in PyTorch's words."""
     from ._args import broadcast_shape
 
+    _settle(arguments)  # PyTorch looks at the history before the shapes
     if op.kind == "pointwise":
         env = dict(zip(op.parameters, arguments))
         first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
@@ -419,6 +432,11 @@ def explain_value_error(op: Op, arguments: tuple[Any, ...], error: ValueError) -
     return error
 
 
+def precheck(tensor: Tensor, *others: Any) -> None:
+    """What autograd has against a write to `tensor`, before its arguments are looked at any closer."""
+    views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
+
+
 def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, move its version, rewrite its history."""
     stack = interpreters.get()
@@ -426,12 +444,18 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
         return stack[-1].run_inplace(op, arguments)
     env = coerce(op, arguments)
     tensor: Tensor = env[op.inputs[0]]
-    edges = input_edges(op, env)
+    try:
+        edges = input_edges(op, env)
+    except RuntimeError:
+        views.check_inplace(tensor, True)
+        raise
     views.check_inplace(tensor, edges is not None)
     if tensor.__dict__:
         refuse_inference(tensor)
     array = tensor._array
     check_overlap(op, env, array)
+    for watch in write_watchers.get():
+        watch(tensor)
     raws = raw_arguments(op, env)
     tracked = edges is not None and is_grad_enabled()
     copies = None
@@ -451,7 +475,7 @@ def write_back(op: Op, env: dict[str, Any], tensor: Tensor, edges: Any, tracked:
     """After the memory of `tensor` was written: version, then history."""
     views.bump(tensor)
     if tracked:
-        views.rebase(tensor, make_node(op, env, edges, [tensor], copies))
+        views.rebase(tensor, make_node(op, env, edges, [tensor], copies, written=tensor))
 
 
 def refuse_inference(tensor: Tensor) -> None:
@@ -464,13 +488,15 @@ def refuse_inference(tensor: Tensor) -> None:
 
 def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
-    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
-        if op.name in ("_zero", "_fill"):
+    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+        if op.name in ("_zero", "_fill", "_masked_fill", "_masked_fill_tensor", "_index_put"):
             return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    if op.name == "_fill_tensor":
+        return
     for i in op.inputs[1:]:
         other = getattr(env[i], "_array", None)
         if other is not None and i not in op.exempt and _partly_over(array, other):
@@ -534,6 +560,8 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
             raise RuntimeError(
                 f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
             )
+        for watch in write_watchers.get():
+            watch(o)
         if o.shape != array.shape:
             resize_to(o, array.shape)
         o._array[...] = array

@@ -22,7 +22,7 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "Backward", "batch", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
+        "Backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
         "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "view", "wants",
     )  # fmt: skip
 
@@ -40,6 +40,7 @@ class Op:
         view: bool | str = False,
         complex_rule: bool = False,
         exempt: tuple[str, ...] = (),
+        check: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         code = face.__code__
         self.name = face.__name__
@@ -57,6 +58,7 @@ class Op:
         self.node_name = node or _camel(self.name) + "Backward0"
         self.wants = {i: _names(rule) for i, rule in rules.items()}
         self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
+        self.check = check  # refuses arguments that promotion would hide from the kernel
         self.batch: Any = None
         self.source = ""
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.shapes import sum_to as sum_to
+
 
 class Raw:
     """Kernels by op name, on ndarrays; `graph` has the same names on tensors. See Note [Two worlds] in autograd/engine.py."""
@@ -23,15 +25,6 @@ def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
     """Give rules a helper `xp.name` that is not an op: one function for each world."""
     setattr(raw, name, on_arrays)
     setattr(graph, name, on_tensors)
-
-
-def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a gradient over the dimensions that broadcasting had added or widened."""
-    extra = grad.ndim - len(shape)
-    if extra > 0:
-        grad = grad.sum(axis=tuple(range(extra)))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1)
-    return grad.sum(axis=axes, keepdims=True) if axes else grad
 
 
 def cast(grad: Any, np_dtype: Any) -> Any:

@@ -151,7 +151,13 @@ install_method("clip_", clamp_)
 # ----- Rectifiers and sigmoids --------------------------------------------------------------------------------------
 
 
-@pointwise(lambda input: np.maximum(input, input.dtype.type(0)), input=lambda grad, result, xp: xp.where(result > 0, grad, 0.0))
+def _relu_array(input: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return np.maximum(input, input.dtype.type(0))
+
+
+@pointwise(_relu_array, input=lambda grad, result, xp: xp.where(result > 0, grad, 0.0))
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -164,11 +170,9 @@ def relu(input: Tensor) -> Tensor:
 def _sigmoid_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return 1 / (1 + np.exp(-input))
-    # tanh does not overflow, and NumPy has it vectorised.
-    out = np.tanh(input * input.dtype.type(0.5))
-    out *= input.dtype.type(0.5)
-    out += input.dtype.type(0.5)
-    return out
+    out = np.asarray(np.exp(-input))
+    out += 1
+    return np.reciprocal(out, out=out)
 
 
 @pointwise(_sigmoid_array, floating=True, input=lambda grad, result: grad * ((1 - result) * result))
@@ -201,12 +205,12 @@ def _rowwise(kernel: Any) -> Any:
 
 
 @differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
-                input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim) if len(grad.shape) else grad * 0)  # fmt: skip
+                input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim) if len(grad.shape) else xp.zeros_like(grad))  # fmt: skip
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 @differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
-                input=lambda grad, result, dim, xp: xp.log_softmax_backward(grad, result, dim) if len(grad.shape) else grad * 0)  # fmt: skip
+                input=lambda grad, result, dim, xp: xp.log_softmax_backward(grad, result, dim) if len(grad.shape) else xp.zeros_like(grad))  # fmt: skip
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

@@ -80,30 +80,43 @@ def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
 def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
+_TWO_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+)
+
+
 def _subtract(input: Any, other: Any) -> Any:
     if input.dtype.kind == "b":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
-        )
+        raise RuntimeError(_TWO_BOOLS)
     return np.subtract(input, other)
 
 
-@pointwise(_subtract, "-", node="SubBackward0",
+def _no_bools(env: dict[str, Any]) -> None:
+    """PyTorch does not subtract bools, not even from numbers."""
+    bools = [isinstance(v, bool) or getattr(v, "dtype", None) is dtypes.bool_ for v in (env["input"], env["other"])]
+    if bools[0] and bools[1]:
+        raise RuntimeError(_TWO_BOOLS)
+    if bools[0] or bools[1]:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+
+
+@pointwise(_subtract, "-", node="SubBackward0", check=_no_bools,
            input=lambda grad: grad,
            other=lambda grad: -grad)  # fmt: skip
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
 @pointwise(lambda input, other, alpha: _subtract(input, np.multiply(other, alpha, dtype=getattr(other, "dtype", None))),
-           node="SubBackward0",
+           node="SubBackward0", check=_no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other: _subtract(np.asarray(other), input) if input.dtype.kind == "b" else np.subtract(other, input),
-           node="RsubBackward1", inplace=False,
+@pointwise(lambda input, other: np.subtract(other, input), node="RsubBackward1", inplace=False, check=_no_bools,
            input=lambda grad: -grad)  # fmt: skip
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
@@ -265,11 +278,11 @@ def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(_floor_quotient, node="DivBackward3", input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+@pointwise(_floor_quotient, node="DivBackward3", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
 def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(_trunc_quotient, node="DivBackward3", input=lambda grad: grad * 0, other=lambda grad: grad * 0)
+@pointwise(_trunc_quotient, node="DivBackward3", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -417,29 +430,29 @@ def _power(input: Any, exponent: Any) -> Any:
             return input.copy() if input.ndim else input
         if exponent == 0.5:
             return np.sqrt(input)
-    elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iu":
+    elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iub":
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return np.power(input, exponent)
 
 
 @pointwise(_power, node="PowBackward0",
            input=lambda grad, input, exponent, xp: grad * (exponent * xp._pow(input, exponent - 1)) if exponent != 0
-           else grad * 0)  # fmt: skip
+           else xp.zeros_like(grad))  # fmt: skip
 def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
 
 @pointwise(np.power, node="PowBackward1", inplace=True,
            input=lambda grad, input, exponent, xp:
-               xp.where(exponent == 0, grad * 0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
+               xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
            exponent=lambda grad, input, exponent, result, xp:
-               grad * xp.where((input == 0) & (exponent >= 0), result * 0, result * xp.log(input)))  # fmt: skip
+               grad * xp.where((input == 0) & (exponent >= 0), 0.0, result * xp.log(input)))  # fmt: skip
 def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
 
 
 def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
     """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
     if base == 0:
-        return grad * xp.where(exponent >= 0, result * 0, result * -math.inf)
+        return grad * xp.where(exponent >= 0, 0.0, result * -math.inf)
     if isinstance(base, complex) or base < 0:
         return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
     return grad * (result * math.log(base))

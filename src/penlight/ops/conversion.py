@@ -219,12 +219,14 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
+    _dispatch.precheck(input, src)
+    if input is src:
+        return _copied_onto_itself(input)
+    _dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
     if src.shape != input.shape:
         from ._args import broadcast_shape
 
         if broadcast_shape(tuple(input.shape), tuple(src.shape)) != tuple(input.shape):
-            from ._args import mismatch
-
             raise RuntimeError(
                 f"output with shape {list(input.shape)} doesn't match the broadcast shape "
                 f"{list(broadcast_shape(tuple(input.shape), tuple(src.shape)))}"
@@ -232,16 +234,24 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return _dispatch.inplace(OPS["_copy"], (input, src))
 
 
+def _copied_onto_itself(tensor: Tensor) -> Tensor:
+    """Nothing to write, though PyTorch counts it as a write all the same."""
+    env = {"input": tensor, "src": tensor}
+    edges = _dispatch.input_edges(OPS["_copy"], env)
+    _dispatch.write_back(OPS["_copy"], env, tensor, edges, edges is not None and _dispatch.is_grad_enabled(), None)
+    return tensor
+
+
 def _fill_kernel(input: Any, value: Any) -> Any:
     return np.full(input.shape, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input.dtype)
 
 
-@linear(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad: grad * 0)
+@linear(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
 @linear(lambda input, value: np.broadcast_to(value, input.shape).astype(input.dtype), node="FillBackward3", inplace=True,
-        input=lambda grad: grad * 0,
+        input=lambda grad, xp: xp.zeros_like(grad),
         value=lambda grad, value_dtype, xp: xp.cast(xp.sum_to(grad, ()), value_dtype))  # fmt: skip
 def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
 
@@ -278,7 +288,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return _filled(input, value, _dispatch.dispatch)
 
 
-@linear(lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad: grad * 0)
+@linear(lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
 def _zero(input: Tensor) -> Tensor: ...
 
 
@@ -389,6 +399,7 @@ def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     return grad.sum(wide, True) if wide else grad
 
 
+both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
 both("sum_to", sum_to, _sum_to_tensor)
 both("cast", cast, lambda tensor, np_dtype: _convert(tensor, dtypes.from_np(np_dtype)))
 both("conj", _raw.conj, conj)

@@ -190,38 +190,56 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return mv(a, b)
     if da == 1 and db == 2:
         return mm(a.unsqueeze(0), b).squeeze_(0)
-    if da >= 3 and db <= 2:
-        return _folded(a, b)
-    if da == 1:
-        return _folded(b.mT, a)
-    return _batched(a, b)
+    return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
+
+
+def _should_fold(a: Tensor, b: Tensor) -> bool:
+    """Whether a batch times one matrix is done as one tall matrix: to keep the matrix's gradient small, or if it is free."""
+    larger, smaller = (a, b) if a.dim() >= b.dim() else (b, a)
+    if larger.dim() < 3 or smaller.dim() > 2:
+        return False
+    if smaller.requires_grad:
+        return True
+    if a.dim() == 2:
+        return False
+    t = a if larger is a else b.mT
+    shape, stride = t.shape, t.stride()
+    return t.numel() == 0 or all(stride[i] == stride[i + 1] * shape[i + 1] for i in range(t.dim() - 2))
 
 
 def _folded(a: Tensor, b: Tensor) -> Tensor:
-    """A batch times one matrix or vector: the batch as one tall matrix."""
-    *lead, k = a.shape
-    tall = a.reshape(-1 if k else math.prod(lead), k)
-    if b.dim() == 1:
-        return mv(tall, b).reshape(lead)
+    """A batch times one matrix or vector, either way round: the batch as one tall matrix."""
     from .shape import _unsafe_view
 
-    return _unsafe_view(mm(tall, b), (*lead, b.shape[1]))
+    swapped = b.dim() > a.dim()
+    batch = b.mT if swapped else a
+    single = b if not swapped else a.t() if a.dim() == 2 else a
+    *lead, k = batch.shape
+    tall = batch.reshape(math.prod(lead), k)
+    if single.dim() == 1:
+        return _unsafe_view(mv(tall, single), tuple(lead))
+    product = _unsafe_view(mm(tall, single), (*lead, single.shape[1]))
+    return product.mT.contiguous() if swapped else product
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:
-    n, k = a.shape[-2:]
-    m, p = b.shape[-2:]
-    batch = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
-    if k != m:
-        size = math.prod(batch)
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{size}, {k}] but got: [{size}, {m}]."
-        )
     from .shape import _unsafe_view
 
-    left = a.expand(*batch, n, k).reshape(math.prod(batch), n, k)
-    right = b.expand(*batch, m, p).reshape(math.prod(batch), m, p)
-    return _unsafe_view(bmm(left, right), (*batch, n, p))
+    if a.dim() == 3 and b.dim() == 3 and a.shape[0] != b.shape[0]:
+        if a.shape[0] == 1 and a.requires_grad:
+            return _matmul(a.squeeze(0), b)
+        if b.shape[0] == 1 and b.requires_grad:
+            return _matmul(a, b.squeeze(0))
+    n, k = (a.shape[-2] if a.dim() > 1 else 1), a.shape[-1]
+    m, p = (b.shape[-2] if b.dim() > 1 else b.shape[0]), b.shape[-1]
+    batch = broadcast_shape(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    count = math.prod(batch)
+    left = a.expand(*batch, n, k).reshape(count, n, k)
+    if b.dim() == 1:
+        right = b.expand(*batch, m).reshape(count, m).unsqueeze(2)
+        return _unsafe_view(bmm(left, right).squeeze(-1), (*batch, *([n] if a.dim() > 1 else [])))
+    right = b.expand(*batch, m, p).reshape(count, m, p)
+    return _unsafe_view(bmm(left, right), (*batch, *([n] if a.dim() > 1 else []), p))
 
 
 def _matmul_operator(self: Any, other: Any) -> Any:

@@ -39,7 +39,7 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
     shape = tuple(input.shape)
     wide_grad, norm = xp.spread(grad, shape, dim, keepdim), xp.spread(result, shape, dim, keepdim)
     if ord == 0:
-        return wide_grad * 0
+        return xp.zeros_like(wide_grad)
     if ord == 1:
         return wide_grad * xp.sgn(input)
     if ord == 2:

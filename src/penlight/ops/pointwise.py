@@ -286,11 +286,19 @@ def atanh(input: Tensor) -> Tensor:
 
 
 def _integers_stay(kernel: Any) -> Any:
-    """Rounding leaves integers alone; NumPy would make floats of them."""
-    return lambda input: kernel(input) if input.dtype.kind in "fV" else input.copy()
+    """Rounding leaves integers alone; NumPy would make floats of them. PyTorch does not round bools."""
+
+    def run(input: Any) -> Any:
+        if input.dtype.kind in "iu":
+            return input.copy()
+        if input.dtype.kind == "b":
+            raise NotImplementedError(f"\"{kernel.__name__}_vml_cpu\" not implemented for 'Bool'")
+        return kernel(input)
+
+    return run
 
 
-@pointwise(_integers_stay(np.floor), input=lambda grad: grad * 0)
+@pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
 def floor(input: Tensor) -> Tensor:
     """The largest whole number that is not greater.
 
@@ -300,7 +308,7 @@ def floor(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(_integers_stay(np.ceil), input=lambda grad: grad * 0)
+@pointwise(_integers_stay(np.ceil), input=lambda grad, xp: xp.zeros_like(grad))
 def ceil(input: Tensor) -> Tensor:
     """The smallest whole number that is not less.
 
@@ -310,7 +318,7 @@ def ceil(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(_integers_stay(np.trunc), input=lambda grad: grad * 0)
+@pointwise(_integers_stay(np.trunc), input=lambda grad, xp: xp.zeros_like(grad))
 def trunc(input: Tensor) -> Tensor:
     """The whole part.
 
@@ -321,7 +329,7 @@ def trunc(input: Tensor) -> Tensor:
 
 
 @pointwise(lambda input, decimals: np.round(input, decimals) if decimals or input.dtype.kind == "f" else input.copy(),
-           input=lambda grad: grad * 0)  # fmt: skip
+           input=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest whole number, halves to even; `decimals` rounds there.
 
@@ -341,7 +349,16 @@ def frac(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.sign, input=lambda grad: grad * 0)
+def _sign_array(input: Any) -> Any:
+    """As np.sign, with 0 for NaN."""
+    if input.dtype.kind == "f":
+        signs = np.asarray(np.sign(input))
+        signs[np.isnan(signs)] = 0
+        return signs
+    return np.sign(input) if input.dtype.kind != "b" else input.copy()
+
+
+@pointwise(_sign_array, input=lambda grad, xp: xp.zeros_like(grad))
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 
@@ -368,7 +385,7 @@ def abs(input: Tensor) -> Tensor:
 def _unit(input: Any) -> Any:
     """The number of size 1 in the same direction, and 0 for 0."""
     if input.dtype.kind != "c":
-        return np.sign(input)
+        return _sign_array(input)
     size = np.absolute(input)
     return np.divide(input, size, out=np.zeros_like(input), where=size != 0)
 
@@ -376,11 +393,11 @@ def _unit(input: Any) -> Any:
 def _sgn_rule(grad: Any, input: Any, xp: Any) -> Any:
     """Real numbers: flat. Complex numbers turn: only the part of grad across the direction counts."""
     if not xp.is_complex(input):
-        return grad * 0
+        return xp.zeros_like(grad)
     size = xp.abs(input)
     unit = xp.sgn(input)
     across = (grad - xp.conj(grad) * unit * unit) / (2 * size)
-    return xp.where(size == 0, grad * 0, across)
+    return xp.where(size == 0, 0.0, across)
 
 
 @pointwise(_unit, complex_rule=True, input=_sgn_rule)
@@ -397,8 +414,8 @@ def sgn(input: Tensor) -> Tensor:
 
 
 @pointwise(np.maximum,
-           input=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp),
-           other=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp))  # fmt: skip
+           input=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp),
+           other=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp))  # fmt: skip
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; a tie shares the gradient.
 
@@ -409,8 +426,8 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 
 
 @pointwise(np.minimum,
-           input=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp),
-           other=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp))  # fmt: skip
+           input=lambda grad, input, other, xp: _extreme(grad, input > other, input == other, xp),
+           other=lambda grad, input, other, xp: _extreme(grad, input < other, input == other, xp))  # fmt: skip
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements; a tie shares the gradient.
 
@@ -420,8 +437,8 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-def _extreme(grad: Any, wins: Any, ties: Any, xp: Any) -> Any:
-    return xp.where(ties, grad / 2, xp.where(wins, grad, 0.0))
+def _extreme(grad: Any, loses: Any, ties: Any, xp: Any) -> Any:
+    return xp.where(loses, 0.0, xp.where(ties, grad / 2, grad))
 
 
 def _atan2_rule(grad: Any, numerator: Any, square: Any, xp: Any) -> Any:

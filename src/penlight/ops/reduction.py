@@ -105,7 +105,7 @@ def _mean_all(input: Tensor) -> Tensor: ...
 
 @linear(_mean_array, node="MeanBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp:
-            xp.spread(grad / max(_count(input_shape, dim), 1), input_shape, dim, keepdim))  # fmt: skip
+            xp.spread(grad / (_count(input_shape, dim) or 1), input_shape, dim, keepdim))  # fmt: skip
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -269,7 +269,9 @@ def _extreme_all(kernel: Any, name: str) -> Any:
 
 
 def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
-    return _share(grad, input, result, tuple(range(len(input.shape))), False, xp)
+    hits = input == result
+    count = xp.count_hits(xp.cast(hits, xp.np_dtype(input)), (), False)
+    return xp.where(hits, grad / count, 0.0)
 
 
 @differentiable(_extreme_all(np.max, "max"), node="MaxBackward1", input=_extreme_rule)
@@ -393,6 +395,15 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     return _max_or_min("min", input, kwargs.pop("other", dim), keepdim, out, kwargs)
 
 
+def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
+    """The dimensions to reduce, none of which may be empty."""
+    dims = wrap_dims(dim, input.dim())
+    for d in dims:
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    return dims
+
+
 @method
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """The largest element over some dimensions; ties share the gradient.
@@ -402,7 +413,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     tensor([3., 5.])
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "amax")
-    return _amax(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+    return _amax(input, _filled_dims("amax", input, dim), keepdim, out=out)
 
 
 @method
@@ -414,11 +425,13 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     tensor([1., 2.])
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "amin")
-    return _amin(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+    return _amin(input, _filled_dims("amin", input, dim), keepdim, out=out)
 
 
 def _arg(argument: Any, name: str) -> Any:
     def kernel(input: Any, dim: int | None, keepdim: bool) -> Any:
+        if input.dtype.kind == "b":
+            raise RuntimeError(f"{name}(): does not support bool input")
         if input.size == 0 and dim is None:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if input.ndim == 0:
@@ -527,7 +540,7 @@ def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) ->
 
 def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
     """Through the variance; where all elements are equal the gradient is 0."""
-    inner = xp.where(result == 0, grad * 0, grad / (result * 2))
+    inner = xp.where(result == 0, 0.0, grad / (result * 2))
     return _var_rule(inner, input, dim, correction, keepdim, xp)
 
 
@@ -541,7 +554,7 @@ def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correct
         dim, unbiased = None, dim
     dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
     if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"{name} and {name}_mean only support floating point and complex dtypes".replace("var and var_mean", "std and var"))
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     dims = wrap_dims(dim, input.dim())

@@ -177,6 +177,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place version of `index_put`."""
+    _dispatch.precheck(input, values)
     return _dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))
 
 
@@ -491,8 +492,6 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
         return run(OPS["_masked_fill_tensor"], (input, mask, value))
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError(f"value cannot be converted to type {_c(input.dtype)} without overflow")
     return run(OPS["_masked_fill"], (input, mask, value))
 
 

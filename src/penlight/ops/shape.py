@@ -69,6 +69,10 @@ if np.lib.NumpyVersion(np.__version__) < "2.1.0":
 def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
+@linear(_view_array, view=True, node="ReshapeAliasBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+
+
 @linear(np.reshape, node="UnsafeViewBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
 def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
@@ -109,7 +113,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         _view_array(array, size)
     except RuntimeError:
         return _unsafe_view(input.contiguous(), size)
-    return _view(input, size)
+    return _reshape_alias(input, size)
 
 
 both("reshape", np.reshape, reshape)
@@ -180,7 +184,7 @@ def ravel(input: Tensor) -> Tensor:
 # ----- Dimensions in another order ----------------------------------------------------------------------------------
 
 
-@linear(np.swapaxes, view=True, node="TransposeBackward0", input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1))
+@linear(lambda input, dim0, dim1: np.swapaxes(input, dim0, dim1) if input.ndim else input.view(), view=True, node="TransposeBackward0", input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1))
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 
 
@@ -209,7 +213,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """
     ndim = input.dim()
     dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
-    return _transpose(input, dim0, dim1) if ndim else alias(input)
+    return _transpose(input, dim0, dim1)
 
 
 @method
@@ -233,6 +237,8 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
+    if not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
     ndim = input.dim()
@@ -376,10 +382,12 @@ def _in_place_view(name: str, node_names: Any) -> Any:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
         changed = function(input, *args, **kwargs)
         edge = changed._edge
+        node = edge[0]
+        if node is not None and is_grad_enabled():
+            views.move_retain(input, node)
         input._array = changed._array
         views.bump(input)
-        if edge[0] is not None and is_grad_enabled():
-            node = edge[0]
+        if node is not None and is_grad_enabled():
             node.__class__ = in_place_class(node, node_names[type(node).__name__])
             input._edge = edge
         return input
@@ -413,10 +421,10 @@ def _expand_array(input: Any, size: tuple[int, ...]) -> Any:
     if input.shape == size:
         return input.view()
     extra = len(size) - input.ndim
-    strides = (0,) * extra + tuple(
-        0 if n == 1 and m != 1 else s for n, m, s in zip(input.shape, size[extra:], input.strides)
-    )
-    return views.strided_window(input, size, strides, 0)
+    strides = [0 if n == 1 and m != 1 else s for n, m, s in zip(input.shape, size[extra:], input.strides)]
+    for n in reversed(size[:extra]):
+        strides.insert(0, 0 if n != 1 else size[-len(strides)] * strides[0] if strides else input.itemsize)
+    return views.strided_window(input, size, tuple(strides), 0)
 
 
 @linear(_expand_array, view=True, node="ExpandBackward0", input=lambda grad, input_shape, xp: xp.sum_to(grad, input_shape))
@@ -441,7 +449,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
             f"expand({kind}, size={target}): the number of sizes provided ({len(target)}) must be greater or equal to the "
             f"number of dimensions in the tensor ({len(shape)})"
         )
-    for place, n in enumerate(target):
+    for place, n in reversed(list(enumerate(target))):
         present = shape[place - extra] if place >= extra else 1
         if n == -1:
             if place < extra:

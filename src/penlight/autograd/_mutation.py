@@ -1,0 +1,106 @@
+"""allow_mutation_on_saved_tensors: in-place writes to saved tensors are made harmless by copying first.
+
+# Note [Copy before a write]
+Inside the context a node's saved tensor is a handle. An op that is about to write to memory says so (`write_watchers` in
+ops/_dispatch.py); handles of tensors that share that memory get a copy then. What is never written to is never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from . import modes
+from .modes import grad_mode
+from .saved import versions_of
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class _Handle:
+    """Stands for one saved tensor; `tensor` is the copy once its memory was written to."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class _AllowMutationOnSavedContext:
+    """What was saved in one `with allow_mutation_on_saved_tensors()` block."""
+
+    def __init__(self) -> None:
+        self.open = True
+        # By memory (the identity of the version counter that all views of it share, which is kept alive by the entry).
+        self.saved: dict[int, tuple[Any, WeakSet[_Handle]]] = {}
+
+    def clear(self) -> None:
+        """Forget everything: graphs recorded in this context can't run backward any more."""
+        self.open = False
+        self.saved.clear()
+
+    def pack(self, tensor: Tensor) -> _Handle:
+        handle = _Handle(tensor.detach())
+        counter = versions_of(tensor)
+        self.saved.setdefault(id(counter), (counter, WeakSet()))[1].add(handle)
+        return handle
+
+    def unpack(self, handle: _Handle) -> Tensor:
+        if not self.open:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+                "recorded."
+            )
+        return handle.tensor
+
+    def before_write(self, tensor: Tensor) -> None:
+        """Copy what was saved of the memory that is about to change."""
+        found = self.saved.pop(id(tensor._vc), None)
+        if found is None:
+            return
+        copies: dict[Any, Tensor] = {}
+        token = grad_mode.set(False)
+        try:
+            for handle in list(found[1]):
+                array = handle.tensor._array
+                key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+                if key not in copies:
+                    copies[key] = handle.tensor.clone()
+                handle.tensor = copies[key]
+        finally:
+            grad_mode.reset(token)
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Generator[_AllowMutationOnSavedContext, None, None]:
+    """Inside, tensors that were saved for backward may be changed in place: they are copied first.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = torch.ones(2, requires_grad=True)
+    ...     y = x.clone()
+    ...     out = (y**2).sum()
+    ...     y = y.sin_()
+    ...     out.backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    from ..ops._dispatch import write_watchers
+    from .graph import saved_tensors_hooks
+
+    context = _AllowMutationOnSavedContext()
+    before = write_watchers.get()
+    if before:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    modes.open_slow_mode()
+    write_watchers.set((context.before_write,))
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack):
+            yield context
+    finally:
+        write_watchers.set(before)
+        modes.close_slow_mode()
+        context.clear()

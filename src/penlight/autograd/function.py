@@ -1,0 +1,460 @@
+"""torch.autograd.Function: an op with a backward written by hand.
+
+# Note [The context is the node]
+What `forward` and `backward` get as `ctx` is the node of the backward graph itself, of a class `MyFunctionBackward` that each
+Function has as `_backward_cls`. The results' edges hold the node; the node holds saved results without their tensors
+(`packing.Kept`), so that a function that saves its own output makes no reference cycle.
+
+The user's backward always sees tensors: in the raw world of the engine the gradients are wrapped for it. How forward's
+results are tied into the graph is in `_function_outputs.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from itertools import count
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import modes
+from ._function_outputs import check_gradients, tie_outputs, zeros_for
+from .modes import grad_mode, sequence
+from .node import FREED, NO_EDGE, USED_TWICE, Freed, Node, RemovableHandle
+from .views import edge_of
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+    from .packing import Kept, SavedTensor
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
+
+AUTOGRAD_FUNCTION_COUNTER = count()
+
+
+class FunctionCtx:
+    """What `forward` can tell about itself through its `ctx`."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
+
+        Save inputs and outputs this way, not as attributes: then in-place changes are noticed and nothing leaks.
+
+        >>> import penlight as torch
+        >>> class Exp(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         y = x.exp()
+        ...         ctx.save_for_backward(y)
+        ...         return y
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (y,) = ctx.saved_tensors
+        ...         return grad * y
+        >>> x = torch.zeros(1, requires_grad=True)
+        >>> Exp.apply(x).backward(); x.grad
+        tensor([1.])
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`."""
+        for tensor in tensors:
+            if tensor is not None and not hasattr(tensor, "_array"):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` changed in place. Each of them must be returned too."""
+        self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing; PyTorch keeps the name."""
+        import warnings
+
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether gradients that did not arrive come to `backward` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+
+# Old pickles name it so.
+_ContextMethodMixin = FunctionCtx
+
+
+class _HookMixin:
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
+        if backward_hooks is None:
+            backward_hooks = OrderedDict()
+        handle = RemovableHandle(backward_hooks)
+        backward_hooks[handle.id] = hook
+        return backward_hooks, handle
+
+
+class BackwardCFunction(Node, FunctionCtx, _HookMixin):
+    """The node of a custom function, and the `ctx` of its methods. See Note [The context is the node]."""
+
+    _forward_cls: Any
+    _autograd_function_id: int
+    runs_on_none = True  # backward is called also when no gradient arrived
+
+    to_save: tuple[Any, ...] | None = None
+    saved_for_forward: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] | None = None
+    non_differentiable: tuple[Any, ...] | None = None
+    materialize_grads = True
+    _materialize_non_diff_grads = True
+    needs_input_grad: tuple[bool, ...] = ()
+    _are_tensors: tuple[bool, ...] = ()  # for each argument of forward
+    _input_metadata: tuple[Any, ...] = ()  # (shape, dtype) of each tensor among the arguments
+    _output_metadata: tuple[Any, ...] = ()  # the same for each output, None for what is no tensor
+    _kept: tuple[Kept | None, ...] | Freed = ()
+
+    def _get_user_fn(self) -> Any:
+        backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
+        if backward is not Function.backward and vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+                "them."
+            )
+        return vjp if vjp is not Function.vjp else backward
+
+    def apply(self, *args: Any) -> Any:
+        """Call the function's own backward on gradients."""
+        if self._forward_cls.boxed_grads_call:
+            args = (list(args),)
+        return self._get_user_fn()(self, *args)
+
+    def apply_boxed(self, *args: Any) -> Any:
+        return self._get_user_fn()(self, *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """Call the function's own forward-mode rule on tangents."""
+        return self._forward_cls.jvp(self, *args)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors that `save_for_backward` kept, checked for in-place changes."""
+        kept = self._kept
+        if isinstance(kept, Freed):
+            raise RuntimeError(USED_TWICE)
+        if not kept:
+            return ()
+        if not self._forward_cls.clear_saved_tensors_on_access:
+            return tuple(None if k is None else k.unpack(self) for k in kept)
+        if "_read_once" in self.__dict__:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        tensors = tuple(None if k is None else k.unpack(self) for k in kept)
+        self._kept, self._read_once = (None,), True
+        return tensors
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        import warnings
+
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
+        if isinstance(self._kept, Freed):
+            raise RuntimeError(USED_TWICE)
+        return self._kept
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """Forget the saved tensors if the function asked for that by `clear_saved_tensors_on_access`."""
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._kept = (None,)
+
+    def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        grads = list(grad) if self.outputs != 1 else [grad]
+        if self.materialize_grads:
+            grads = [zeros_for(self, nr) if g is None else g for nr, g in enumerate(grads)]
+        results = check_gradients(self, self.apply(*grads))
+        if not keep:
+            self._kept = FREED
+        return results
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        from ..tensor import wrap
+
+        grads = grad if self.outputs != 1 else [grad]
+        wrapped = [None if g is None else wrap(modes.NAMESPACE["asarray"](g)) for g in grads]
+        del grads, grad
+        results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)
+        return tuple(None if r is None else r._array for r in results)
+
+
+BackwardCFunction.__module__ = "torch.autograd.function"
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its nodes."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        body = {"_forward_cls": cls, "__module__": "torch.autograd.function", "__slots__": ()}
+        body["_autograd_function_id"] = next(AUTOGRAD_FUNCTION_COUNTER)
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), body)
+        super().__init__(name, bases, attrs)
+
+
+class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
+    _backward_cls: Any
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the op: `forward(ctx, *args)`, or `forward(*args)` if there is a `setup_context`."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what backward needs, apart from `forward`: what composes with torch.func's transforms."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of forward's arguments (None for what has none) from those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+    # Whether `ctx.saved_tensors` can be read only once, which frees them early.
+    clear_saved_tensors_on_access = False
+    # Whether backward gets its gradients as one list, from which it can drop them early.
+    boxed_grads_call = False
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of forward's outputs from those of its arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+
+class Function(_SingleLevelFunction):
+    """Base class of custom ops: subclass it, write `forward` and `backward`, and call `apply`.
+
+    >>> import penlight as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x)
+    tensor([2., 2.], grad_fn=<DoubleBackward>)
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
+            "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """How the op acts on batches: returns `(outputs, out_dims)`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` on these arguments and put one node into the graph."""
+        if cls.setup_context is not _SingleLevelFunction.setup_context:
+            args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
+        if modes.slow():
+            from ..ops._dispatch import interpreters
+
+            stack = interpreters.get()
+            if stack:
+                return stack[-1].run_function(cls, args, kwargs)
+        return run_forward(cls, args, kwargs)
+
+
+def _is_setup_context_defined(fn: Any) -> bool:
+    return fn is not _SingleLevelFunction.setup_context
+
+
+def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments of forward by position: setup_context gets them as one tuple."""
+    code = getattr(forward, "__code__", None)
+    if not kwargs and code is not None and len(args) == code.co_argcount and not code.co_flags & 0x0C:
+        return args
+    import inspect
+
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`apply` outside of any transform: run forward without recording, then tie its outputs to the node."""
+    from ..tensor import Tensor
+
+    ctx = object.__new__(cls._backward_cls)
+    ctx.seq = next(sequence)
+    ctx._hooks = ctx._fit = None
+    ctx._are_tensors = tuple([isinstance(a, Tensor) for a in args])
+    inputs: list[Any] = [a for a, is_tensor in zip(args, ctx._are_tensors) if is_tensor]
+    ctx.needs_input_grad = tuple([is_tensor and a.requires_grad for a, is_tensor in zip(args, ctx._are_tensors)])
+    recorded = grad_mode.get() and True in ctx.needs_input_grad
+    token = grad_mode.set(False)
+    try:
+        ctx.next_functions = tuple([edge_of(t) for t in inputs]) if recorded else ()
+        if recorded and modes.slow():
+            _announce(ctx)
+        separate = cls.setup_context is not _SingleLevelFunction.setup_context
+        output = cls.forward(*args, **kwargs) if separate else cls.forward(ctx, *args, **kwargs)
+        if separate:
+            cls.setup_context(ctx, args, output)
+        outputs = tie_outputs(ctx, inputs, output, recorded, separate)
+    finally:
+        grad_mode.reset(token)
+    return outputs if isinstance(output, tuple) else outputs[0]
+
+
+def _announce(ctx: Node) -> None:
+    """Tell anomaly mode and the like about a new node."""
+    from ..ops._dispatch import node_watchers
+
+    for watch in node_watchers.get():
+        watch(ctx)
+
+
+# ----- Backward only once ---------------------------------------------------------------------------------------------------------
+
+
+class Error(Node):
+    """Stands behind the gradients of a function that differentiates only once: refuses to go on."""
+
+    __slots__ = ("message",)
+    runs_on_none = True
+
+    def __init__(self, message: str, next_functions: tuple[Any, ...]) -> None:
+        self.seq = next(sequence)
+        self._hooks = self._fit = None
+        self.message, self.next_functions = message, next_functions
+        self.outputs = len(next_functions)  # type: ignore[misc]
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    run_graph = run_raw
+
+
+Error.__module__ = "torch.autograd.graph"
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` that is not differentiable itself: a second derivative raises instead of being wrong.
+
+    >>> import penlight as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.x = x.detach().numpy()
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return torch.from_numpy(2 * ctx.x * grad.numpy())
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        from ..tensor import Tensor
+
+        enabled = grad_mode.get()
+        token = grad_mode.set(False)
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            grad_mode.reset(token)
+        if not enabled or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        guarded = _delayed_error(several)
+        return guarded if isinstance(outputs, tuple) else guarded[0]
+
+    return wrapper
+
+
+def _delayed_error(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values as the outputs of an `Error` node."""
+    leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
+    node = Error(
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        tuple(NO_EDGE if leaf is None else leaf._edge for leaf in leaves),
+    )
+    guarded = [None if o is None else o.detach() for o in outputs]
+    for nr, out in enumerate(guarded):
+        if out is not None:
+            out._edge = (node, nr)
+    return tuple(guarded)
+
+
+# ----- Names of old -----------------------------------------------------------------------------------------------------------------
+
+
+class InplaceFunction(Function):
+    """A Function with a flag `inplace`; PyTorch keeps the name."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Functions of before PyTorch 0.4 with nested inputs; they can't be called any more. Write a plain Function."""
+
+    @staticmethod
+    def forward(*args: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    def forward_extended(self, *input: Any) -> Any:
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,238 @@
+"""Hooks on saved tensors: packed when a node saves them, unpacked each time the node reads them.
+
+# Note [Packed values]
+While a pair of hooks is open a node's slot holds a `Packed` instead of a tensor. It has what the generated backward reads of
+a tensor: `_array` calls the unpack hook, and `_vc` is None because versions can't be tracked through hooks. In the tensor
+world `unpack()` gives the tensor at the place in the graph that the saved one had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from .modes import grad_mode
+from .node import NO_EDGE, USED_TWICE, Edge, Freed, Node
+from .saved import version_of
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class Pair:
+    """The functions that pack and unpack, while `saved_tensors_hooks` is open."""
+
+    __slots__ = ("pack_hook", "unpack_hook")
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def pack(self, tensor: Tensor, edge: Edge) -> Packed:
+        """Call the pack hook on a tensor that a node saves; `edge` is where the unpacked one belongs in the graph."""
+        token = grad_mode.set(False)
+        version = version_of(tensor)
+        try:
+            value = self.pack_hook(tensor)
+        finally:
+            grad_mode.reset(token)
+        if version_of(tensor) != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                "need to perform in-place operations on the input to a pack hook."
+            )
+        return Packed(value, self.unpack_hook, edge)
+
+
+class Packed:
+    """What a pack hook made of a saved tensor. See Note [Packed values]."""
+
+    __slots__ = ("edge", "unpack_hook", "value")
+    _vc = None
+
+    def __init__(self, value: Any, unpack_hook: Callable[[Any], Tensor], edge: Edge) -> None:
+        self.value, self.unpack_hook, self.edge = value, unpack_hook, edge
+
+    @property
+    def _array(self) -> np.ndarray[Any, Any]:
+        return self.data()._array
+
+    def data(self) -> Tensor:
+        """What the unpack hook returns."""
+        from ..tensor import Tensor
+
+        data = self.unpack_hook(self.value)
+        if not isinstance(data, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type " + type(data).__name__
+            )
+        return data
+
+    def unpack(self) -> Tensor:
+        """The saved tensor at its place in the graph."""
+        return at_edge(self.data(), self.edge)
+
+
+def at_edge(data: Tensor, edge: Edge) -> Tensor:
+    """The values of `data` as a tensor whose gradient goes to `edge`."""
+    if edge is NO_EDGE and not data.requires_grad:
+        return data
+    from ..tensor import wrap
+
+    out = wrap(data._array)
+    out._edge, out._meta = edge, data._meta
+    return out
+
+
+class SavedTensor:
+    """A tensor that a node saved, as `grad_fn._raw_saved_self` gives it: hooks can be registered on it.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> y = x.exp()
+    >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.tolist(), torch.tensor)
+    >>> y.backward(); x.grad
+    tensor([2.7183])
+    """
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def _slot(self) -> Any:
+        """What is saved: a tensor, an array, a Packed, None, or Freed."""
+        raise NotImplementedError
+
+    def _keep(self, packed: Packed) -> None:
+        raise NotImplementedError
+
+    def unpack(self) -> Tensor:
+        """The saved tensor."""
+        raise NotImplementedError
+
+    @property
+    def data(self) -> Any:
+        """What is stored: the tensor, or what the pack hook returned."""
+        value = self._slot()
+        if isinstance(value, Packed):
+            return value.value
+        return None if value is None or isinstance(value, Freed) else self.unpack()
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The unpack hook, if there is one."""
+        value = self._slot()
+        return value.unpack_hook if isinstance(value, Packed) else None
+
+    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        """Pack the saved tensor now, and unpack it whenever it is used."""
+        value = self._slot()
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments. Both hooks must be callable.")
+        if isinstance(value, Freed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+                "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                "through the graph a second time or if you need to access saved variables after calling backward."
+            )
+        if value is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if isinstance(value, Packed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+                "allowed at a time."
+            )
+        tensor = self.unpack()
+        edge = tensor._edge
+        self._keep(Pair(pack_hook, unpack_hook).pack(tensor.detach(), edge))
+
+
+SavedTensor.__module__ = "torch._C._autograd"
+
+
+class SlotSaved(SavedTensor):
+    """What a node of a declared op saved under one name."""
+
+    def __init__(self, node: Node, want: str) -> None:
+        self._node, self._want = node, want
+
+    def _slot(self) -> Any:
+        return getattr(self._node, "s_" + self._want)
+
+    def _keep(self, packed: Packed) -> None:
+        keep_packed(self._node, self._want, packed)
+
+    def unpack(self) -> Tensor:
+        from ..ops._dispatch import unpack_graph
+        from ..tensor import wrap
+
+        node: Any = self._node
+        value = unpack_graph(node.op, node, self._want)
+        return value if hasattr(value, "_array") else wrap(np.asarray(value))
+
+
+def keep_packed(node: Any, want: str, packed: Packed) -> None:
+    """Put a packed value into a node's slot. A packed output has a version counter that never moves."""
+    if hasattr(type(node), "c_" + want):
+        packed.edge = NO_EDGE  # the edge of an output leads to the node itself: a cycle
+        setattr(node, "c_" + want, [0, None])
+    setattr(node, "v_" + want, 0)
+    setattr(node, "s_" + want, packed)
+
+
+class Kept(SavedTensor):
+    """One tensor that a custom function saved. See Note [Saved inputs and saved outputs] in autograd/saved.py."""
+
+    def __init__(self, tensor: Tensor, node: Node, pair: Pair | None) -> None:
+        from .saved import versions_of
+        from .views import edge_of
+
+        edge = edge_of(tensor)
+        output = edge[0] is node
+        self._nr = edge[1] if output else -1
+        self._vc = versions_of(tensor)
+        self._version = self._vc[0]
+        self.value: Any
+        if pair is not None:
+            self.value = pair.pack(tensor, edge)
+            if output:
+                self.value.edge = NO_EDGE
+        else:
+            self.value = tensor._array if output else tensor
+
+    def _slot(self) -> Any:
+        return self.value
+
+    def _keep(self, packed: Packed) -> None:
+        if self._nr >= 0:
+            packed.edge = NO_EDGE
+        self.value = packed
+
+    def unpack(self, node: Node | None = None) -> Tensor:
+        """The saved tensor; an output becomes one of `node` again."""
+        value = self.value
+        if isinstance(value, Freed):
+            raise RuntimeError(USED_TWICE)
+        if isinstance(value, Packed):
+            return value.unpack() if self._nr < 0 or node is None else at_edge(value.data(), (node, self._nr))
+        if self._vc[0] != self._version:
+            self._refuse(node)
+        return value if self._nr < 0 else self._output(node)
+
+    def _output(self, node: Node | None) -> Tensor:
+        from ..tensor import wrap
+
+        out = wrap(self.value)
+        out._vc = self._vc
+        if node is not None:
+            out._edge = (node, self._nr)
+        return out
+
+    def _refuse(self, node: Node | None) -> None:
+        from .saved import input_modified, result_modified
+
+        if self._nr < 0:
+            input_modified(self.value, self._version)
+        assert node is not None
+        result_modified(node, self.value, self._vc[0], self._version, self._nr)
+

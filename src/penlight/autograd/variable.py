@@ -1,0 +1,44 @@
+"""torch.autograd.Variable: the name that tensors with gradients had before PyTorch 0.4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+
+__all__ = ["Variable", "VariableMeta"]
+
+
+class VariableMeta(type):
+    """Every tensor is a Variable."""
+
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """`Variable(tensor)` is the tensor, detached.
+
+    >>> import penlight as torch
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
+        from .. import dtypes
+        from ..creation import empty
+
+        if volatile:
+            import warnings
+
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning, stacklevel=2
+            )
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if requires_grad and data.dtype.category < dtypes.FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        made = data.detach()
+        return made.requires_grad_() if requires_grad else made
