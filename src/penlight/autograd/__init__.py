@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
@@ -78,63 +78,6 @@ def __dir__() -> list[str]:
 
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
-    from ..tensor import Tensor
-
-    return (value,) if isinstance(value, Tensor) or hasattr(value, "output_nr") else tuple(value)
-
-
-def _root_grads(outputs: Sequence[Tensor], grads: Sequence[Any], batched: bool = False) -> list[Any]:
-    """The gradients that a pass starts with: given ones checked, missing ones 1 for a scalar."""
-    from .. import dtypes
-    from ..tensor import Tensor
-
-    found: list[Any] = []
-    for place, (out, grad) in enumerate(zip(outputs, grads)):
-        if grad is None:
-            if out.requires_grad:
-                if out.numel() != 1:
-                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
-                if not out.dtype.is_floating_point:
-                    raise RuntimeError(
-                        f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
-                    )
-                from ..creation import ones_like
-
-                found.append(ones_like(out))
-            else:
-                found.append(None)
-            continue
-        if not isinstance(grad, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-        shape = grad.shape[1:] if batched else grad.shape
-        if shape != out.shape:
-            hint = " If you only want some tensors in `grad_output` to be considered batched, consider using vmap." if batched else ""
-            start = "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: " if batched else "Mismatch in shape: "
-            raise RuntimeError(
-                f"{start}grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape of {out.shape}.{hint}"
-            )
-        if (out.dtype.category == dtypes.COMPLEX) != (grad.dtype.category == dtypes.COMPLEX):
-            raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{place}] has a dtype of {grad.dtype} and output[{place}] has a dtype of {out.dtype}."
-            )
-        found.append(grad if grad.dtype is out.dtype else grad.to(out.dtype))
-    return found
-
-
-def _roots(outputs: Sequence[Tensor]) -> list[Any]:
-    from .views import edge_of
-
-    edges = []
-    for place, out in enumerate(outputs):
-        edge = edge_of(out)
-        if edge[0] is None:
-            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
-        edges.append(edge)
-    return edges
-
-
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -150,6 +93,7 @@ def backward(
     >>> torch.autograd.backward(x * 2, torch.tensor([1.0, 10.0])); x.grad
     tensor([ 2., 20.])
     """
+    from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
     from .engine import Captures, execute
 
     if grad_variables is not None:
@@ -162,35 +106,23 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
-    if inputs is not None and not hasattr(inputs, "output_nr") and len(inputs) == 0:
+    wanted = () if inputs is None else as_tuple(inputs)
+    if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    outputs = _tuple(tensors)
-    grads = (None,) * len(outputs) if grad_tensors is None else _tuple(grad_tensors)
-    if len(grads) != len(outputs):
+    outputs = as_tuple(tensors)
+    grads = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
+    if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    found = _root_grads(outputs, grads)
-    roots = _roots(outputs)
+    found = root_grads(outputs, grads)
+    roots = root_edges(outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, found, keep, create_graph, None)
         return
-    wanted = _tuple(inputs)
     for tensor in wanted:
-        tensor.retain_grad()  # how a non-leaf gets its `.grad`; a leaf's AccumulateGrad does that anyway
-    execute(roots, found, keep, create_graph, Captures(_input_edges(wanted), accumulate=True))
-
-
-def _input_edges(inputs: Sequence[Any]) -> list[Any]:
-    from .node import NO_EDGE
-    from .views import edge_of
-
-    edges = []
-    for tensor in inputs:
-        edge = edge_of(tensor)
-        if edge is NO_EDGE:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        edges.append(edge)
-    return edges
+        if not is_edge(tensor):
+            tensor.retain_grad()  # how a non-leaf gets its `.grad`; a leaf's AccumulateGrad does that anyway
+    execute(roots, found, keep, create_graph, Captures(input_edges(wanted), accumulate=True))
 
 
 def grad(
@@ -212,6 +144,7 @@ def grad(
     (tensor(6.),)
     """
     from ..tensor import wrap
+    from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
     from .engine import Captures, execute
 
     if materialize_grads and allow_unused is False:
@@ -228,14 +161,18 @@ def grad(
             stacklevel=2,
         )
     allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
-    sources, wanted = _tuple(outputs), _tuple(inputs)
-    grads = (None,) * len(sources) if grad_outputs is None else _tuple(grad_outputs)
-    if len(grads) != len(sources):
+    sources, wanted = as_tuple(outputs), as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    grads = (None,) * len(sources) if grad_outputs is None else as_tuple(grad_outputs)
+    if len(grads) < len(sources):
         raise RuntimeError(f"got {len(sources)} tensors and {len(grads)} gradients")
-    found = _root_grads(sources, grads, is_grads_batched)
+    if materialize_grads and any(is_edge(w) for w in wanted):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    found = root_grads(sources, grads, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(sources)
-    captures = Captures(_input_edges(wanted))
+    roots = root_edges(sources)
+    captures = Captures(input_edges(wanted))
     if is_grads_batched:
         return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
     execute(roots, found, keep, create_graph, captures)
@@ -243,8 +180,6 @@ def grad(
 
 
 def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool, wrap: Any) -> tuple[Any, ...]:
-    import numpy as np
-
     results: list[Any] = []
     for place, (tensor, grad) in enumerate(zip(wanted, grads)):
         if grad is None:
@@ -277,12 +212,13 @@ def _batched_grad(roots: Any, grads: Any, keep: bool, create_graph: bool, wanted
     """One pass for each gradient in the batch, stacked."""
     from ..ops import stack
     from ..tensor import wrap
+    from ._arguments import input_edges
     from .engine import Captures, execute
 
     rows = []
     count = next(g for g in grads if g is not None).shape[0]
     for i in range(count):
-        captures = Captures(_input_edges(wanted))
+        captures = Captures(input_edges(wanted))
         execute(roots, [None if g is None else g[i] for g in grads], keep or i + 1 < count, create_graph, captures)
         rows.append(_results(wanted, captures.grads, allow_unused, materialize, wrap))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
+
 from .. import dtypes
+from ..size import Size
 from ..tensor import Tensor, wrap
 from .node import NO_EDGE, AccumulateGrad, Edge
 from .views import edge_of
@@ -41,10 +44,7 @@ def _described(value: Any) -> tuple[Any, Any, bool]:
     if found is None and hasattr(value.node, "_output_metadata"):
         shape, np_dtype = value.node._output_metadata[value.output_nr]
         found = shape, dtypes.from_np(np_dtype)
-    return (None, None, True) if found is None else (type(_NO_SIZE)(found[0]), found[1], True)
-
-
-_NO_SIZE = wrap(dtypes.np.zeros(0)).shape
+    return (None, None, True) if found is None else (Size(found[0]), found[1], True)
 
 
 def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = False) -> list[Any]:
@@ -81,7 +81,7 @@ def _implicit(shape: Any, dtype: Any) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return wrap(dtypes.np.ones(shape, dtype.np))
+    return wrap(np.ones(shape, dtype.np))
 
 
 def root_edges(outputs: Sequence[Any]) -> list[Edge]:

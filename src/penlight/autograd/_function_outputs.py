@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 # ----- After forward -------------------------------------------------------------------------------------------------
 
 
-def tie_outputs(ctx: BackwardCFunction, inputs: list[Tensor], output: Any, recorded: bool, separate: bool) -> tuple[Any, ...]:
+def tie_outputs(
+    ctx: BackwardCFunction, inputs: list[Tensor], output: Any, recorded: bool, separate: bool
+) -> tuple[Any, ...]:
     """Make forward's results outputs of the node `ctx` (if `recorded`), then save what `save_for_backward` got.
 
     `separate` says that the context was set up apart from forward, by `setup_context`.

@@ -130,6 +130,9 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
     _output_metadata: tuple[Any, ...] = ()  # the same for each output, None for what is no tensor
     _kept: tuple[Kept | None, ...] | Freed = ()
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
+
     def _get_user_fn(self) -> Any:
         backward, vjp = self._forward_cls.backward, self._forward_cls.vjp
         if backward is not Function.backward and vjp is not Function.vjp:

@@ -148,7 +148,9 @@ def _push_saved_tensors_default_hooks(pack_hook: Callable[[Tensor], Any], unpack
     from ..ops._dispatch import pack_hooks
 
     if not (callable(pack_hook) and callable(unpack_hook)):
-        raise TypeError("_push_saved_tensors_default_hooks(): incompatible function arguments. Both hooks must be callable.")
+        raise TypeError(
+            "_push_saved_tensors_default_hooks(): incompatible function arguments. Both hooks must be callable."
+        )
     message = _disabled.get()
     if message is not None:
         raise RuntimeError(message)

@@ -108,7 +108,9 @@ def _checked(result: Any, grad: Tensor | None, function: Any) -> Tensor:
     if grad is None:
         return result
     if result.dtype is not grad.dtype:
-        raise RuntimeError(f"hook '{_name(function)}' has changed the type of value (was {grad.type()} got {result.type()})")
+        raise RuntimeError(
+            f"hook '{_name(function)}' has changed the type of value (was {grad.type()} got {result.type()})"
+        )
     if result.shape != grad.shape:
         raise RuntimeError(f"hook '{_name(function)}' has changed the size of value")
     return result

@@ -65,7 +65,8 @@ class Packed:
         data = self.unpack_hook(self.value)
         if not isinstance(data, Tensor):
             raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type " + type(data).__name__
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                + type(data).__name__
             )
         return data
 
@@ -235,4 +236,3 @@ class Kept(SavedTensor):
             input_modified(self.value, self._version)
         assert node is not None
         result_modified(node, self.value, self._vc[0], self._version, self._nr)
-
