@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
+from penlight.autograd.views import bump
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -240,7 +241,8 @@ class Plan:
         with np.errstate(all="ignore"):
             for bucket in self.buckets:
                 bucket.update(rule, group, grads)
-        penlight.autograd.graph.increment_version(self.touched)
+        for tensor in self.touched:
+            bump(tensor)
 
 
 def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
