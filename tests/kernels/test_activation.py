@@ -165,6 +165,7 @@ def test_prelu(shape, weights):
     np.testing.assert_array_equal(K.prelu(x, weight), np.where(x > 0, x, x * column))
     dx, dweight = K.prelu_backward(grad, x, weight)
     np.testing.assert_array_equal(dx, np.where(x > 0, grad, grad * column))
+    assert K.prelu(x, weight).shape == dx.shape == shape
     share = np.where(x > 0, 0, x * grad)
     expected = share.sum(tuple(k for k in range(len(shape)) if k != 1)) if weights > 1 else share.sum().reshape(1)
     assert dweight.shape == weight.shape

@@ -477,7 +477,7 @@ def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
-    wide = np.ascontiguousarray(widen(x))
+    wide = np.asarray(widen(x), order="C")
     out = np.asarray(np.multiply(wide, _channel_weight(widen(weight), x)))
     _blend(wide, wide > 0, out)
     return narrow(out, x.dtype)
@@ -485,7 +485,7 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(dx, dweight) of `prelu`."""
-    wide, g = np.ascontiguousarray(widen(x)), np.ascontiguousarray(widen(grad))
+    wide, g = np.asarray(widen(x), order="C"), np.asarray(widen(grad), order="C")
     positive = wide > 0
     dx = np.asarray(np.multiply(g, _channel_weight(widen(weight), x)))
     _blend(g, positive, dx)

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ._rowtools import each_block, narrow, row_sum, widen
+from ._rowtools import column_sum, each_block, narrow, row_sum, widen
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -87,7 +87,7 @@ def layer_norm_backward(
     def differentiate(part: slice) -> None:
         g = grads[part]
         if needs[2]:
-            bias_parts[part.start] = np.add.reduce(g, 0)
+            bias_parts[part.start] = column_sum(g)
         if not (needs[0] or needs[1]):
             return
         if mean is None:
@@ -96,7 +96,7 @@ def layer_norm_backward(
             xhat = np.subtract(rows[part], mean[part])
             np.multiply(xhat, rstd[part], xhat)
         if needs[1]:
-            weight_parts[part.start] = np.einsum("ij,ij->j", g, xhat)
+            weight_parts[part.start] = column_sum(g, xhat)
         if dx is not None:
             _normalised_backward(g, xhat, rstd[part], scale, mean is not None, dx[part])
 
@@ -206,11 +206,11 @@ def _channel_sum(
         if size >= _LONG:
             totals[part] = row_sum(block) if center is None else np.vecdot(block, partner)
         else:
-            parts[part.start] = np.add.reduce(block, 0) if center is None else np.einsum("ij,ij->j", block, partner)
+            parts[part.start] = column_sum(block, None if center is None else partner)
 
     each_block(add_up, *rows.shape)
     if size >= _LONG:
-        return np.add.reduce(totals.reshape(n, channels), 0)
+        return column_sum(totals.reshape(n, channels))
     total = _sum_parts(parts, channels * size, rows.dtype)
     return total if size == 1 else np.add.reduce(total.reshape(channels, size), 1)
 

@@ -21,7 +21,7 @@ _LONG = 1 << 14  # length of a row from which topk first finds its threshold
 _POSITION = 0xFFFFFFFF
 
 
-def _rows(x: np.ndarray, dim: int) -> np.ndarray:
+def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
     if x.ndim == 0:
         return x.reshape(1, 1)
@@ -29,8 +29,8 @@ def _rows(x: np.ndarray, dim: int) -> np.ndarray:
     return np.ascontiguousarray(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
 
 
-def _restore(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
-    """The inverse of `_rows`, for rows of whatever length."""
+def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    """The inverse of `as_rows`, for rows of whatever length."""
     if not shape:
         return rows.reshape(())
     rest = shape[:dim] + shape[dim + 1 :]
@@ -79,7 +79,7 @@ def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
     return keys
 
 
-def _argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
+def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
     """Stable argsort of each row."""
     packed = _packed(rows, descending)
     if packed is not None:
@@ -97,7 +97,7 @@ def _argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
     return np.argsort(rows, 1, kind="stable")
 
 
-def _pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
+def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     """rows[i, order[i, j]]."""
     flat = order + np.arange(len(rows))[:, None] * rows.shape[1]
     return rows.reshape(-1).take(flat)
@@ -105,14 +105,14 @@ def _pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) sorted along `dim`, stably; NaN is the largest."""
-    rows = _rows(x, dim)
-    order = _argsort_rows(rows, descending)
-    return _restore(_pick(rows, order), x.shape, dim), _restore(order, x.shape, dim)
+    rows = as_rows(x, dim)
+    order = argsort_rows(rows, descending)
+    return restore_rows(pick(rows, order), x.shape, dim), restore_rows(order, x.shape, dim)
 
 
 def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
     """The indices that `sort` gives."""
-    return _restore(_argsort_rows(_rows(x, dim), descending), x.shape, dim)
+    return restore_rows(argsort_rows(as_rows(x, dim), descending), x.shape, dim)
 
 
 def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
@@ -123,7 +123,7 @@ def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
     else:
         reaching = np.ones(len(row), bool) if limit != limit else row <= limit
     candidates = np.flatnonzero(reaching)
-    order = _argsort_rows(row[candidates][None], largest)[0, :k]
+    order = argsort_rows(row[candidates][None], largest)[0, :k]
     return candidates[order]
 
 
@@ -131,20 +131,20 @@ def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndar
     """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
     if k < 0 or k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    rows = _rows(x, dim)
+    rows = as_rows(x, dim)
     n = rows.shape[1]
     if 0 < k < n and n >= _LONG and len(rows):
         order = np.stack([_top_of_long_row(row, k, largest) for row in rows])
     else:
         packed = _packed(rows, largest) if 0 < 4 * k < n else None
         if packed is None:
-            order = _argsort_rows(rows, largest)[:, :k]
+            order = argsort_rows(rows, largest)[:, :k]
         else:
             packed.partition(k - 1, 1)
             order = packed[:, :k]
             order.sort(1)
             order = order & _POSITION
-    return _restore(_pick(rows, order), x.shape, dim), _restore(order, x.shape, dim)
+    return restore_rows(pick(rows, order), x.shape, dim), restore_rows(order, x.shape, dim)
 
 
 def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
@@ -155,7 +155,7 @@ def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
 def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """For each row the position of its element number `rank` (rows,) in sorted order."""
     if rows.size < _SMALL or (rank != rank[0]).any():
-        return np.take_along_axis(_argsort_rows(rows, False), rank[:, None], 1)[:, 0]
+        return np.take_along_axis(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     value = np.partition(rows, rank[0], 1)[:, rank[0], None]
     equal, below = rows == value, rows < value
     if rows.dtype.kind not in "iub":
@@ -173,7 +173,7 @@ def kthvalue(x: np.ndarray, k: int, dim: int, keepdim: bool = False) -> tuple[np
     _check_reduction("kthvalue", x, dim)
     if k < 1 or k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    rows = _rows(x, dim)
+    rows = as_rows(x, dim)
     return _picked(x, rows, np.full(len(rows), k - 1), dim, keepdim)
 
 
@@ -184,21 +184,21 @@ def _picked(
     if nan_wins and rows.dtype.kind not in "iub":
         nan = np.isnan(rows)
         index = np.where(nan.any(1), nan.argmax(1), index) if rows.size else index
-    values = _pick(rows, index[:, None])[:, 0]
+    values = pick(rows, index[:, None])[:, 0]
     return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
 
 
 def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the median along `dim`, the lower one of two; NaN, and the first one's index, if there is any."""
     _check_reduction("median", x, dim)
-    rows = _rows(x, dim)
+    rows = as_rows(x, dim)
     return _picked(x, rows, np.full(len(rows), (rows.shape[1] - 1) // 2), dim, keepdim, nan_wins=True)
 
 
 def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the median along `dim` of what is not NaN."""
     _check_reduction("nanmedian", x, dim)
-    rows = _rows(x, dim)
+    rows = as_rows(x, dim)
     count = np.full(len(rows), rows.shape[1])
     if rows.dtype.kind not in "iub":
         count -= np.count_nonzero(np.isnan(rows), 1)
@@ -208,9 +208,9 @@ def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarra
 def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the most frequent value along `dim`, the smallest of several; the index is its last one."""
     _check_reduction("mode", x, dim)
-    rows = _rows(x, dim)
-    order = _argsort_rows(rows, False)
-    ordered = _pick(rows, order)
+    rows = as_rows(x, dim)
+    order = argsort_rows(rows, False)
+    ordered = pick(rows, order)
     places = np.arange(rows.shape[1])
     starts = np.where(_changes(ordered), places, 0)
     np.maximum.accumulate(starts, 1, out=starts)
@@ -251,7 +251,7 @@ def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = Fa
         ordered = np.sort(flat, 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
         return ordered[0, starts], None, counts
-    order = _argsort_rows(flat, False)
+    order = argsort_rows(flat, False)
     ordered = flat[0].take(order)
     starts, inverse, counts = _runs(_changes(ordered)[0], order[0], True, return_counts)
     return ordered[0, starts], inverse.reshape(x.shape), counts

@@ -1,0 +1,136 @@
+"""Running reductions (cummax, cummin, logcumsumexp) and the gradients of products, exact where factors are zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._rowtools import is_half, narrow, widen
+
+
+def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+    """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    values = ufunc.accumulate(x, dim)
+    reached = values == x
+    if x.dtype.kind == "f" or is_half(x.dtype):
+        reached |= np.isnan(x)
+    places = np.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - 1 - dim))
+    indices = reached * places
+    np.maximum.accumulate(indices, dim, out=indices)
+    return values, indices
+
+
+def cummax(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) of the running maximum along `dim`; of equal elements the last one's index."""
+    return _accumulate_with_index(x, dim, np.maximum)
+
+
+def cummin(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) of the running minimum along `dim`; of equal elements the last one's index."""
+    return _accumulate_with_index(x, dim, np.minimum)
+
+
+def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
+    """log of the running sum of e^x along `dim`, without overflow."""
+    if x.ndim == 0 or x.size == 0:
+        return x.copy()
+    wide = widen(x)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if wide.dtype.kind != "c":
+            return narrow(np.logaddexp.accumulate(wide, dim), x.dtype)
+        shift = np.maximum.reduce(wide.real, dim, keepdims=True)
+        shift[np.isinf(shift)] = 0.0
+        out = np.log(np.cumsum(np.exp(wide - shift), dim))
+        out += shift
+    return out
+
+
+def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of `logcumsumexp`: e^x times the sum of grad e^-result from here on, in logarithms."""
+    if x.ndim == 0 or x.size == 0:
+        return grad.copy()
+    wide, g, total = widen(x), widen(grad), widen(result)
+
+    def part(positive: np.ndarray) -> np.ndarray:
+        logs = np.log(positive)
+        logs -= total
+        logs = np.flip(np.logaddexp.accumulate(np.flip(logs, dim), dim), dim)
+        logs += wide
+        return np.exp(logs, logs)
+
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        out = part(np.where(g > 0, g, 0))
+        if (g < 0).any():
+            out -= part(np.where(g < 0, -g, 0))
+    return narrow(np.ascontiguousarray(out), x.dtype)
+
+
+def _merge(x: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    """x with the dimensions `dims` flattened into a last one."""
+    rest = tuple(k for k in range(x.ndim) if k not in dims)
+    moved = x.transpose(*rest, *dims)
+    return moved.reshape(*(x.shape[k] for k in rest), int(np.prod([x.shape[k] for k in dims], dtype=np.intp)))
+
+
+def prod_backward(
+    grad: np.ndarray, x: np.ndarray, result: np.ndarray, dims: tuple[int, ...], keepdim: bool = False
+) -> np.ndarray:
+    """Gradient of the product of x over `dims`: grad times the product of all others, exact also where x is 0.
+
+    Without zeros that is grad * result / x; otherwise the product of what comes before and of what comes after.
+    """
+    wide, g, product = widen(x), widen(grad), widen(result)
+    if x.ndim == 0:
+        return narrow(g.copy(), x.dtype)
+    dims = tuple(sorted(dims))
+    if not keepdim:
+        g, product = np.expand_dims(g, dims), np.expand_dims(product, dims)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        if wide.all() and np.isfinite(product).all():
+            out = np.divide(np.multiply(g, np.conj(product)), np.conj(wide))
+            return narrow(np.ascontiguousarray(out), x.dtype)
+        rows = _merge(wide, dims)
+        others = np.ones_like(rows, order="C")
+        np.cumprod(rows[..., :-1], -1, out=others[..., 1:])
+        after = np.ones_like(others)
+        np.cumprod(rows[..., :0:-1], -1, out=after[..., 1:])
+        others *= after[..., ::-1]
+        others = _unmerge(others, x.shape, dims)
+        return narrow(np.ascontiguousarray(np.conj(others) * g), x.dtype)
+
+
+def _unmerge(rows: np.ndarray, shape: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
+    """The inverse of `_merge`."""
+    order = [k for k in range(len(shape)) if k not in dims] + list(dims)
+    return rows.reshape([shape[k] for k in order]).transpose(np.argsort(order))
+
+
+def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
+    return np.flip(np.cumsum(np.flip(x, dim), dim), dim)
+
+
+# Note [Gradient of cumprod with zeros]
+# Let z be the place of the first zero. Before z nothing is 0 that is divided by, and results from z on are 0, so there
+# the usual sum(grad * result from here on) / x holds. Behind z every term contains x[z] = 0, so the gradient is 0. At z
+# itself it is the same sum with x[z] taken as 1 in the products: a second zero ends that sum by itself.
+
+
+def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of the running product along `dim`; see Note [Gradient of cumprod with zeros]."""
+    if x.ndim == 0 or x.size == 0:
+        return grad.copy()
+    wide, g, product = widen(x), widen(grad), np.conj(widen(result))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        sums = _reverse_cumsum(product * g, dim)
+        zero = wide == 0
+        if not zero.any():
+            return narrow(np.ascontiguousarray(sums / np.conj(wide)), x.dtype)
+        seen = np.logical_or.accumulate(zero, dim)
+        first = seen & zero & (np.cumsum(zero, dim) == 1)
+        without = np.where(first, wide.dtype.type(1), wide)
+        at_first = _reverse_cumsum(np.conj(np.cumprod(without, dim)) * g, dim)
+        out = np.divide(sums, np.conj(np.where(zero, wide.dtype.type(1), wide)))
+        out = np.where(seen, wide.dtype.type(0), out)
+        out[first] = at_first[first]
+    return narrow(np.ascontiguousarray(out), x.dtype)
