@@ -114,13 +114,16 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # Parts that are imported when first used.
 _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
+_LAZY_NAMES = {
+    "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+    "is_anomaly_enabled": "autograd.anomaly_mode",
+    "set_printoptions": "printing",
+}
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _importlib.import_module("." + name, __name__)
-    if name == "set_printoptions":
-        from .printing import set_printoptions
-
-        return set_printoptions
+    if name in _LAZY_NAMES:
+        return getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
     raise AttributeError(f"module 'torch' has no attribute '{name}'")

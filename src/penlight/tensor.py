@@ -106,7 +106,7 @@ class Tensor(TensorMethods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        if not self.is_leaf:
+        if not _is_leaf(self):
             hint = (
                 " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
                 "var_no_grad = var.detach()."
@@ -136,7 +136,7 @@ class Tensor(TensorMethods):
         """
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self.is_leaf or not requires_grad:
+        if not requires_grad or _is_leaf(self):
             self.requires_grad = requires_grad
         return self
 
@@ -677,6 +677,15 @@ def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
         strides.append(step if array.size == 0 or (n == 1 and s == 0) else own)
         step = max(n, 1) * strides[-1]
     return tuple(reversed(strides))
+
+
+def _is_leaf(tensor: Tensor) -> bool:
+    """`is_leaf`, also of a view whose history can't be told any more."""
+    try:
+        node = tensor._edge[0]
+    except AttributeError:
+        return tensor._view.origin is None and tensor.is_leaf  # type: ignore[union-attr]
+    return node is None or isinstance(node, AccumulateGrad)
 
 
 def _forgets_grad(tensor: Tensor) -> bool:

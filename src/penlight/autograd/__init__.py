@@ -47,6 +47,14 @@ _LAZY = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "set_detect_anomaly": "anomaly_mode",
+    "_force_original_view_tracking": "switches",
+    "_pop_saved_tensors_default_hooks": "graph",
+    "_push_saved_tensors_default_hooks": "graph",
+    "_unsafe_preserve_version_counter": "switches",
+    "enforce_grad_layout_policy": "switches",
+    "is_multithreading_enabled": "switches",
+    "is_view_replay_enabled": "switches",
+    "set_multithreading_enabled": "switches",
 }
 _MODULES = {
     "anomaly_mode",

@@ -44,6 +44,7 @@ task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
 
 # Called around each node while anomaly mode or a profiler is on: `watcher(node, go)`, where `go()` runs the node.
 watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_engine_watchers", default=())
+everywhere: list[Any] = []  # the same for all threads: anomaly mode
 
 
 class Captures:
@@ -140,9 +141,7 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
     """The nodes that must run to reach a captured edge."""
     needed: set[Node] = set(captures.places) if captures.accumulate else set()
     for node in reversed(order):
-        if captures.accumulate and node in captures.places:
-            needed.add(node)
-        elif any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
+        if any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
             needed.add(node)
     return needed
 
@@ -151,7 +150,7 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
     order, pending, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
     task.set(Task(order, pending, needed, captures))
-    watching = watchers.get() if graph else ()
+    watching = (*everywhere, *watchers.get()) if graph else ()
     only_root = roots[0][0] if len(roots) == 1 else None
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
@@ -170,7 +169,7 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
         else:
             if node._hooks is not None:
                 grad = hooks.before(node, grad, graph)
-            if grad is None and not node.runs_on_none:
+            if (grad is None or (type(grad) is list and _nothing(grad))) and not node.runs_on_none:
                 results = (None,) * len(node.next_functions)
             elif graph:
                 results = node.run_graph(grad, keep)
@@ -222,7 +221,7 @@ def evaluate(node: Node, grad: Any, keep: bool) -> Any:
     if node._hooks is not None:
         grad = hooks.before(node, grad, True)
     results: Any = (None,) * len(node.next_functions)
-    if grad is not None or node.runs_on_none:
+    if node.runs_on_none or not (grad is None or (type(grad) is list and _nothing(grad))):
         results = node.run_graph(grad, keep)
     if node._hooks is not None:
         if isinstance(node, AccumulateGrad):
@@ -230,6 +229,11 @@ def evaluate(node: Node, grad: Any, keep: bool) -> Any:
         elif node._hooks.post:
             results = hooks.after(node, results, grad, True)
     return results
+
+
+def _nothing(grads: list[Any]) -> bool:
+    """Whether none of a node's outputs got a gradient."""
+    return all(g is None for g in grads)
 
 
 def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> Any:

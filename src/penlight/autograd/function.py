@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
+from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 from . import modes
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
@@ -347,7 +348,9 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         ctx.next_functions = tuple([edge_of(t) for t in inputs]) if recorded else ()
         if recorded and modes.slow():
-            _announce(ctx)
+            from ..ops._dispatch import announce
+
+            announce(ctx)
         separate = cls.setup_context is not _SingleLevelFunction.setup_context
         output = cls.forward(*args, **kwargs) if separate else cls.forward(ctx, *args, **kwargs)
         if separate:
@@ -356,14 +359,6 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     finally:
         grad_mode.reset(token)
     return outputs if isinstance(output, tuple) else outputs[0]
-
-
-def _announce(ctx: Node) -> None:
-    """Tell anomaly mode and the like about a new node."""
-    from ..ops._dispatch import node_watchers
-
-    for watch in node_watchers.get():
-        watch(ctx)
 
 
 # ----- Backward only once ---------------------------------------------------------------------------------------------------------

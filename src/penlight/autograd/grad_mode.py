@@ -203,6 +203,14 @@ def is_grad_enabled() -> bool:
     return grad_mode.get()
 
 
+def __getattr__(name: str) -> Any:
+    from . import switches  # PyTorch has them in this module; here they need not be imported for no_grad
+
+    if not name.startswith("__") and name in vars(switches):
+        return vars(switches)[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     return inference.get()

@@ -44,5 +44,8 @@ grad_mode: ContextVar[bool] = ContextVar("penlight_grad_mode", default=True)
 inference: ContextVar[bool] = ContextVar("penlight_inference_mode", default=False)
 is_grad_enabled = grad_mode.get
 
+# Anomaly mode, for all threads at once as in PyTorch. See autograd/anomaly_mode.py.
+ANOMALY = {"enabled": False, "check_nan": True}
+
 # Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.
 sequence = count()

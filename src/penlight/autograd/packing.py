@@ -8,7 +8,8 @@ world `unpack()` gives the tensor at the place in the graph that the saved one h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes
+from .modes import ANOMALY
 from .node import USED_TWICE, Freed, Node
 
 if TYPE_CHECKING:
@@ -37,9 +38,18 @@ def modified(array: Any, origin: str, now: int, expected: int) -> NoReturn:
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{legacy}Tensor {list(array.shape)}]{origin} is at version {now}; expected version {expected} instead. "
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        + (_LOOK_ABOVE if ANOMALY["enabled"] else _ENABLE_ANOMALY)
     )
+
+
+_ENABLE_ANOMALY = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_LOOK_ABOVE = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
 
 
 def input_modified(saved: Tensor, expected: int) -> NoReturn:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .modes import inference, is_grad_enabled, sequence
+from .modes import NAMESPACE, inference, is_grad_enabled, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
@@ -252,6 +252,10 @@ def rebase(tensor: Tensor, node: Node) -> None:
         return
     base = info.base
     copy = CopySlices(base, tensor, node, info.replay)
+    if NAMESPACE["SLOW"]:
+        from ..ops._dispatch import announce
+
+        announce(copy)
     move_retain(base, copy)
     base._edge = (copy, 0)
     edge_of(tensor)

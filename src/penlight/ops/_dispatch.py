@@ -26,6 +26,9 @@ interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
 
+# The same for all threads: anomaly mode.
+everywhere: list[Any] = []
+
 # Called with each tensor that is about to be written to while a slow mode is open.
 write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
 
@@ -209,9 +212,14 @@ def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Ten
             value = getattr(node, "s_" + want, None)
             if value is not None and getattr(value, "_vc", None) is written._vc:
                 setattr(node, "v_" + want, getattr(node, "v_" + want) - 1)
-    for watch in node_watchers.get():
-        watch(node)
+    announce(node)
     return node
+
+
+def announce(node: Node) -> None:
+    """Tell those who watch about a new node."""
+    for watch in (*everywhere, *node_watchers.get()):
+        watch(node)
 
 
 def new_node(cls: Any) -> Any:

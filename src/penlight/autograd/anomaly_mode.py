@@ -1,0 +1,200 @@
+"""Anomaly mode: each node remembers where in the forward pass it was made, and a backward that fails or makes NaNs says so.
+
+>>> import penlight as torch
+>>> torch.is_anomaly_enabled()
+False
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from . import modes
+from .modes import ANOMALY
+from .node import Node
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# The node that the engine is running: nodes made meanwhile (create_graph) have it as their parent.
+_running: ContextVar[Node | None] = ContextVar("penlight_anomaly_running", default=None)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     print(torch.is_anomaly_enabled())
+    True
+    """
+    return ANOMALY["enabled"]
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaNs in gradients."""
+    return ANOMALY["check_nan"]
+
+
+def _set(enabled: bool, check_nan: bool) -> None:
+    """Switch anomaly mode, for all threads."""
+    from ..ops import _dispatch
+    from . import engine
+
+    if enabled and not ANOMALY["enabled"]:
+        modes.open_slow_mode()
+        _dispatch.everywhere.append(_remember)
+        engine.everywhere.append(_watch)
+    elif ANOMALY["enabled"] and not enabled:
+        engine.everywhere.remove(_watch)
+        _dispatch.everywhere.remove(_remember)
+        modes.close_slow_mode()
+    ANOMALY["enabled"], ANOMALY["check_nan"] = bool(enabled), bool(check_nan)
+
+
+class detect_anomaly:
+    """Inside, a backward that fails tells which line of the forward it belongs to, and NaN gradients are errors.
+
+    >>> import penlight as torch, warnings
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     with torch.autograd.detect_anomaly():
+    ...         (x.sqrt() * 0).sum().backward()
+    Traceback (most recent call last):
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    ...
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        import warnings
+
+        self.prev, self.prev_check_nan, self.check_nan = ANOMALY["enabled"], ANOMALY["check_nan"], check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self.prev, self.prev_check_nan = ANOMALY["enabled"], ANOMALY["check_nan"]
+        _set(True, self.check_nan)
+
+    def __exit__(self, *args: object) -> None:
+        _set(self.prev, self.prev_check_nan)
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off: at once as a function, or for a `with` block.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
+    ...     pass
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.prev, self.prev_check_nan = ANOMALY["enabled"], ANOMALY["check_nan"]
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *args: object) -> None:
+        _set(self.prev, self.prev_check_nan)
+
+
+# ----- While it is on ---------------------------------------------------------------------------------------------------------------
+
+
+def _remember(node: Node) -> None:
+    """Note in a new node where it was made, and by which node if that was in a backward pass."""
+    node.metadata["traceback_"] = _stack()
+    parent = _running.get()
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def _internal(filename: str) -> bool:
+    return filename.startswith((_PACKAGE, "<penlight "))
+
+
+def _stack() -> list[str]:
+    """The lines of Python that are running, outermost first, down to the last that is the user's own."""
+    import linecache
+
+    frame: Any = sys._getframe(1)
+    while frame is not None and _internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    lines: list[str] = []
+    while frame is not None:
+        code, number = frame.f_code, frame.f_lineno
+        entry = f'  File "{code.co_filename}", line {number}, in {code.co_name}\n'
+        text = linecache.getline(code.co_filename, number, frame.f_globals).strip()
+        lines.append(f"{entry}    {text}\n" if text else entry)
+        frame = frame.f_back
+    return lines[::-1]
+
+
+def _watch(node: Node, go: Callable[[], Any]) -> Any:
+    """Run a node; explain its error if it has one, and refuse NaNs."""
+    token = _running.set(node)
+    try:
+        results = go()
+        if ANOMALY["check_nan"]:
+            _check_nan(node, results)
+        return results
+    except Exception as error:
+        for message in _story(node):
+            error.add_note(message)
+            _warn(message)
+        raise
+    finally:
+        _running.reset(token)
+
+
+def _check_nan(node: Node, results: Any) -> None:
+    import numpy as np
+
+    for place, grad in enumerate(results):
+        if grad is not None and grad._array.dtype.kind in "fcV" and bool(np.isnan(grad._array).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {place}th output.")
+
+
+def _story(node: Node) -> list[str]:
+    """Where a node was made, then where the node was made in whose backward that happened, and so on."""
+    lines = node.metadata.get("traceback_")
+    if lines is None:
+        return [
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+            "for more information."
+        ]
+    story = [f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"]
+    parent = node.metadata.get("parent_")
+    while parent is not None:
+        lines = parent.metadata.get("traceback_")
+        if lines is None:
+            story.append(
+                f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass information available. Enable detect "
+                "anomaly during forward pass for more information."
+            )
+            break
+        story.append(
+            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the previous "
+            f"calculation:\n{''.join(lines)}"
+        )
+        parent = parent.metadata.get("parent_")
+    return story
+
+
+def _warn(message: str) -> None:
+    """Warn at the user's line that started the backward pass."""
+    import warnings
+
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and _internal(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)

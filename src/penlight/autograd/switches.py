@@ -1,0 +1,104 @@
+"""Switches of PyTorch's engine that change nothing of what it computes: accepted, remembered, and otherwise without effect.
+
+The engine here runs in the calling thread, always gives `.grad` the layout of its tensor, and regenerates views itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from .grad_mode import _Decorator
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+_multithreading: ContextVar[bool] = ContextVar("penlight_multithreading", default=True)
+_layout: ContextVar[bool] = ContextVar("penlight_grad_layout_policy", default=True)
+_view_replay: ContextVar[bool] = ContextVar("penlight_view_replay", default=False)
+
+
+class _Switch(_Decorator):
+    """Set at once as a function, for a block as a context manager, for calls as a decorator."""
+
+    _flag: ContextVar[bool]
+
+    def __init__(self, mode: bool) -> None:
+        self.prev, self.mode = self._flag.get(), mode
+        self._flag.set(mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        self._flag.set(self.prev)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        self._flag.set(self.mode)
+
+    def __exit__(self, *exc: object) -> None:
+        self._flag.set(self.prev)
+
+    def clone(self) -> Any:
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Switch):
+    """Whether backward may use more threads; here it never does.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     torch.autograd.is_multithreading_enabled()
+    False
+    """
+
+    _flag = _multithreading
+
+
+class enforce_grad_layout_policy(_Switch):
+    """Whether `.grad` must have the layout of its tensor; here it always has."""
+
+    _flag = _layout
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
+
+
+class _force_original_view_tracking(_Switch):
+    _flag = _view_replay
+
+
+class _unsafe_preserve_version_counter(_Decorator):
+    """Inside, writes to these tensors go unnoticed by autograd: their versions are put back."""
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if hasattr(tensors, "_array") else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self.prev_versions = tuple(t._version for t in self.tensors)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        from .saved import versions_of
+
+        for tensor, version in zip(self.tensors, self.prev_versions):
+            versions_of(tensor)[0] = version
+
+    def clone(self) -> _unsafe_preserve_version_counter:
+        return _unsafe_preserve_version_counter(self.tensors)
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` said last.
+
+    >>> import penlight as torch
+    >>> torch.autograd.is_multithreading_enabled()
+    True
+    """
+    return _multithreading.get()
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether views are always regenerated op by op."""
+    return _view_replay.get()
