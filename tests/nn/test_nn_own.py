@@ -86,11 +86,50 @@ def test_lazy_module_is_cast_before_its_first_input():
     assert type(m) is nn.Linear
 
 
+# Note [Members as descriptors]
+
+
+def test_members_come_after_everything_else():
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(1, 1)
+
+    class Intercepting(Base):
+        def __getattr__(self, name):
+            return "intercepted" if name == "lin" else super().__getattr__(name)
+
+    class Overriding(Base):
+        def lin(self):
+            return "method"
+
+    base = Base()
+    assert base.lin is base._modules["lin"]
+    assert not hasattr(Base, "lin") and "lin" in dir(base)
+    assert Intercepting().lin == "intercepted"
+    assert Overriding().lin() == "method"
+    base._modules["lin"] = other = nn.ReLU()
+    assert base.lin is other
+    del base.lin
+    assert not hasattr(base, "lin") and "lin" not in dir(base)
+    with pytest.raises(AttributeError, match="'Base' object has no attribute 'lin'"):
+        _ = base.lin
+    with pytest.raises(AttributeError, match="type object 'Base' has no attribute 'lin'"):
+        _ = Base.lin
+    base.register_buffer("lin", torch.ones(1))
+    assert base.lin is base._buffers["lin"]
+    base.__dict__["lin"] = "instance"
+    assert base.lin == "instance"
+    fresh = Base.__new__(Base)
+    with pytest.raises(AttributeError, match="'Base' object has no attribute 'lin'"):
+        _ = fresh.lin
+
+
 # Refusals
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="Default process group has not been initialized.*one process"):
+    with pytest.raises(ValueError, match=r"Default process group has not been initialized.*one process"):
         nn.parallel.DistributedDataParallel(nn.Linear(1, 1))
     with pytest.raises(RuntimeError, match="device type could not be determined"):
         nn.parallel.data_parallel(nn.Linear(1, 1), torch.ones(1, 1))
@@ -244,7 +283,7 @@ def _modules():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", _modules())
+@pytest.mark.parametrize("name", list(_modules()))
 def test_examples(name):
     failures, _ = doctest.testmod(importlib.import_module(name))
     assert failures == 0

@@ -42,6 +42,9 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         pass
 
+    def __repr__(self, **kwargs: Any) -> str:  # type: ignore[override]
+        return repr(self.as_subclass(Tensor))
+
 
 def causal_upper_left(*size: int) -> CausalBias:
     """The causal mask whose diagonal begins at the upper left.

@@ -11,6 +11,7 @@ from penlight import Tensor
 from penlight.nn.parameter import Buffer, Parameter
 
 from . import _global_hooks as hooks
+from ._members import make_quick, member_names
 
 
 class Registry:
@@ -20,6 +21,7 @@ class Registry:
     """
 
     call_super_init: bool = False
+    _quick_members: bool = True  # see Note [Members as descriptors]
     training: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -88,6 +90,7 @@ class Registry:
             self._non_persistent_buffers_set.discard(name)
         else:
             self._non_persistent_buffers_set.add(name)
+        make_quick(self, "_buffers", name, Registry.__getattr__)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter, or with None the name of one that is absent.
@@ -101,13 +104,11 @@ class Registry:
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_new_name("parameter", name, self._parameters)
-        if param is None:
-            self._parameters[name] = None
-            return
-        _check_parameter(name, param)
-        self._parameters[name] = hooks.run_registration_hooks(
-            hooks._global_parameter_registration_hooks, self, name, param
-        )
+        if param is not None:
+            _check_parameter(name, param)
+            param = hooks.run_registration_hooks(hooks._global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = param
+        make_quick(self, "_parameters", name, Registry.__getattr__)
 
     def add_module(self, name: str, module: Any) -> None:
         """Adds a submodule under a name, by which it is an attribute then.
@@ -121,13 +122,13 @@ class Registry:
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{penlight.typename(module)} is not a Module subclass")
         self._check_new_name("module", name, self._modules)
-        self._modules[name] = hooks.run_registration_hooks(hooks._global_module_registration_hooks, self, name, module)
+        self._set_child(name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
 
-    # Attribute access
+    # Attribute access. Members are usually read by a descriptor: see Note [Members as descriptors].
 
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
@@ -196,6 +197,7 @@ class Registry:
 
     def _set_child(self, name: str, value: Any) -> None:
         self._modules[name] = hooks.run_registration_hooks(hooks._global_module_registration_hooks, self, name, value)
+        make_quick(self, "_modules", name, Registry.__getattr__)
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not _is_tensor_like(value):
@@ -235,7 +237,8 @@ class Registry:
             super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        of_class = set(dir(type(self))) - member_names(type(self))
+        names = [*of_class, *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(name for name in names if not name[0].isdigit())
 
     # Finding by dotted path

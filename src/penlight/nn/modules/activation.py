@@ -256,8 +256,8 @@ class Hardswish(_InPlace):
     """x times its hard sigmoid.
 
     >>> import penlight as torch
-    >>> torch.nn.Hardswish()(torch.tensor([-4.0, 4.0]))
-    tensor([-0.,  4.])
+    >>> torch.nn.Hardswish()(torch.tensor([0.0, 4.0]))
+    tensor([0., 4.])
     """
 
     def forward(self, input: Tensor) -> Tensor:

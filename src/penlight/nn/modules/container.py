@@ -248,6 +248,8 @@ class ModuleDict(Module):
     Tanh()
     """
 
+    _quick_members = False  # its keys are data, not attributes
+
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
         if modules is not None:
@@ -406,6 +408,8 @@ class ParameterDict(Module):
     >>> [name for name, _ in scales.named_parameters()]
     ['left']
     """
+
+    _quick_members = False  # its keys are data, not attributes
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -31,6 +31,7 @@ from ._global_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._members import make_quick
 from ._registry import Registry
 from ._state_dict import (
     _EXTRA_STATE_KEY_SUFFIX,  # noqa: F401
@@ -185,6 +186,9 @@ class Module(Registry, Calling, StateDict, Conversion):
                 self.__dict__[name] = OrderedDict()
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            for name in self.__dict__[table]:
+                make_quick(self, table, name, Registry.__getattr__)
 
 
 def _name_as_one_class() -> None:
