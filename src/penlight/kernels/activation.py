@@ -20,7 +20,7 @@ import numpy as np
 
 from ._rowtools import BLOCK_ELEMENTS, narrow, pointwise, split_shape, widen
 
-_INTEGERS = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+_INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi)

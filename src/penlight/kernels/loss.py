@@ -15,6 +15,7 @@ import numpy as np
 
 from ._rowtools import narrow, pointwise, pointwise_sum, split_shape, widen
 from .activation import log1p_exp
+from .softmax import check_target
 
 _LOWEST_LOG = -100.0  # PyTorch's limit for the logarithms in binary cross entropy
 _SMALLEST_VARIANCE = 1e-12  # and for p (1 - p) in its gradient
@@ -258,14 +259,7 @@ def kl_div(x: np.ndarray, target: np.ndarray, reduction: str = "mean", log_targe
 def _nll_layout(x: np.ndarray, target: np.ndarray, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Flat positions in x (N, C, ...) of the targets (N, ...), and the mask of ignored ones, None if there are none."""
     classes = x.shape[1]
-    ignored: np.ndarray | None = target == ignore_index
-    if ignored.any():
-        target = target * ~ignored
-    else:
-        ignored = None
-    if target.size and (target.min() < 0 or target.max() >= classes):
-        bad = target[(target < 0) | (target >= classes)].flat[0]
-        raise IndexError(f"Target {bad} is out of bounds.")
+    target, ignored = check_target(target, classes, ignore_index)
     _, _, inner = split_shape(x.shape, 1)
     flat = target.reshape(len(x), inner).astype(np.intp) * inner
     flat += np.arange(inner)

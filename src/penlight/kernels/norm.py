@@ -309,8 +309,8 @@ def batch_norm_backward(
     dtype = x.dtype if weight is None else weight.dtype
     return (
         None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
-        narrow(dweight, dtype) if needs[1] else None,
-        narrow(dbias, dtype) if needs[2] else None,
+        narrow(dweight, dtype) if dweight is not None and needs[1] else None,
+        narrow(dbias, dtype) if dbias is not None and needs[2] else None,
     )
 
 

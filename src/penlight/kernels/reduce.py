@@ -81,7 +81,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     total = widen(x)
     with np.errstate(invalid="ignore", over="ignore"):
         if x.size <= _SMALL or not dims:
-            return narrow(np.asarray(np.add.reduce(total, dims, keepdims=keepdim)), x.dtype)
+            return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
         left = list(dims)
         while left:  # one run of neighbouring dimensions after the other, the last one first

@@ -21,7 +21,10 @@ from ._rowtools import is_half, narrow, split_shape, widen
 
 Index = np.ndarray | slice | int | None | EllipsisType
 
-_PAIRS = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
+_PAIRS: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float32): np.dtype(np.complex64),
+    np.dtype(np.float64): np.dtype(np.complex128),
+}
 _POSITION_BLOCK = 1 << 16
 
 

@@ -12,6 +12,7 @@ never negative.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
@@ -42,8 +43,13 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
             each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
         else:
             for i in range(outer):
-                each_block(lambda part, i=i: columns(*[a[i : i + 1, :, part] for a in inputs]), inner, n)
+                each_block(partial(_one_of, columns, inputs, i), inner, n)
     return narrow(out.reshape(shape), dtype)
+
+
+def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:
+    """Run `columns` on a part of the columns of element i of 3-d arrays."""
+    columns(*[a[i : i + 1, :, part] for a in arrays])
 
 
 def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -178,17 +184,16 @@ class SavedCrossEntropy(NamedTuple):
     dtype: np.dtype  # of the logits
 
 
-def _check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
+def check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The target with ignored entries as class 0, and the mask of the ignored ones (None if there are none)."""
-    ignored: np.ndarray | None = target == ignore_index
-    if ignored.any():
+    ignored = np.equal(target, ignore_index)
+    some = bool(ignored.any())
+    if some:
         target = target * ~ignored
-    else:
-        ignored = None
     if target.size and (target.min() < 0 or target.max() >= classes):
-        bad = target[(target < 0) | (target >= classes)][0]
+        bad = target[(target < 0) | (target >= classes)].flat[0]
         raise IndexError(f"Target {bad} is out of bounds.")
-    return target, ignored
+    return target, ignored if some else None
 
 
 def _row_losses(
@@ -250,7 +255,7 @@ def nll_from_logits(
     """
     dtype, logits = logits.dtype, np.ascontiguousarray(widen(logits))
     rows, classes = logits.shape
-    target, ignored = _check_target(target, classes, ignore_index)
+    target, ignored = check_target(target, classes, ignore_index)
     weight = None if weight is None else np.ascontiguousarray(weight, logits.dtype)
     picked = target + np.arange(0, rows * classes, classes) if rows else target.astype(np.int64)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,6 +12,8 @@ integers the same works whenever their range is below 2^31.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from ._rowtools import is_half
@@ -254,6 +256,7 @@ def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = Fa
     order = argsort_rows(flat, False)
     ordered = flat[0].take(order)
     starts, inverse, counts = _runs(_changes(ordered)[0], order[0], True, return_counts)
+    assert inverse is not None
     return ordered[0, starts], inverse.reshape(x.shape), counts
 
 
@@ -312,7 +315,7 @@ def searchsorted(
         if sorter.size and (sorter.min() < 0 or sorter.max() >= sequence.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sequence = np.take_along_axis(sequence, sorter, -1)
-    side = "right" if right else "left"
+    side: Literal["left", "right"] = "right" if right else "left"
     if sequence.ndim == 1:
         return np.asarray(np.searchsorted(sequence, values, side))
     rows = sequence.reshape(-1, sequence.shape[-1]) if sequence.size else sequence.reshape(0, 0)
