@@ -147,6 +147,15 @@ def test_a_closed_gate_stops_inf_and_nan(name):
     assert KERNELS[name][1](grad, np.full(2, closed, "f4")).tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("name", [n for n in KERNELS if n != "tanh"])
+def test_bfloat16(name):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    forward, backward = KERNELS[name]
+    x = rng.standard_normal((3, 5)).astype(bfloat16)
+    assert forward(x).dtype == backward(x, x).dtype == bfloat16
+    np.testing.assert_allclose(forward(x).astype("f4"), forward(x.astype("f4")), rtol=1e-2, atol=1e-6)
+
+
 def test_small_results_keep_relative_accuracy():
     x = np.float32([-30, -50, -80])
     np.testing.assert_allclose(K.softplus(x), np.exp(x.astype("f8")), rtol=1e-5)

@@ -362,7 +362,8 @@ def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     """x limited to [low, high]."""
-    return np.asarray(x.clip(x.dtype.type(low), x.dtype.type(high)))
+    wide = widen(x)
+    return narrow(np.asarray(wide.clip(wide.dtype.type(low), wide.dtype.type(high))), x.dtype)
 
 
 def hardtanh_backward(grad: np.ndarray, x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:

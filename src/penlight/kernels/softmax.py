@@ -37,7 +37,11 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
     out = np.empty(cut, inputs[0].dtype)
     inputs.append(out)
     with np.errstate(invalid="ignore"):  # inf - inf is the NaN that PyTorch gives
-        if inner == 1:
+        if out.size == 0:
+            pass
+        elif out.size <= BLOCK_ELEMENTS:
+            (rows if inner == 1 else columns)(*inputs)
+        elif inner == 1:
             each_block(lambda part: rows(*[a[part] for a in inputs]), outer, n)
         elif n * inner <= BLOCK_ELEMENTS:
             each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
@@ -186,6 +190,9 @@ class SavedCrossEntropy(NamedTuple):
 
 def check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The target with ignored entries as class 0, and the mask of the ignored ones (None if there are none)."""
+    not_a_class = ignore_index < 0 or ignore_index >= classes
+    if not_a_class and target.dtype == np.int64 and target.size and target.view(np.uint64).max() < classes:
+        return target, None  # the usual case, seen in one pass: as unsigned, negative ones are huge
     ignored = np.equal(target, ignore_index)
     some = bool(ignored.any())
     if some:
@@ -279,8 +286,9 @@ def nll_from_logits(
             loss *= pull
         loss = _quiet(loss, ignored)
         if reduction != "none":
-            loss = np.divide(loss.sum(dtype=np.float64), denominator)
-        result = np.asarray(loss, dtype)
+            total = float(np.add.reduce(loss, dtype=np.float64))
+            loss = np.array(total / denominator if denominator else total * np.inf)
+        result = narrow(loss, dtype)
     if exps is None:
         return result, None
     smooth_weight = weight if spread is not None else None
