@@ -1,0 +1,144 @@
+"""torch.autograd.functional: what goes in and out of its functions, and PyTorch's objections to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..tensor import Tensor
+
+
+def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
+    """A tensor or tuple of tensors as a tuple, and whether it was one."""
+    was_tuple = isinstance(value, tuple)
+    tensors = value if was_tuple else (value,)
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            where = f"value at index {place}" if was_tuple else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {where} has type "
+                f"{type(tensor)}."
+            )
+    return was_tuple, tensors
+
+
+def unwrapped(tensors: Any, several: bool) -> Any:
+    return tensors if several else tensors[0]
+
+
+def prepared(tensors: Sequence[Tensor], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
+    """New tensors with these values that require grad: still part of the caller's graph if one is to be created."""
+    made = []
+    for tensor in tensors:
+        fresh = tensor.view_as(tensor) if create_graph else tensor.detach()
+        if need_graph and not fresh.requires_grad:
+            fresh.requires_grad_()
+        made.append(fresh)
+    return tuple(made)
+
+
+def finish(tensors: Sequence[Any], create_graph: bool) -> tuple[Any, ...]:
+    """Results leave the graph unless it was asked for."""
+    return tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
+
+
+def gradients(
+    outputs: Sequence[Any],
+    inputs: Sequence[Tensor],
+    vector: Sequence[Any] | None,
+    create_graph: bool,
+    keep: bool = False,
+) -> tuple[Any, ...]:
+    """`autograd.grad` that skips outputs without a gradient and gives None for inputs without one."""
+    from . import grad
+
+    if vector is None:
+        vector = (None,) * len(outputs)
+    pairs = [(o, v) for o, v in zip(outputs, vector) if o is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad(
+        [o for o, _ in pairs],
+        inputs,
+        [v for _, v in pairs],
+        retain_graph=True if keep else None,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
+
+
+_NONE = {
+    "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is "
+    "not allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+}
+
+
+def filled(
+    grads: Sequence[Any], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str
+) -> tuple[Any, ...]:
+    """Zeros where there is no gradient; in strict mode that is an error."""
+    from ..creation import zeros_like
+
+    found = []
+    for place, (grad, tensor) in enumerate(zip(grads, like)):
+        if grad is None and strict:
+            raise RuntimeError(_NONE[stage].format(place))
+        if grad is not None and strict and create_graph and not grad.requires_grad:
+            matrix = "hessian" if "double" in stage else "jacobian"
+            raise RuntimeError(
+                f"The {matrix} of the user-provided function is independent of input {place}. This is not allowed in strict "
+                "mode when create_graph=True."
+            )
+        found.append(zeros_like(tensor) if grad is None else grad)
+    return tuple(found)
+
+
+_WITHOUT_GRAD = {
+    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode.",
+    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is "
+    "not allowed in strict mode.",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example).",
+    "hessian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example).",
+}
+_MISSING = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+
+
+def require_grad_everywhere(tensors: Sequence[Any], what: str, strict: bool) -> None:
+    """In strict mode, refuse what does not depend on the inputs."""
+    if not strict:
+        return
+    for place, tensor in enumerate(tensors):
+        if tensor is None:
+            raise RuntimeError(_MISSING.format(place))
+        if not tensor.requires_grad:
+            raise RuntimeError(_WITHOUT_GRAD[what].format(place))
+
+
+def single_output(outputs: Sequence[Any], was_tuple: bool, name: str) -> Any:
+    """The only output of a function that must return one number."""
+    if was_tuple:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+    return outputs[0]
+
+
+def check_vector(vector: Sequence[Tensor], like: Sequence[Tensor], several: bool) -> None:
+    """Refuse a vector that does not have the shapes of what it multiplies."""
+    if several and len(vector) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vector)}.")
+    if not several and len(vector) != 1:
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for place, (v, tensor) in enumerate(zip(vector, like)):
+        if v.shape != tensor.shape:
+            which = f"Entry {place} in v" if several or len(like) > 1 else "v"
+            raise RuntimeError(f"{which} has invalid size: should be {tensor.shape} but got {v.shape}.")

@@ -1,0 +1,378 @@
+"""torch.autograd.functional: products with Jacobians and Hessians, and these matrices themselves, of a function.
+
+All of it is made of backward passes. A Jacobian-vector product comes from two of them: the vjp is linear in its vector, so its
+own vjp is the jvp ("double backward").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._functional_arguments import (
+    as_tuple,
+    check_vector,
+    filled,
+    finish,
+    gradients,
+    prepared,
+    require_grad_everywhere,
+    single_output,
+    unwrapped,
+)
+from .grad_mode import enable_grad, set_grad_enabled
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Tensors = Any  # a Tensor or a tuple of them
+
+
+def _called(func: Callable[..., Any], inputs: tuple[Any, ...], name: str, strict: bool) -> tuple[bool, tuple[Any, ...]]:
+    """The outputs of the user's function as a tuple, and whether they were one."""
+    was_tuple, outputs = as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    require_grad_everywhere(outputs, "outputs", strict)
+    return was_tuple, outputs
+
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The outputs of a function, and a vector times its Jacobian.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.ones(2))
+    (tensor([1., 9.]), tensor([2., 6.]))
+    """
+    with enable_grad():
+        several, args = as_tuple(inputs, "inputs", "vjp")
+        args = prepared(args, create_graph)
+        out_several, outputs = _called(func, args, "vjp", strict)
+        vector = None
+        if v is not None:
+            vector = prepared(as_tuple(v, "v", "vjp")[1], create_graph, need_graph=False)
+            check_vector(vector, outputs, out_several)
+        elif len(outputs) != 1 or outputs[0].numel() != 1:
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+            )
+    with set_grad_enabled(create_graph or _is_grad_enabled()):
+        grads = gradients(outputs, args, vector, create_graph)
+        result = filled(grads, args, strict, create_graph, "back")
+    outputs, result = finish(outputs, create_graph), finish(result, create_graph)
+    return unwrapped(outputs, out_several), unwrapped(result, several)
+
+
+def _is_grad_enabled() -> bool:
+    from .modes import is_grad_enabled
+
+    return is_grad_enabled()
+
+
+def _given_vector(
+    v: Tensors | None, args: tuple[Any, ...], several: bool, name: str, create_graph: bool
+) -> tuple[Any, ...]:
+    """The vector of a product, in the shape of the inputs; 1 if there is one input with one element."""
+    if v is not None:
+        vector = prepared(as_tuple(v, "v", name)[1], create_graph, need_graph=False)
+        check_vector(vector, args, several)
+        return vector
+    if len(args) != 1 or args[0].numel() != 1:
+        raise RuntimeError(
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+        )
+    from ..creation import ones_like
+
+    return (ones_like(args[0]),)
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The outputs of a function, and its Jacobian times a vector.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 3.0]), torch.tensor([1.0, 10.0]))
+    (tensor([1., 9.]), tensor([ 2., 60.]))
+    """
+    with enable_grad():
+        several, args = as_tuple(inputs, "inputs", "jvp")
+        args = prepared(args, create_graph)
+        vector = _given_vector(v, args, several, "jvp", create_graph)
+        out_several, outputs = _called(func, args, "jvp", strict)
+        trick = _zeros_with_grad(outputs)
+        grads = gradients(outputs, args, trick, create_graph=True)
+        require_grad_everywhere(grads, "grad_inputs", strict)
+    if create_graph:
+        with enable_grad():
+            products = gradients(grads, trick, vector, create_graph=True)
+            result = filled(products, outputs, strict, create_graph, "back_trick")
+    else:
+        products = gradients(grads, trick, vector, create_graph=False)
+        result = filled(products, outputs, strict, create_graph, "back_trick")
+    outputs, result = finish(outputs, create_graph), finish(result, create_graph)
+    return unwrapped(outputs, out_several), unwrapped(result, out_several)
+
+
+def _zeros_with_grad(like: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    from ..creation import zeros_like
+
+    return tuple(zeros_like(t).requires_grad_() for t in like)
+
+
+# ----- Whole matrices ---------------------------------------------------------------------------------------------------------------
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of a function: the shape of each output followed by the shape of each input.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 3.0]))
+    tensor([[2., 0.],
+            [0., 6.]])
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
+            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError(
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+                'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+            )
+        return _forward_jacobian(func, inputs, strict, vectorize)
+    with enable_grad():
+        several, args = as_tuple(inputs, "inputs", "jacobian")
+        args = prepared(args, create_graph)
+        out_several, outputs = _called(func, args, "jacobian", strict)
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
+                "either set `strict=False` or `vectorize=False`."
+            )
+        rows = [_rows(i, out, args, create_graph, strict, vectorize) for i, out in enumerate(outputs)]
+        rows = [finish(row, create_graph) for row in rows]
+    return unwrapped(tuple(unwrapped(row, several) for row in rows), out_several)
+
+
+def _rows(
+    place: int, out: Tensor, args: tuple[Any, ...], create_graph: bool, strict: bool, vectorize: bool
+) -> tuple[Any, ...]:
+    """The Jacobian of one output with respect to each input, by one backward pass for each of its elements."""
+    from ..creation import zeros_like
+    from ..ops import stack
+
+    count = out.numel()
+    if not count or not out.requires_grad:
+        return tuple(_zeros(out, arg) for arg in args)
+    if vectorize:
+        return _rows_at_once(out, args, create_graph)
+    if out.is_complex():
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+    columns: list[list[Any]] = [[] for _ in args]
+    for unit in _basis(out):
+        for i, (column, grad) in enumerate(zip(columns, gradients((out,), args, (unit,), create_graph, True))):
+            if grad is None:
+                if strict:
+                    raise RuntimeError(
+                        f"Output {place} of the user-provided function is independent of input {i}. This is not allowed in "
+                        "strict mode."
+                    )
+                grad = zeros_like(args[i])
+            elif strict and create_graph and not grad.requires_grad:
+                raise RuntimeError(
+                    f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict "
+                    "mode when create_graph=True."
+                )
+            column.append(grad)
+    return tuple(stack(column).view(*out.shape, *arg.shape) for column, arg in zip(columns, args))
+
+
+def _rows_at_once(out: Tensor, args: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """The same with all of the elements as one batch."""
+    from ..creation import eye
+    from . import grad
+
+    count = out.numel()
+    basis = eye(count, dtype=out.dtype).view(count, *out.shape)
+    grads = grad(
+        out, args, basis, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
+    )
+    return tuple(_zeros(out, a) if g is None else g.view(*out.shape, *a.shape) for g, a in zip(grads, args))
+
+
+def _zeros(out: Tensor, arg: Tensor) -> Tensor:
+    from ..creation import zeros
+
+    return zeros(*out.shape, *arg.shape, dtype=arg.dtype)
+
+
+def _basis(out: Tensor) -> Any:
+    """Tensors like `out` that are 1 at one element and 0 elsewhere, for each element."""
+    import numpy as np
+
+    from ..tensor import wrap
+
+    for j in range(out.numel()):
+        unit = np.zeros(out._array.shape, out._array.dtype)
+        unit.reshape(-1)[j] = 1
+        yield wrap(unit)
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, vectorize: bool) -> Any:
+    """The Jacobian by forward mode: one pass for each element of the inputs."""
+    from ..ops import stack
+    from . import forward_ad
+
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
+            'Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    several, args = as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        )
+    dual_level: Any = getattr(forward_ad, "dual_level", None)
+    if dual_level is None:
+        raise NotImplementedError('forward mode is not there yet: use strategy="reverse-mode"')
+    out_several, tangents = True, []  # for each input: for each of its elements, the tangents of the outputs
+    for i, arg in enumerate(args):
+        column = []
+        for unit in _basis(arg):
+            with dual_level():
+                duals = [forward_ad.make_dual(a, unit) if j == i else a for j, a in enumerate(args)]  # type: ignore[attr-defined]
+                out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+                column.append([_tangent(forward_ad.unpack_dual(out)) for out in outputs])  # type: ignore[attr-defined]
+        tangents.append(column)
+    rows = []
+    for o in range(len(tangents[0][0])):
+        row = [stack([t[o] for t in column], -1) for column in tangents]
+        rows.append(unwrapped(tuple(r.view(*r.shape[:-1], *arg.shape) for r, arg in zip(row, args)), several))
+    return unwrapped(tuple(rows), out_several)
+
+
+def _tangent(dual: Any) -> Tensor:
+    from ..creation import zeros_like
+
+    return zeros_like(dual.primal) if dual.tangent is None else dual.tangent
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one number as its result.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    several, args = as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def number(*given: Any) -> Any:
+        out = func(*given)
+        was_tuple, outputs = as_tuple(out, "outputs of the user-provided function", "hessian")
+        require_grad_everywhere(outputs, "outputs", strict)
+        return single_output(outputs, was_tuple, "hessian").squeeze()
+
+    def gradient(*given: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple(t.requires_grad_() for t in given)
+        jac = jacobian(number, given, create_graph=True)
+        require_grad_everywhere(jac, "jacobian", strict)
+        return jac
+
+    result = jacobian(gradient, args, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return unwrapped(tuple(unwrapped(row, several) for row in result), several)
+
+
+# ----- Products with the Hessian ----------------------------------------------------------------------------------------------------
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The output of a function with one number as its result, and a vector times its Hessian.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    with enable_grad():
+        several, args = as_tuple(inputs, "inputs", "vhp")
+        args = prepared(args, create_graph)
+        vector = _given_vector(v, args, several, "vhp", create_graph)
+        out_several, outputs = _called(func, args, "vhp", strict)
+        single_output(outputs, out_several, "vhp")
+        jac = gradients(outputs, args, None, create_graph=True)
+        require_grad_everywhere(jac, "jacobian", strict)
+    with set_grad_enabled(create_graph or _is_grad_enabled()):
+        products = gradients(jac, args, vector, create_graph)
+        result = filled(products, args, strict, create_graph, "double_back")
+    outputs, result = finish(outputs, create_graph), finish(result, create_graph)
+    return unwrapped(outputs, out_several), unwrapped(result, several)
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The output of a function with one number as its result, and its Hessian times a vector.
+
+    `vhp` gives the same (the Hessian is symmetric) and is faster.
+
+    >>> import penlight as torch
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    with enable_grad():
+        several, args = as_tuple(inputs, "inputs", "hvp")
+        args = prepared(args, create_graph)
+        vector = _given_vector(v, args, several, "hvp", create_graph)
+        out_several, outputs = _called(func, args, "hvp", strict)
+        single_output(outputs, out_several, "hvp")
+        jac = gradients(outputs, args, None, create_graph=True)
+        require_grad_everywhere(jac, "jacobian", strict)
+        trick = _zeros_with_grad(args)
+        twice = gradients(jac, args, trick, create_graph=True)
+        require_grad_everywhere(twice, "hessian", strict)
+    with set_grad_enabled(create_graph or _is_grad_enabled()):
+        products = gradients(twice, trick, vector, create_graph)
+        result = filled(products, args, strict, create_graph, "double_back_trick")
+    outputs, result = finish(outputs, create_graph), finish(result, create_graph)
+    return unwrapped(outputs, out_several), unwrapped(result, several)
