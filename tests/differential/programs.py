@@ -28,7 +28,7 @@ BINARY = ["{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "t.maximum({a}, {b
           "t.atan2({a}, {b})", "{a} ** {b}", "t.cat([{a}, {b}])", "t.stack([{a}, {b}])", "t.mul({a}, {b})", "t.add({a}, {b}, alpha=2)",
           "{a} > {b}", "{a}.masked_fill({b} > 0, 2.0)"]  # fmt: skip
 SCALAR = ["{a} + 2.0", "{a} * 3", "2.0 - {a}", "1.5 / {a}", "{a} ** 2", "{a} ** 3.0", "2 ** {a}", "{a} - 1", "{a} / 2", "{a} * 0.5", "-{a}",
-          "{a} // 1", "{a} % 2", "{a} ** 0.5", "{a} ** -1"]  # fmt: skip
+          "{a} % 2", "{a} ** 0.5", "{a} ** -1"]  # fmt: skip
 INPLACE = ["{a}.add_({b})", "{a}.mul_({b})", "{a}.sub_(1)", "{a}.copy_({b})", "{a}.zero_()", "{a}.exp_()", "{a}.sigmoid_()", "{a}.fill_(0.5)",
            "{a}.clamp_(-1, 1)", "{a}[0] = 1.5", "{a}[...] = {b}", "{a}[1:] = {b}", "{a} += {b}", "{a} *= 2", "{a}.masked_fill_({a} > 0, 0.25)",
            "{a}.sin_()", "{a}.div_({b})", "{a}.relu_()", "{a}.neg_()", "{a}.tanh_()", "{a}.pow_(2)", "{a}.add_(1.0)", "{a}[0].mul_(2)",
@@ -92,7 +92,7 @@ def describe(tensor: Any) -> dict[str, Any]:
         "output_nr": attempt(lambda: tensor.output_nr),
         "version": tensor._version,
         "is_view": tensor._is_view(),
-        "retains_grad": attempt(lambda: tensor.retains_grad),
+        "retains_grad": attempt(lambda: tensor.requires_grad and tensor.retains_grad),
         "next": attempt(lambda: [(f and f.name(), i) for f, i in tensor.grad_fn.next_functions] if tensor.grad_fn else None),
     }
 

@@ -14,6 +14,7 @@ and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain ar
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, Callable, TypeVar
 
 import numpy as np
@@ -81,6 +82,8 @@ def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadca
 
 
 def _declarator(kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any) -> Any:
+    kernel = quiet(kernel)
+
     def decorate(face: F) -> F:
         op = Op(face, kernel, kind, rules, **more)
         op.inplace = inplace
@@ -98,6 +101,32 @@ def _declarator(kernel: Any, kind: str, rules: Any, operator: str | None, inplac
         return op.function
 
     return decorate
+
+
+class _Quiet(dict):  # type: ignore[type-arg]
+    """The globals of a kernel: its module's, but without a module name. See Note [Silent arithmetic] in autograd/modes.py."""
+
+    def __init__(self, outside: dict[str, Any]) -> None:
+        super().__init__(__name__=None, __builtins__=outside["__builtins__"])
+        self.outside = outside
+
+    def __missing__(self, name: str) -> Any:
+        return self.outside[name]
+
+
+_quiet_globals: dict[int, _Quiet] = {}
+
+
+def quiet(kernel: Any) -> Any:
+    """A kernel written in Python here, so that NumPy does not warn from its frame."""
+    if type(kernel) is not FunctionType or not kernel.__module__.startswith("penlight.ops."):
+        return kernel
+    outside = kernel.__globals__
+    if id(outside) not in _quiet_globals:
+        _quiet_globals[id(outside)] = _Quiet(outside)
+    made = FunctionType(kernel.__code__, _quiet_globals[id(outside)], kernel.__name__, kernel.__defaults__, kernel.__closure__)
+    made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
+    return made
 
 
 def install_method(name: str, function: Any) -> None:

@@ -157,7 +157,17 @@ def _relu_array(input: Any) -> Any:
     return np.maximum(input, input.dtype.type(0))
 
 
-@pointwise(_relu_array, input=lambda grad, result, xp: xp.where(result > 0, grad, 0.0))
+def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
+    return np.where(output > threshold, input, input.dtype.type(0))
+
+
+@pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,
+           input=lambda grad, output, threshold, xp: xp._threshold_backward(grad, output, threshold),
+           output=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def _threshold_backward(input: Tensor, output: Tensor, threshold: float) -> Tensor: ...
+
+
+@pointwise(_relu_array, input=lambda grad, result, xp: xp._threshold_backward(grad, result, 0.0))
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative.
 
@@ -199,18 +209,24 @@ both(
 )
 
 
+def _rule_on_rows(rule: Any, grad: Any, result: Any, dim: int, xp: Any) -> Any:
+    if len(grad.shape):
+        return rule(grad, result, dim)
+    return xp.reshape(rule(xp.reshape(grad, (1,)), xp.reshape(result, (1,)), 0), ())
+
+
 def _rowwise(kernel: Any) -> Any:
     """A kernel along a dimension, for 0-d arrays too."""
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
 @differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
-                input=lambda grad, result, dim, xp: xp.softmax_backward(grad, result, dim) if len(grad.shape) else xp.zeros_like(grad))  # fmt: skip
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 @differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
-                input=lambda grad, result, dim, xp: xp.log_softmax_backward(grad, result, dim) if len(grad.shape) else xp.zeros_like(grad))  # fmt: skip
+                input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 
 

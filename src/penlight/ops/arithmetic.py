@@ -73,7 +73,14 @@ __all__ = [
 def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: np.add(input, np.multiply(other, alpha, dtype=getattr(other, "dtype", None))),
+def _times(other: Any, alpha: Any) -> Any:
+    """`alpha * other` in the dtype of `other`."""
+    if isinstance(other, np.ndarray):
+        alpha = _dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
+    return np.multiply(other, alpha)
+
+
+@pointwise(lambda input, other, alpha: np.add(input, _times(other, alpha)),
            node="AddBackward0",
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * alpha)  # fmt: skip
@@ -109,7 +116,7 @@ def _no_bools(env: dict[str, Any]) -> None:
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: _subtract(input, np.multiply(other, alpha, dtype=getattr(other, "dtype", None))),
+@pointwise(lambda input, other, alpha: _subtract(input, _times(other, alpha)),
            node="SubBackward0", check=_no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
@@ -430,6 +437,10 @@ def _power(input: Any, exponent: Any) -> Any:
             return input.copy() if input.ndim else input
         if exponent == 0.5:
             return np.sqrt(input)
+        if exponent == -0.5:
+            return np.reciprocal(np.sqrt(input))
+        if exponent == -1:
+            return np.reciprocal(input)
     elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iub":
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return np.power(input, exponent)
@@ -441,7 +452,17 @@ def _power(input: Any, exponent: Any) -> Any:
 def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
 
-@pointwise(np.power, node="PowBackward1", inplace=True,
+def _power_of(input: Any, exponent: Any) -> Any:
+    """x**y; integers to negative powers are 0, but for 1 and -1."""
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if input.dtype.kind in "iu" and np.any(exponent < 0):
+        negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
+        return np.where(exponent < 0, negative, np.power(input, np.maximum(exponent, 0)))
+    return np.power(input, exponent)
+
+
+@pointwise(_power_of, node="PowBackward1", inplace=True,
            input=lambda grad, input, exponent, xp:
                xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
            exponent=lambda grad, input, exponent, result, xp:

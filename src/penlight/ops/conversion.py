@@ -204,7 +204,7 @@ def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
 
 
 @linear(_copy_kernel, node="CopyBackwards", inplace=True,
-        input=lambda grad: None,
+        input=lambda grad, xp: xp.zeros_like(grad),
         src=_copy_rule)  # fmt: skip
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 

@@ -162,7 +162,7 @@ def _others_graph(input: Any, dim: tuple[int, ...]) -> Any:
     """The same from differentiable ops: a product over a table in which the element itself is replaced by one."""
     ndim = input.dim()
     rest = tuple(d for d in range(ndim) if d not in dim)
-    moved = input.permute(*rest, *dim)
+    moved = input.permute((*rest, *dim))
     lead = moved.shape[: len(rest)]
     flat = moved.reshape(*lead, -1)
     n = flat.shape[-1]
@@ -186,7 +186,8 @@ both("_others", _others_array, _others_graph)
 
 
 @differentiable(lambda input: input.prod(dtype=np.int64 if input.dtype.kind in "biu" else None), node="ProdBackward0",
-                input=lambda grad, input, result, xp: _prod_rule(grad, input, result, tuple(range(len(input.shape))), False, xp))  # fmt: skip
+                input=lambda grad, input, result, xp:
+                    _prod_rule(grad, input, result, tuple(range(len(input.shape))), False, xp) if input.shape else grad)  # fmt: skip
 def _prod_all(input: Tensor) -> Tensor: ...
 
 
@@ -217,7 +218,7 @@ def _accumulate(ufunc: Any) -> Any:
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
             return input.copy()
-        return ufunc.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+        return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
     return kernel
 

@@ -381,11 +381,12 @@ def _in_place_view(name: str, node_names: Any) -> Any:
         if name == "t" and input.dim() > 2:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
         changed = function(input, *args, **kwargs)
-        edge = changed._edge
+        edge, array = changed._edge, changed._array
         node = edge[0]
+        del changed
         if node is not None and is_grad_enabled():
             views.move_retain(input, node)
-        input._array = changed._array
+        input._array = array
         views.bump(input)
         if node is not None and is_grad_enabled():
             node.__class__ = in_place_class(node, node_names[type(node).__name__])

@@ -1,0 +1,79 @@
+"""Wrappers for kernels: import them when first used, keep NumPy quiet, refuse dtypes that PyTorch has no kernel for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import dtypes
+
+Kernel = Callable[..., Any]
+
+
+def lazy(module: str, name: str) -> Kernel:
+    """A function of `penlight.kernels.<module>`, imported at its first call."""
+    found: Any = None
+
+    def kernel(*args: Any) -> Any:
+        nonlocal found
+        if found is None:
+            found = getattr(import_module("penlight.kernels." + module), name)
+        return found(*args)
+
+    kernel.__name__ = name
+    return kernel
+
+
+def quiet(kernel: Kernel) -> Kernel:
+    """A kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
+
+    def run(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return kernel(*args)
+
+    return run
+
+
+def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
+    """A kernel that exists for some kinds of dtypes alone; `name` is what PyTorch calls it when it refuses others."""
+
+    def run(input: Any, *rest: Any) -> Any:
+        if input.dtype.kind not in kinds:
+            raise not_implemented(name, input.dtype)
+        return kernel(input, *rest)
+
+    return run
+
+
+def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
+
+
+def no_derivative(name: str) -> Kernel:
+    """A rule for an op whose derivative PyTorch refuses: it raises when it is needed."""
+
+    def rule(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return rule
+
+
+C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>", "bool": "bool",
+}  # fmt: skip
+
+
+def c_name(dtype: dtypes.dtype) -> str:
+    """What C calls a dtype, as in some of PyTorch's messages."""
+    name = str(dtype).removeprefix("torch.")
+    return C_NAMES.get(name, name)
+
+
+def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
+    """Refuse a complex factor for real tensors."""
+    if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:
+        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
