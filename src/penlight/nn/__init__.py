@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from penlight.nn.parameter import Buffer as Buffer
@@ -9,37 +10,41 @@ from penlight.nn.parameter import Parameter as Parameter
 from penlight.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from penlight.nn.parameter import UninitializedParameter as UninitializedParameter
 
-from . import functional as functional
-from . import init as init
 from . import modules as modules
 from . import parameter as parameter
-from . import utils as utils
-from .modules import *  # noqa: F403
 
 if TYPE_CHECKING:
     from . import attention as attention
+    from . import functional as functional
     from . import grad as grad
+    from . import init as init
     from . import parallel as parallel
+    from . import utils as utils
+    from .modules import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 
-# Parts that few programs use come when they are asked for.
-_LATER = ("attention", "common_types", "grad", "parallel")
+# Every part comes when it is first asked for.
+_PARTS = ("attention", "common_types", "functional", "grad", "init", "parallel", "utils")
+
+__all__ = [*modules.__all__, "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+__all__ += ["attention", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DataParallel":
-        from .parallel import DataParallel
-
-        return DataParallel
-    if name in _LATER:
-        from importlib import import_module
-
+    if name in modules._HOME:
+        found = getattr(modules, name)
+    elif name == "DataParallel":
+        found = import_module(f"{__name__}.parallel").DataParallel
+    elif name in _PARTS:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, "DataParallel"})
+    return sorted({*globals(), *_PARTS, *__all__})
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

@@ -244,7 +244,7 @@ def _without_shape(cls: type[Any], kind: type[Any], requires_grad: bool, device:
     return made
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; lazy modules have them until their first input.
 
     >>> import penlight as torch
@@ -258,7 +258,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return _without_shape(cls, Parameter, requires_grad, device, dtype)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet.
 
     >>> import penlight as torch

@@ -105,7 +105,7 @@ class ParametrizationList(ModuleList):
                         pass  # it has none; the tensor is stored as it is
         return value
 
-    def _store_one(self, original: Tensor, stored: Tensor) -> None:
+    def _store_one(self, original: Tensor, stored: Any) -> None:
         for name in ("dtype", "device"):
             before, after = getattr(original, name), getattr(stored, name)
             if before != after:
