@@ -368,8 +368,7 @@ class Tensor(TensorMethods):
 
     def storage_offset(self) -> int:
         """Where this tensor starts in the memory that it shares, in elements."""
-        root = _root(self._array)
-        return (_address(self._array) - _address(root)) // self._array.itemsize
+        return storage_offset_of(self._array)
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -662,6 +661,12 @@ def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
+
+
+def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
+    """Where an array starts in the memory that it shares, in elements."""
+    root = _root(array)
+    return (array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // array.itemsize
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:

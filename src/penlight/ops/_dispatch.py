@@ -208,6 +208,8 @@ def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Ten
         for want in wants:
             _save(op, node, want, env, outs, requires[i], copies)
     if written is not None:
+        if written._view is not None:
+            node.__dict__["_label"] = "AsStrided"  # what the written view's own grad_fn is from now on
         for want in op.inputs:
             value = getattr(node, "s_" + want, None)
             if value is not None and getattr(value, "_vc", None) is written._vc:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from threading import get_ident
-from typing import Any, Callable, Sequence
+from typing import Any
 
 
 class Together:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,6 @@ def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
 def _lerp_tensor(input: Tensor, end: Tensor, weight: Tensor) -> Tensor: ...
 
 
-def _lerped(run: Any, input: Tensor, end: Tensor, weight: Any, **more: Any) -> Tensor:
-    return run(OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight), **more)
-
-
 @method
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """A mixture: `input + weight * (end - input)`.
@@ -64,13 +61,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> torch.lerp(torch.tensor([1.0]), torch.tensor([3.0]), 0.25)
     tensor([1.5000])
     """
-    return _lerped(_dispatch.dispatch, input, end, weight, out=out)
+    return (_lerp_tensor if isinstance(weight, Tensor) else _lerp)(input, end, weight, out=out)
 
 
 @method
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """In-place version of `lerp`."""
-    return _lerped(_dispatch.inplace, input, end, weight)
+    return _dispatch.inplace(OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight))
 
 
 def _value_like(value: Any, array: Any) -> Any:
@@ -97,30 +94,507 @@ def _real_factor(env: dict[str, Any]) -> None:
 def _addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
 
 
+_INTEGER_QUOTIENT = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+    "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+)
+
+
 def _true_quotient(env: dict[str, Any]) -> None:
     if env["tensor1"].dtype.category < dtypes.FLOATING and env["tensor2"].dtype.category < dtypes.FLOATING:
-        raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-            "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
-            "tensor2), for all dtypes."
-        )
+        raise RuntimeError(_INTEGER_QUOTIENT)
     _real_factor(env)
 
 
-@pointwise(quiet(lambda input, tensor1, tensor2, value: input + (tensor1 if value == 1 else tensor1 * value) / tensor2),
-           node="AddcdivBackward0", check=_true_quotient,
+def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if input.dtype.kind in "biu":
+        raise RuntimeError(_INTEGER_QUOTIENT)
+    return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
+
+
+@pointwise(quiet(_addcdiv_array), node="AddcdivBackward0", check=_true_quotient,
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * ((value * tensor1) / (tensor2 * tensor2)))  # fmt: skip
 def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor: ...
 
 
-def _fused(run: Any, name: str, input: Tensor, tensor1: Any, tensor2: Any, legacy: Any, value: Any, **more: Any) -> Tensor:
+def _operands(tensor1: Any, tensor2: Any, legacy: Any, value: Any) -> tuple[Any, Any, Any]:
     """`addcmul(x, a, b, value=v)`, or in the old order `addcmul(x, v, a, b)`."""
-    if legacy is not None:
-        value, tensor1, tensor2 = tensor1, tensor2, legacy
-    if not (run is _dispatch.inplace) or True:
-        _true_quotient({"tensor1": tensor1, "tensor2": tensor2, "input": input, "value": value}) if _both_integers(name, tensor1, tensor2) else None
-    return run(OPS["_" + name], (input, tensor1, tensor2, value), **more)
+    return (tensor1, tensor2, value) if legacy is None else (tensor2, legacy, tensor1)
+
+
+@method
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 * tensor2`. The old order `addcmul(input, value, tensor1, tensor2)` works too.
+
+    >>> import penlight as torch
+    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
+    tensor([2.5000, 5.0000])
+    """
+    return _addcmul(input, *_operands(tensor1, tensor2, legacy, value), out=out)
+
+
+@method
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
+    """In-place version of `addcmul`."""
+    return _dispatch.inplace(OPS["_addcmul"], (input, *_operands(tensor1, tensor2, legacy, value)))
+
+
+@method
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + value * tensor1 / tensor2`. The old order `addcdiv(input, value, tensor1, tensor2)` works too.
+
+    >>> import penlight as torch
+    >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]))
+    tensor([1.5000, 1.5000])
+    """
+    return _addcdiv(input, *_operands(tensor1, tensor2, legacy, value), out=out)
+
+
+@method
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
+    """In-place version of `addcdiv`."""
+    return _dispatch.inplace(OPS["_addcdiv"], (input, *_operands(tensor1, tensor2, legacy, value)))
+
+
+# ----- Two numbers --------------------------------------------------------------------------------------------------
+
+
+@pointwise(only("fV", "hypot_cpu", quiet(np.hypot)),
+           input=lambda grad, input, result: grad * (input / result),
+           other=lambda grad, other, result: grad * (other / result))  # fmt: skip
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """The hypotenuse: sqrt(input**2 + other**2).
+
+    >>> import penlight as torch
+    >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))
+    tensor([5.])
+    """
+
+
+def _copysign_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
+    return grad * xp.where(input == 0, 0.0, result / input)
+
+
+@pointwise(np.copysign, node="CopysignBackward0", floating=True,
+           input=_copysign_rule,
+           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def _copysign(input: Tensor, other: Tensor) -> Tensor: ...
+
+
+@pointwise(np.copysign, node="CopysignBackward1", floating=True, input=_copysign_rule)
+def _copysign_number(input: Tensor, other: Number) -> Tensor: ...
+
+
+@method
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The size of one number with the sign of the other.
+
+    >>> import penlight as torch
+    >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
+    tensor([-1., -2.])
+    """
+    return (_copysign if isinstance(other, Tensor) else _copysign_number)(input, other, out=out)
+
+
+@method
+def copysign_(input: Tensor, other: Tensor | Number) -> Tensor:
+    """In-place version of `copysign`."""
+    return _dispatch.inplace(OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other))
+
+
+def _heaviside_array(input: Any, values: Any) -> Any:
+    if input.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    return np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+def _same_dtype(env: dict[str, Any]) -> None:
+    if env["input"].dtype is not env["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@pointwise(_heaviside_array, node="NotImplemented", check=_same_dtype, input=no_derivative("heaviside"), values=no_derivative("heaviside"))
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements, 1 for positive ones, and `values` where an element is 0.
+
+    >>> import penlight as torch
+    >>> torch.heaviside(torch.tensor([-2.0, 0.0, 3.0]), torch.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+
+@pointwise(only("fV", "nextafter_cpu", quiet(np.nextafter)),
+           input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
+           other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number that the dtype has, towards `other`.
+
+    >>> import penlight as torch
+    >>> bool(torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) > 1)
+    True
+    """
+
+
+def _first_wins(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
+    return xp.where(wins | xp.isnan(other), grad, 0.0)
+
+
+def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
+    return xp.where(wins | xp.isnan(other), 0.0, grad)
+
+
+@pointwise(quiet(np.fmax),
+           input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
+           other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements, or the one that is not NaN.
+
+    >>> import penlight as torch
+    >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
+    tensor([2.0000, 0.5000])
+    """
+
+
+@pointwise(quiet(np.fmin),
+           input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
+           other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements, or the one that is not NaN.
+
+    >>> import penlight as torch
+    >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 0.5]))
+    tensor([1.0000, 0.5000])
+    """
+
+
+@plain(only("iu", "gcd_cpu", np.gcd), broadcast=True, inplace=True)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of two integers.
+
+    >>> import penlight as torch
+    >>> torch.gcd(torch.tensor([12, -9]), torch.tensor([18, 6]))
+    tensor([6, 3])
+    """
+
+
+@plain(only("iu", "lcm_cpu", np.lcm), broadcast=True, inplace=True)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of two integers.
+
+    >>> import penlight as torch
+    >>> torch.lcm(torch.tensor([4, -6]), torch.tensor([6, 9]))
+    tensor([12, 18])
+    """
+
+
+# ----- Exponents and logarithms -------------------------------------------------------------------------------------
+
+
+@pointwise(quiet(lambda input, other: input * np.exp2(other)), floating=True,
+           input=lambda grad, other, xp: grad * xp.exp2(other),
+           other=lambda grad, result: grad * (result * math.log(2)))  # fmt: skip
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """`input * 2**other`.
+
+    >>> import penlight as torch
+    >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
+    tensor([8.])
+    """
+
+
+def _frexp_array(input: Any) -> Any:
+    if input.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    wide = input.astype(np.float32) if input.dtype.kind == "V" else input
+    mantissa, exponent = np.frexp(wide)
+    return np.asarray(mantissa).astype(input.dtype, copy=False), np.where(np.isfinite(wide), exponent, 0).astype(np.int32)
+
+
+def _frexp_rule(grads: Any, exponent: Any, xp: Any) -> Any:
+    grad = grads[0]
+    return None if grad is None else grad / xp.exp2(xp.cast(exponent, xp.np_dtype(grad)))
+
+
+@differentiable(_frexp_array, node="FrexpBackward0", results=("mantissa", "exponent"), input=_frexp_rule)
+def _frexp(input: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+_Frexp = named_result("frexp", "mantissa exponent")
+
+
+@method
+def frexp(input: Tensor, *, out: Any = None) -> Any:
+    """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`.
+
+    >>> import penlight as torch
+    >>> torch.frexp(torch.tensor([3.0])).mantissa
+    tensor([0.7500])
+    """
+    return _Frexp(*_frexp(input, out=out))
+
+
+def _log_sum(input: Any, other: Any) -> Any:
+    if input.dtype.kind != "c":
+        return np.logaddexp(input, other)
+    swap = input.real < other.real
+    high, low = np.where(swap, other, input), np.where(swap, input, other)
+    return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
+
+
+@pointwise(only("fcV", "logaddexp_cpu", quiet(_log_sum)),
+           input=lambda grad, input, other, xp: grad / (1 + xp.exp(other - input)),
+           other=lambda grad, input, other, xp: grad / (1 + xp.exp(input - other)))  # fmt: skip
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)), without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logaddexp(torch.tensor([1000.0]), torch.tensor([1000.0]))
+    tensor([1000.6931])
+    """
+
+
+@pointwise(only("fV", "logaddexp2_cpu", quiet(np.logaddexp2)),
+           input=lambda grad, input, other, xp: grad / (1 + xp.exp2(other - input)),
+           other=lambda grad, input, other, xp: grad / (1 + xp.exp2(input - other)))  # fmt: skip
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2**input + 2**other), without overflow.
+
+    >>> import penlight as torch
+    >>> torch.logaddexp2(torch.tensor([1000.0]), torch.tensor([1000.0]))
+    tensor([1001.])
+    """
+
+
+def _double(*operands: Any) -> dtypes.dtype:
+    """What `float_power` computes in: complex128 if anything is complex, else float64."""
+    kinds = [v.is_complex() if isinstance(v, Tensor) else isinstance(v, builtins.complex) for v in operands]
+    return dtypes.complex128 if any(kinds) else dtypes.float64
+
+
+def _wide(value: Any, dtype: dtypes.dtype) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(dtype)
+    return builtins.complex(value) if dtype.category == dtypes.COMPLEX else float(value)
+
+
+@method
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Powers in float64 (or complex128).
+
+    >>> import penlight as torch
+    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError(
+            "float_power() received an invalid combination of arguments - got "
+            f"({type(input).__name__}, {type(exponent).__name__}): one of them must be a Tensor"
+        )
+    dtype = _double(input, exponent)
+    if out is not None and out.dtype is not dtype:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {dtypes.LEGACY[out.dtype]} but the operation's result requires dtype "
+            f"{dtypes.LEGACY[dtype]}"
+        )
+    from .arithmetic import pow
+
+    return pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
+
+
+@method
+def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """In-place version of `float_power`."""
+    dtype = _double(input, exponent)
+    if input.dtype is not dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {dtypes.LEGACY[input.dtype]} but the operation's result requires dtype "
+            f"{dtypes.LEGACY[dtype]}"
+        )
+    return input.pow_(_wide(exponent, dtype))
+
+
+# ----- Angles and complex numbers -----------------------------------------------------------------------------------
+
+
+def _real_only(name: str, kernel: Any) -> Any:
+    def run(input: Any) -> Any:
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+        return kernel(input)
+
+    return run
+
+
+@pointwise(_real_only("deg2rad", lambda input: input * (math.pi / 180)), node="Deg2RadBackward0", floating=True,
+           input=lambda grad, xp: xp.deg2rad(grad))  # fmt: skip
+def deg2rad(input: Tensor) -> Tensor:
+    """Degrees as radians.
+
+    >>> import penlight as torch
+    >>> torch.deg2rad(torch.tensor([180.0]))
+    tensor([3.1416])
+    """
+
+
+@pointwise(_real_only("rad2deg", lambda input: input * (180 / math.pi)), node="Rad2DegBackward0", floating=True,
+           input=lambda grad, xp: xp.rad2deg(grad))  # fmt: skip
+def rad2deg(input: Tensor) -> Tensor:
+    """Radians as degrees.
+
+    >>> import penlight as torch
+    >>> torch.rad2deg(torch.tensor([1.0]))
+    tensor([57.2958])
+    """
+
+
+def _angle_array(input: Any) -> Any:
+    if input.dtype.kind == "c":
+        return np.angle(input)
+    return np.where(np.isnan(input), input, np.where(input < 0, np.asarray(math.pi, input.dtype), np.asarray(0, input.dtype)))
+
+
+def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:
+    """Real numbers: flat. For a complex z, i z / |z|^2, which points across it."""
+    if not xp.is_complex(input):
+        return xp.zeros_like(grad)
+    size = xp.abs(input)
+    return xp.where(size == 0, 0.0, grad * (input * 1j) / (size * size))
+
+
+@pointwise(_angle_array, floating=True, complex_rule=True, inplace=False, input=_angle_rule)
+def angle(input: Tensor) -> Tensor:
+    """The angle of a complex number; 0 or pi for a real one.
+
+    >>> import penlight as torch
+    >>> torch.angle(torch.tensor([1j, -1 + 0j]))
+    tensor([1.5708, 3.1416])
+    """
+
+
+def _pair_of_reals(env: dict[str, Any]) -> None:
+    first, second = (t.dtype for t in env.values())
+    names = dtypes.LEGACY[first], dtypes.LEGACY[second]
+    if first.category != dtypes.FLOATING or second.category != dtypes.FLOATING:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+    if first is not second:
+        raise RuntimeError(f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
+
+
+def _complex_array(real: Any, imag: Any) -> Any:
+    if real.dtype.kind not in "fV":
+        _pair_of_reals({"real": _like(real), "imag": _like(imag)})
+    if real.dtype.itemsize == 2:
+        raise NotImplementedError("complex numbers of half precision (torch.complex32): use float32 or float64 parts")
+    real, imag = np.broadcast_arrays(real, imag)
+    out = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
+class _like:
+    """A stand-in for a tensor in a check of dtypes."""
+
+    def __init__(self, array: Any) -> None:
+        self.dtype = dtypes.from_np(array.dtype)
+
+
+@pointwise(_complex_array, complex_rule=True, inplace=False, check=_pair_of_reals,
+           real=lambda grad, xp: xp.real_part(grad),
+           imag=lambda grad, xp: xp.real_part(grad * -1j))  # fmt: skip
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers from their parts.
+
+    >>> import penlight as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+
+
+@pointwise(lambda abs, angle: _complex_array(abs * np.cos(angle), abs * np.sin(angle)), complex_rule=True, inplace=False,
+           check=_pair_of_reals,
+           abs=lambda grad, result, xp: xp.real_part(xp.conj(grad) * xp.sgn(result)),
+           angle=lambda grad, result, xp: xp.real_part(xp.conj(grad) * (result * 1j)))  # fmt: skip
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers from their sizes and angles.
+
+    >>> import penlight as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+
+
+@pointwise(np.conj, complex_rule=True, node="ConjPhysicalBackward0", input=lambda grad, xp: xp.conj(grad))
+def _conj_physical(input: Tensor) -> Tensor: ...
+
+
+@method
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate, computed at once; a real tensor is its own.
+
+    >>> import penlight as torch
+    >>> torch.conj_physical(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return _conj_physical(input, out=out) if input.is_complex() or out is not None else input
+
+
+@method
+def conj_physical_(input: Tensor) -> Tensor:
+    """In-place version of `conj_physical`."""
+    return _dispatch.inplace(OPS["_conj_physical"], (input,)) if input.is_complex() else input
+
+
+# ----- Clean-up -----------------------------------------------------------------------------------------------------
+
+
+def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if input.dtype.kind in "biu":
+        return input.copy()
+    out = np.array(input)
+    parts = [out.real, out.imag] if out.dtype.kind == "c" else [out]
+    limits = np.finfo(out.dtype) if out.dtype.kind != "V" else _bfloat16_limits()
+    for part in parts:
+        missing, high, low = np.isnan(part), part == np.inf, part == -np.inf
+        for mask, value, default in ((missing, nan, 0.0), (high, posinf, limits.max), (low, neginf, limits.min)):
+            np.copyto(part, np.asarray(default if value is None else value).astype(part.dtype), where=mask)
+    return out
+
+
+def _bfloat16_limits() -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(ml_dtypes.bfloat16)
+
+
+@pointwise(quiet(_nan_to_num_array), input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad)))
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given.
+
+    >>> import penlight as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=9.0)
+    tensor([0., 9.])
+    """
+
+
+@method
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself: `+x`.
+
+    >>> import penlight as torch
+    >>> torch.positive(torch.tensor([-1.0]))
+    tensor([-1.])
+    """
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+install_method("__pos__", positive)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd import views
 from ..autograd.node import Edge, Node
-from ..tensor import Tensor
+from ..tensor import Tensor, storage_offset_of
 from ._args import as_int, sizes, wrap_dim
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
@@ -163,6 +163,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor(0), tensor(1), tensor(2))
     """
     if input.dim() == 0:
+        views.edge_of(input)  # PyTorch looks at the history first
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return _unbind(input, wrap_dim(dim, input.dim()))
 
@@ -350,17 +351,8 @@ setattr(Tensor, "unfold", unfold)
 
 
 def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -> Any:
-    own = Tensor.storage_offset(_Only(input))
-    return views.strided_window(input, tuple(size), tuple(s * input.itemsize for s in stride), storage_offset - own)
-
-
-class _Only:
-    """Just enough of a tensor for `storage_offset`."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
+    offset = storage_offset - storage_offset_of(input)
+    return views.strided_window(input, tuple(size), tuple(s * input.itemsize for s in stride), offset)
 
 
 def _places(size: Sequence[int], stride: Sequence[int], start: int) -> Any:

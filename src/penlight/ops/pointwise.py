@@ -369,6 +369,8 @@ def sign(input: Tensor) -> Tensor:
 
 
 def _absolute(input: Any) -> Any:
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
     return np.absolute(input)
 
 

@@ -1,0 +1,204 @@
+"""Activations with weights, with chance, or with gates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..kernels import activation as kernels
+from ..tensor import Tensor
+from ._activation import floats_only, run
+from ._args import wrap_dim
+from ._declare import differentiable, install_method, pointwise
+from ._raw import both
+from ._together import Together
+from .activation import softmax as _softmax_along
+from .piecewise import leaky_result_rule
+from .pointwise import where
+
+
+def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
+    """The gradient of one input, element by element; `pointwise` sums it to the weight's shape."""
+    return where(input > 0, grad, grad * weight) if place == 0 else where(input > 0, 0.0, grad * input)
+
+
+both("prelu_backward", Together(lambda grad, input, weight, needs: kernels.prelu_backward(grad, input, weight)), _prelu_slopes)
+
+
+@pointwise(kernels.prelu, inplace=False, node="PreluKernelBackward0",
+           input=lambda grad, input, weight, needs, xp: xp.prelu_backward(0, needs, grad, input, weight),
+           weight=lambda grad, input, weight, needs, xp: xp.prelu_backward(1, needs, grad, input, weight))  # fmt: skip
+def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, else weight * x: one weight, or one for each channel.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25]))
+    tensor([-0.5000,  2.0000])
+    """
+    if input.dtype is not weight.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds[0]} and {kinds[1]}")
+    floats_only("prelu_cpu")({"input": input})
+    shape, count = input._array.shape, weight._array.size
+    if count != 1:
+        if not shape:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = shape[1] if len(shape) > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel size "
+                f"= {channels}."
+            )
+    if weight._array.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
+    if weight._array.ndim != len(shape):
+        weight = weight.reshape([count if d == 1 else 1 for d in range(len(shape))])
+    return _prelu_kernel(input, weight)
+
+
+install_method("prelu", prelu)
+
+
+def _rrelu_array(input: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
+    return input * noise if training else kernels.leaky_relu(input, (lower + upper) / 2)
+
+
+def _rrelu_rule(grad: Any, input: Any, noise: Any, lower: float, upper: float, training: bool, xp: Any) -> Any:
+    if training and upper - lower > 1e-6:
+        return grad * noise
+    return xp._leaky_relu_backward(grad, input, (lower + upper) / 2)
+
+
+def _rrelu_result_rule(grad: Any, result: Any, noise: Any, lower: float, upper: float, training: bool, xp: Any) -> Any:
+    if training and upper - lower > 1e-6:
+        return grad * noise
+    return leaky_result_rule(grad, result, (lower + upper) / 2, xp)
+
+
+@differentiable(_rrelu_array, node="RreluWithNoiseBackward0", input=_rrelu_rule)
+def _rrelu(input: Tensor, noise: Tensor | None, lower: float, upper: float, training: bool) -> Tensor: ...
+
+
+@differentiable(_rrelu_array, node="RreluWithNoiseBackward1", inplace=True, input=_rrelu_result_rule)
+def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: float, training: bool) -> Tensor: ...
+
+
+def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
+    """A random slope for each element that is not positive, 1 for the others."""
+    from ..kernels.rng_uniform import uniform53
+    from ..random import engine_of
+    from ..tensor import wrap
+
+    array = input._array
+    noise = np.ones(array.shape, array.dtype)
+    flat = array <= 0
+    draws = uniform53(engine_of(None), (int(np.count_nonzero(flat)),))
+    noise[flat] = draws * (upper - lower) + lower
+    return wrap(noise)
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """`leaky_relu` with a slope drawn from a range for each element in training, and its middle otherwise.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+    if isinstance(input, Tensor):
+        floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    noise = _slopes_for(input, lower, upper) if training else None
+    return run("_rrelu_written" if inplace else "_rrelu", inplace, input, noise, lower, upper, training)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """In-place version of `rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def _glu_slope(grad: Any, input: Any, dim: int) -> Any:
+    from .joining import cat
+
+    first, second = input.chunk(2, dim)
+    gate = second.sigmoid()
+    part = grad * gate
+    return cat([part, part * first * (1 - gate)], dim)
+
+
+both("glu_backward", kernels.glu_backward, _glu_slope)
+
+
+@differentiable(kernels.glu, node="GluBackward0", input=lambda grad, input, dim, xp: xp.glu_backward(grad, input, dim))
+def _glu(input: Tensor, dim: int) -> Tensor: ...
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of the input along a dimension, times the sigmoid of the second half.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.glu(torch.tensor([3.0, 0.0]))
+    tensor([1.5000])
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    place = wrap_dim(dim, input.dim())
+    if input.shape[place] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {input.shape[place]}")
+    floats_only("glu_cpu")({"input": input})
+    return _glu(input, place)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """`softmax` of the negated input.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.softmin(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = softmax_dim("softmin", input.dim(), _stacklevel)
+    return _softmax_along(-input, dim, dtype)
+
+
+def softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that old programs mean when they give none, after a warning."""
+    import warnings
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A random sample near a corner of the simplex, differentiable in the logits; `hard` rounds it to a corner but keeps
+    the soft sample's gradient.
+
+    >>> import penlight as torch
+    >>> bool(torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum() == 2)
+    True
+    """
+    import warnings
+
+    from ..kernels.rng_samplers import exponential
+    from ..random import engine_of
+    from ..tensor import wrap
+
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = exponential(engine_of(None), tuple(logits.shape), logits._array.dtype)
+    with np.errstate(divide="ignore"):
+        noise = -np.log(noise)
+    soft = _softmax_along((logits + wrap(noise)) / tau, dim)
+    if not hard:
+        return soft
+    place = soft.max(dim, keepdim=True).indices
+    corner = wrap(np.zeros(tuple(logits.shape), logits._array.dtype)).scatter_(dim, place, 1.0)
+    return corner - soft.detach() + soft
