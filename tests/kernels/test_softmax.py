@@ -61,6 +61,18 @@ def test_infinities_and_nan():
     np.testing.assert_array_equal(K.logsumexp(x, (1,), False), np.float32([INF, -INF, NAN, 2, INF]))
 
 
+@pytest.mark.filterwarnings("error")
+def test_one_bad_row_spoils_no_other():
+    x = rng.standard_normal((900, 100)).astype(np.float32)
+    x[10:20] *= 1000
+    good = [K.softmax(x, 1), K.log_softmax(x, 1), K.nll_from_logits(x, np.zeros(900, int), reduction="none")[0]]
+    x[5, 7], x[6, 8] = NAN, INF
+    bad = [K.softmax(x, 1), K.log_softmax(x, 1), K.nll_from_logits(x, np.zeros(900, int), reduction="none")[0]]
+    for before, after in zip(good, bad, strict=True):
+        assert np.isnan(after[5]).all()
+        np.testing.assert_allclose(np.delete(after, [5, 6], 0), np.delete(before, [5, 6], 0), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(("shape", "dim"), CASES[1:])
 def test_backwards(shape, dim):
     x, grad = rng.standard_normal(shape), rng.standard_normal(shape)
@@ -81,7 +93,9 @@ def test_logsumexp():
     assert K.logsumexp(np.zeros((0, 3), "f4"), (0,), False).tolist() == [-INF] * 3
     assert K.logsumexp(np.zeros((3, 0), "f4"), (0,), True).shape == (1, 0)
     assert K.logsumexp(np.array(2.0), (0,), False).item() == 2.0
-    np.testing.assert_allclose(K.logsumexp(np.array([1 + 2j, 3 - 1j]), (0,), False), 2.856394780842109 - 0.9779503462008972j)
+    np.testing.assert_allclose(
+        K.logsumexp(np.array([1 + 2j, 3 - 1j]), (0,), False), 2.856394780842109 - 0.9779503462008972j
+    )
 
 
 def numerical_grad(f, x, eps=1e-6):

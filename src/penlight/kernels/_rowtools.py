@@ -28,6 +28,8 @@ from math import prod
 import numpy as np
 
 BLOCK_ELEMENTS = 1 << 17
+# To decorate kernels for which inf and NaN are data like any other.
+quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]
 THREADS_FROM = 1 << 18  # elements; below, waking a thread costs more than it saves
 
@@ -74,14 +76,14 @@ def pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
     """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype."""
     dtype, shape = arrays[0].dtype, arrays[0].shape
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
-    out = np.empty(flat[0].size, flat[0].dtype)
-    flat.append(out)
+    out = np.empty(shape, flat[0].dtype)
+    flat.append(out.reshape(-1))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if out.size <= BLOCK_ELEMENTS:
             body(*flat)
         else:
             each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
-    return narrow(out.reshape(shape), dtype)
+    return narrow(out, dtype)
 
 
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:

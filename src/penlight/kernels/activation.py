@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, narrow, pointwise, split_shape, widen
+from ._rowtools import BLOCK_ELEMENTS, narrow, pointwise, quiet, split_shape, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -476,6 +476,7 @@ def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
     return weight.reshape((-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
 
 
+@quiet
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
     wide = np.asarray(widen(x), order="C")
@@ -484,6 +485,7 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return narrow(out, x.dtype)
 
 
+@quiet
 def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(dx, dweight) of `prelu`."""
     wide, g = np.asarray(widen(x), order="C"), np.asarray(widen(grad), order="C")
@@ -499,6 +501,7 @@ def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple
     return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
 
 
+@quiet
 def glu(x: np.ndarray, dim: int) -> np.ndarray:
     """The first half of x along `dim`, times the sigmoid of the second."""
     outer, n, inner = split_shape(x.shape, dim)
@@ -508,6 +511,7 @@ def glu(x: np.ndarray, dim: int) -> np.ndarray:
     return narrow(gate.reshape(x.shape[:dim] + (n // 2,) + x.shape[dim + 1 :]), x.dtype)
 
 
+@quiet
 def glu_backward(grad: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of `glu`."""
     outer, n, inner = split_shape(x.shape, dim)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._rowtools import narrow, pointwise, pointwise_sum, split_shape, widen
+from ._rowtools import narrow, pointwise, pointwise_sum, quiet, split_shape, widen
 from .activation import log1p_exp
 from .softmax import check_target
 
@@ -32,6 +32,7 @@ def _reduce(body: Callable[..., None], reduction: str, *arrays: np.ndarray) -> n
     return np.asarray(total).astype(arrays[0].dtype)
 
 
+@quiet
 def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arrays: np.ndarray) -> np.ndarray:
     """The derivative that `body(*blocks, out)` writes, times the gradient of the reduced loss."""
     if reduction == "none":
@@ -71,6 +72,7 @@ def mse_loss(x: np.ndarray, target: np.ndarray, reduction: str = "mean") -> np.n
     return _reduce(body, reduction, x, target)
 
 
+@quiet
 def mse_loss_backward(grad: np.ndarray, x: np.ndarray, target: np.ndarray, reduction: str = "mean") -> np.ndarray:
     """2 (x - target) grad."""
     return _backward(_difference, 2.0 * widen(grad), reduction, x, target)
@@ -279,6 +281,7 @@ def _nll_factors(
     return factors
 
 
+@quiet
 def nll_loss(
     x: np.ndarray,
     target: np.ndarray,
@@ -290,19 +293,19 @@ def nll_loss(
     picked, ignored = _nll_layout(x, target, ignore_index)
     factors = _nll_factors(picked, ignored, x, weight)
     loss = np.negative(widen(np.ascontiguousarray(x).reshape(-1).take(picked)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if factors is not None:
-            loss *= factors
-        if ignored is not None:
-            loss[ignored.reshape(picked.shape)] = 0.0
-        total = np.asarray(float(picked.size if factors is None else factors.sum(dtype=np.float64)))
-        result = loss.reshape(target.shape)
-        if reduction != "none":
-            result = np.add.reduce(loss, None, dtype=np.float64)
-            result = np.divide(result, total) if reduction == "mean" else result
+    if factors is not None:
+        loss *= factors
+    if ignored is not None:
+        loss[ignored.reshape(picked.shape)] = 0.0
+    total = np.asarray(float(picked.size if factors is None else factors.sum(dtype=np.float64)))
+    result = loss.reshape(target.shape)
+    if reduction != "none":
+        result = np.add.reduce(loss, None, dtype=np.float64)
+        result = np.divide(result, total) if reduction == "mean" else result
     return np.asarray(result).astype(x.dtype, copy=False), total.astype(x.dtype)
 
 
+@quiet
 def nll_loss_backward(
     grad: np.ndarray,
     x: np.ndarray,
@@ -318,11 +321,10 @@ def nll_loss_backward(
     unit = np.negative(widen(grad))
     if reduction == "none":
         unit = unit.reshape(picked.shape)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if reduction == "mean":
-            unit = np.divide(unit, float(picked.size if factors is None else factors.sum(dtype=np.float64)))
-        values = unit if factors is None else factors * unit
-        if ignored is not None:
-            values[ignored.reshape(picked.shape)] = 0.0
+    if reduction == "mean":
+        unit = np.divide(unit, float(picked.size if factors is None else factors.sum(dtype=np.float64)))
+    values = unit if factors is None else factors * unit
+    if ignored is not None:
+        values[ignored.reshape(picked.shape)] = 0.0
     out.reshape(-1)[picked] = narrow(np.asarray(values), x.dtype)
     return out

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ._rowtools import column_sum, each_block, narrow, row_sum, widen
+from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -29,8 +29,7 @@ def _rstd(mean_square: np.ndarray, eps: float) -> np.ndarray:
     """1 / sqrt(mean_square + eps), in place."""
     mean_square += eps
     np.sqrt(mean_square, mean_square)
-    with np.errstate(divide="ignore"):
-        return np.reciprocal(mean_square, mean_square)
+    return np.reciprocal(mean_square, mean_square)
 
 
 def _as_rows(x: np.ndarray, dims: int) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -40,6 +39,7 @@ def _as_rows(x: np.ndarray, dims: int) -> tuple[np.ndarray, tuple[int, ...]]:
     return rows, lead + (1,) * dims
 
 
+@quiet
 def layer_norm(
     x: np.ndarray, dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -47,7 +47,8 @@ def layer_norm(
     rows, stats_shape = _as_rows(widen(x), dims)
     weight, bias = _vector(weight, rows.dtype), _vector(bias, rows.dtype)
     count, columns = rows.shape
-    out, mean, rstd = np.empty_like(rows), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
+    result = np.empty(x.shape, rows.dtype)
+    out, mean, rstd = result.reshape(rows.shape), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
 
     def normalise(part: slice) -> None:
         block = out[part]
@@ -61,9 +62,10 @@ def layer_norm(
             np.add(block, bias, block)
 
     each_block(normalise, count, columns)
-    return narrow(out.reshape(x.shape), x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
+    return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
 
 
+@quiet
 def layer_norm_backward(
     grad: np.ndarray,
     x: np.ndarray,
@@ -80,7 +82,8 @@ def layer_norm_backward(
     scale = _vector(weight, rows.dtype)
     rstd = rstd.reshape(-1, 1)
     mean = None if mean is None else mean.reshape(-1, 1)
-    dx = np.empty_like(rows) if needs[0] else None
+    result = np.empty(x.shape, rows.dtype) if needs[0] else None
+    dx = None if result is None else result.reshape(rows.shape)
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
 
@@ -105,7 +108,7 @@ def layer_norm_backward(
     dbias = _sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
     shape = x.shape[x.ndim - dims :]
     return (
-        None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
+        None if result is None else narrow(result, x.dtype),
         None if dweight is None else narrow(dweight.reshape(shape), x.dtype if weight is None else weight.dtype),
         None if dbias is None else narrow(dbias.reshape(shape), x.dtype if weight is None else weight.dtype),
     )
@@ -135,12 +138,14 @@ def _sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> n
     return total
 
 
+@quiet
 def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """(out, rstd) of dividing by the root of the mean square over the last `dims` dimensions."""
     rows, stats_shape = _as_rows(widen(x), dims)
     weight = _vector(weight, rows.dtype)
     count, columns = rows.shape
-    out, rstd = np.empty_like(rows), np.full(count, np.nan, rows.dtype)
+    result = np.empty(x.shape, rows.dtype)
+    out, rstd = result.reshape(rows.shape), np.full(count, np.nan, rows.dtype)
 
     def normalise(part: slice) -> None:
         block = out[part]
@@ -150,7 +155,7 @@ def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) ->
             np.multiply(block, weight, block)
 
     each_block(normalise, count, columns)
-    return narrow(out.reshape(x.shape), x.dtype), rstd.reshape(stats_shape)
+    return narrow(result, x.dtype), rstd.reshape(stats_shape)
 
 
 def rms_norm_backward(
@@ -215,9 +220,10 @@ def _channel_sum(
     return total if size == 1 else np.add.reduce(total.reshape(channels, size), 1)
 
 
-def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """rows * scale + shift, block by block."""
-    out = np.empty_like(rows)
+def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """rows * scale + shift, block by block, as an array of `shape`."""
+    result = np.empty(shape, rows.dtype)
+    out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
         block = out[part]
@@ -225,9 +231,10 @@ def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarra
         np.add(block, _part(shift, part), block)
 
     each_block(apply, *rows.shape)
-    return out
+    return result
 
 
+@quiet
 def batch_norm_stats(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, rstd, biased variance) for each channel (dim 1) of x."""
     rows, sizes = _channel_rows(widen(x))
@@ -239,6 +246,7 @@ def batch_norm_stats(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray,
     return mean, _rstd(var.copy(), eps), var
 
 
+@quiet
 def batch_norm_apply(
     x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None
 ) -> np.ndarray:
@@ -250,7 +258,7 @@ def batch_norm_apply(
     shift = -mean.astype(rows.dtype, copy=False) * scale
     if bias is not None:
         shift += bias.astype(rows.dtype, copy=False)
-    return narrow(_affine(rows, _per_row(scale, sizes), _per_row(shift, sizes)).reshape(x.shape), x.dtype)
+    return narrow(_affine(rows, _per_row(scale, sizes), _per_row(shift, sizes), x.shape), x.dtype)
 
 
 def batch_norm(
@@ -261,6 +269,7 @@ def batch_norm(
     return batch_norm_apply(x, mean, rstd, weight, bias), mean, rstd, var
 
 
+@quiet
 def batch_norm_eval(
     x: np.ndarray,
     running_mean: np.ndarray,
@@ -274,6 +283,7 @@ def batch_norm_eval(
     return batch_norm_apply(x, widen(running_mean), rstd, weight, bias), rstd
 
 
+@quiet
 def batch_norm_backward(
     grad: np.ndarray,
     x: np.ndarray,
@@ -303,22 +313,30 @@ def batch_norm_backward(
             rows,
             _per_row(slope, sizes),
             _per_row(slope * mean - scale * dbias / count, sizes),
+            x.shape,
         )
     elif needs[0]:
-        dx = np.multiply(grads, _per_row(scale, sizes))
+        dx = np.empty(x.shape, rows.dtype)
+        np.multiply(grads, _per_row(scale, sizes), dx.reshape(rows.shape))
     dtype = x.dtype if weight is None else weight.dtype
     return (
-        None if dx is None else narrow(dx.reshape(x.shape), x.dtype),
+        None if dx is None else narrow(dx, x.dtype),
         narrow(dweight, dtype) if dweight is not None and needs[1] else None,
         narrow(dbias, dtype) if dbias is not None and needs[2] else None,
     )
 
 
 def _affine_pair(
-    grads: np.ndarray, scale: np.ndarray, rows: np.ndarray, slope: np.ndarray, shift: np.ndarray
+    grads: np.ndarray,
+    scale: np.ndarray,
+    rows: np.ndarray,
+    slope: np.ndarray,
+    shift: np.ndarray,
+    shape: tuple[int, ...],
 ) -> np.ndarray:
-    """grads * scale - rows * slope + shift, block by block."""
-    out = np.empty_like(rows)
+    """grads * scale - rows * slope + shift, block by block, as an array of `shape`."""
+    result = np.empty(shape, rows.dtype)
+    out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
         block, other = out[part], np.multiply(rows[part], _part(slope, part))
@@ -327,9 +345,10 @@ def _affine_pair(
         np.subtract(block, other, block)
 
     each_block(apply, *rows.shape)
-    return out
+    return result
 
 
+@quiet
 def group_norm(
     x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -348,8 +367,8 @@ def group_norm(
     each_block(measure, *wide.shape)
     scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
     rows = wide.reshape(n * channels, prod(x.shape[2:]))
-    out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1)) if rows.size else rows
-    return narrow(out.reshape(x.shape), x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
+    out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1), x.shape)
+    return narrow(out, x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
 def _group_affine(
@@ -366,6 +385,7 @@ def _group_affine(
     return np.ascontiguousarray(scale), shift
 
 
+@quiet
 def group_norm_backward(
     grad: np.ndarray,
     x: np.ndarray,
@@ -402,5 +422,5 @@ def group_norm_backward(
     slope = (moment * scale).sum(2, keepdims=True) * rstd * rstd / count
     shift = slope * mean - (total * scale).sum(2, keepdims=True) / count
     slope, shift = (np.repeat(v.reshape(-1), each)[:, None] for v in (slope, shift))
-    dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift)
-    return narrow(dx.reshape(x.shape), x.dtype), dweight, dbias
+    dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift, x.shape)
+    return narrow(dx, x.dtype), dweight, dbias

@@ -79,7 +79,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The sum of a float or complex array over `dims`, as accurate along any dimension as along the last one."""
     dims = dims if x.ndim else ()
     total = widen(x)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if x.size <= _SMALL or not dims:
             return narrow(np.asarray(total.sum(dims, keepdims=keepdim)), x.dtype)
         total = np.asarray(total, order="C")
@@ -100,7 +100,7 @@ def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = F
     dims = dims if x.ndim else ()
     wide = widen(x)
     count = prod(x.shape[k] for k in dims)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         mean = np.divide(reduce_sum(wide, dims, True), wide.real.dtype.type(count))
         rows = _trailing_rows(wide, dims) if wide.dtype.kind == "f" and x.size > _SMALL else None
         if rows is not None:
@@ -157,7 +157,7 @@ def norm(x: np.ndarray, p: float, dims: Dims, keepdim: bool = False) -> np.ndarr
     _check_norm(x, p, dims)
     wide = widen(x)
     real = wide.real.dtype
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if p == 0:
             result = np.asarray(np.count_nonzero(wide, dims, keepdims=True)).astype(real)
         elif p == 2 and wide.dtype.kind == "f":
@@ -195,7 +195,7 @@ def norm_backward(
     wide, g, total = widen(x), widen(grad), widen(result)
     if not keepdim:
         g, total = np.expand_dims(g, dims), np.expand_dims(total, dims)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if p == 0:
             out = np.zeros_like(wide)
         elif p == 1:
@@ -231,7 +231,7 @@ def _extremum(name: str, ufunc: np.ufunc, x: np.ndarray, dims: Dims, keepdim: bo
     _check_extremum(name, x, dims)
     dims = dims if x.ndim else ()
     rows = _trailing_rows(x, dims) if ufunc is np.maximum and dims and x.size > _SMALL else None
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if rows is not None and 1 < rows.shape[1] <= 512 and len(rows) > 16:
             result = row_max(rows)
         else:
@@ -263,7 +263,7 @@ def extremum_backward(
     reached = np.equal(x, best)
     if share_nan and (x.dtype.kind == "f" or is_half(x.dtype)):
         reached = reached | (np.isnan(x) & np.isnan(best))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         share = g / np.count_nonzero(reached, dims, keepdims=True).astype(g.dtype)
         return narrow(np.asarray(np.multiply(reached, share)), grad.dtype)
 
@@ -306,7 +306,7 @@ def nanmean(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     clean, nan = _without_nan(widen(x))
     axes = dims if x.ndim else ()
     count = np.count_nonzero(~nan, axes, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         mean = np.asarray(reduce_sum(clean, axes, True) / np.asarray(count).astype(clean.real.dtype))
     return narrow(_finish(mean, x.shape, axes, keepdim), x.dtype)
 
@@ -347,7 +347,7 @@ def quantile(
     low = below.astype(np.int64)
     high = np.minimum(np.ceil(ranks).astype(np.int64), n - 1)
     lower, upper = pick(order, low), pick(order, high)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         values = _lerp(pick(rows, lower), pick(rows, upper), weight)
         values = np.where(np.isnan(pick(rows, lower)), np.asarray(np.nan, x.dtype), values)
     shaped = (_quantile_shape(part, x.shape, dim, keepdim, q.ndim) for part in (values, lower, upper, weight))

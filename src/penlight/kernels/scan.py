@@ -36,7 +36,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     if x.ndim == 0 or x.size == 0:
         return x.copy()
     wide = widen(x)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if wide.dtype.kind != "c":
             return narrow(np.logaddexp.accumulate(wide, dim), x.dtype)
         shift = np.maximum.reduce(wide.real, dim, keepdims=True)
@@ -59,7 +59,7 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
         logs += wide
         return np.exp(logs, logs)
 
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         out = part(np.where(g > 0, g, 0))
         if (g < 0).any():
             out -= part(np.where(g < 0, -g, 0))
@@ -86,7 +86,7 @@ def prod_backward(
     dims = tuple(sorted(dims))
     if not keepdim:
         g, product = np.expand_dims(g, dims), np.expand_dims(product, dims)
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if wide.all() and np.isfinite(product).all():
             out = np.divide(np.multiply(g, np.conj(product)), np.conj(wide))
             return narrow(np.ascontiguousarray(out), x.dtype)

@@ -218,7 +218,8 @@ def index_add(
     if source.size:
         source = widen(source)
         if alpha != 1:
-            source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
+            with np.errstate(invalid="ignore", over="ignore"):
+                source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
         _index_add(out, dim, index, source, fresh)
     return _finish(out, base, inplace)
 

@@ -34,9 +34,9 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
     outer, n, inner = split_shape(shape, dim)
     cut = (outer, n) if inner == 1 else (outer, n, inner)
     inputs = [np.ascontiguousarray(widen(a)).reshape(cut) for a in arrays]
-    out = np.empty(cut, inputs[0].dtype)
-    inputs.append(out)
-    with np.errstate(invalid="ignore"):  # inf - inf is the NaN that PyTorch gives
+    out = np.empty(shape, inputs[0].dtype)
+    inputs.append(out.reshape(cut))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # inf - inf is the NaN that PyTorch gives
         if out.size == 0:
             pass
         elif out.size <= BLOCK_ELEMENTS:
@@ -48,7 +48,7 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
         else:
             for i in range(outer):
                 each_block(partial(_one_of, columns, inputs, i), inner, n)
-    return narrow(out.reshape(shape), dtype)
+    return narrow(out, dtype)
 
 
 def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:
@@ -89,7 +89,7 @@ def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
 
 
 def _log_softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
-    if x.size < _SMALL or x.min() <= -2.0 or x.max() >= 2.0:
+    if not (x.size >= _SMALL and x.min() > -2.0 and x.max() < 2.0):  # a NaN makes no comparison true
         x = np.subtract(x, row_max(x), out)
     total = row_sum(np.exp(x))
     np.subtract(x, np.log(total, total)[:, None], out)
@@ -140,7 +140,7 @@ def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray
     axes = dims if shape else ()
     kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
     trailing = tuple(range(x.ndim - len(axes), x.ndim)) == tuple(sorted(axes))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if x.size == 0:
             result = np.full(kept, -np.inf, x.dtype)
         elif trailing and x.dtype.kind == "f":
@@ -265,7 +265,7 @@ def nll_from_logits(
     target, ignored = check_target(target, classes, ignore_index)
     weight = None if weight is None else np.ascontiguousarray(weight, logits.dtype)
     picked = target + np.arange(0, rows * classes, classes) if rows else target.astype(np.int64)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         exps, totals, loss, everywhere = _row_losses(logits, picked, weight, label_smoothing > 0, need_backward)
         pull = None if weight is None else weight.take(target)
         if ignored is not None:
@@ -301,7 +301,7 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
     out = np.empty_like(exps)
     if out.size == 0:
         return narrow(out, dtype)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         unit = np.divide(widen(grad), denominator, dtype=exps.dtype)
         due = unit if pull is None else _quiet(pull * unit, ignored)
         scale = due
