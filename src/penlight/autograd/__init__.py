@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autograd.gradcheck` must not hide the function
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ _LAZY = {
     "SavedTensor": "packing",
     "Variable": "variable",
     "detect_anomaly": "anomaly_mode",
-    "gradcheck": "gradcheck",
-    "gradgradcheck": "gradcheck",
     "set_detect_anomaly": "anomaly_mode",
     "_force_original_view_tracking": "switches",
     "_pop_saved_tensors_default_hooks": "graph",

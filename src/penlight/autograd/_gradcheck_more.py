@@ -1,0 +1,268 @@
+"""gradcheck: what is checked besides the Jacobians, and the function that gradgradcheck checks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+from ._gradcheck_jacobians import forward_ad, inputs_with_grad, tangents
+from .gradcheck import GradcheckError, as_tuple, differentiable
+from .modes import sequence
+from .node import Node
+from .views import edge_of
+
+BATCHED_FAILED = """
+gradcheck or gradgradcheck failed while testing batched gradient computation.
+Gradients of a batch are computed by vmap over the backward pass; an op in it that vmap can't do makes this fail.
+Pass `check_batched_grad=False` to leave this test out.
+""".strip()
+BATCHED_FORWARD_FAILED = """
+gradcheck failed while testing batched gradient computation with forward-mode AD.
+Pass `check_batched_forward_grad=False` to leave this test out.
+""".strip()
+
+
+def check_inputs(inputs: Sequence[Any]) -> None:
+    """Warn about single precision; refuse inputs that no difference quotient can be taken of."""
+    from .. import dtypes
+
+    for place, tensor in enumerate(inputs):
+        if not (isinstance(tensor, Tensor) and tensor.requires_grad):
+            continue
+        if tensor.dtype not in (dtypes.float64, dtypes.complex128):
+            warnings.warn(
+                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
+                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=3,
+            )
+        if not all(stride > 0 or size <= 1 for stride, size in zip(tensor.stride(), tensor.shape)):
+            raise RuntimeError(
+                f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                "be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                "passing it to gradcheck."
+            )
+    if not inputs_with_grad(inputs):
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+
+
+def multiplied_by_grad_output(outputs: Sequence[Tensor], inputs: Sequence[Any], masked: bool) -> None:
+    """Zero gradients of the outputs must give zero gradients of the inputs, of their dtype and size."""
+    from . import grad
+
+    wanted = _wanted(inputs)
+    zeros = [_zeros_like(o) for o in outputs]
+    for found, tensor in zip(grad(outputs, wanted, zeros, allow_unused=True) if outputs else (), wanted):
+        if found is None:
+            continue
+        nonzero = not np.allclose(found._array, 0) if masked else bool((found._array != 0).any())
+        if nonzero:
+            raise GradcheckError("backward not multiplied by grad_output")
+        if found.dtype is not tensor.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if found.shape != tensor.shape:
+            raise GradcheckError("grad is incorrect size")
+
+
+def _wanted(inputs: Sequence[Any]) -> list[Tensor]:
+    wanted = inputs_with_grad(inputs)
+    if not wanted:
+        raise GradcheckError("no Tensors requiring grad found in input")
+    return wanted
+
+
+def _zeros_like(tensor: Tensor) -> Tensor:
+    return wrap(np.zeros(tensor._array.shape, tensor._array.dtype))
+
+
+# ----- Undefined gradients ----------------------------------------------------------------------------------------------------------
+
+
+class UndefinedGradBackward(Node):
+    """Gives no gradient at all."""
+
+    __slots__ = ()
+
+    def __init__(self, next_functions: Any) -> None:
+        self.seq = next(sequence)
+        self._hooks = self._fit = None
+        self.next_functions = next_functions
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        return (None,)
+
+    run_graph = run_raw
+
+
+def without_grad(tensor: Tensor) -> Tensor:
+    """The same values, but no gradient comes back through it."""
+    out = wrap(tensor._array)
+    out._edge = (UndefinedGradBackward((edge_of(tensor),)), 0)
+    return out
+
+
+def undefined_backward(func: Callable[..., Any], outputs: Sequence[Tensor], inputs: Sequence[Any]) -> None:
+    """Gradients that do not arrive must count as zeros: for all outputs together, then for each by itself."""
+    wanted = _wanted(inputs)
+    fresh = differentiable(func(*inputs))
+    cases = [[without_grad(o) for o in fresh]]
+    if len(fresh) > 1:
+        for skipped in range(len(outputs)):
+            again = differentiable(func(*inputs))
+            cases.append([without_grad(o) if i == skipped else o for i, o in enumerate(again)])
+    for case in cases:
+        _undefined_case(case, wanted)
+
+
+def _undefined_case(outputs: list[Tensor], wanted: list[Tensor]) -> None:
+    from . import grad
+
+    if not outputs:
+        return
+    try:
+        grads = grad(outputs, wanted, [_zeros_like(o) for o in outputs], allow_unused=True)
+    except RuntimeError as error:
+        _warn_undefined()
+        raise GradcheckError(
+            'Expected backward function to handle undefined output grads. Please look at "Notes about undefined output '
+            'gradients" in "tools/autograd/derivatives.yaml"'
+        ) from error
+    if any(g is not None and bool((g._array != 0).any()) for g in grads):
+        _warn_undefined()
+        raise GradcheckError(
+            "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at "
+            '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+        )
+
+
+def _warn_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+        "existing callers of this function. If this is true for you, you can call this function with "
+        '"check_undefined_grad=False" to disable the feature',
+        stacklevel=5,
+    )
+
+
+def undefined_forward(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    """An input without a tangent must act as one whose tangent is zero."""
+    places = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    moved = {i: np.ones(inputs[i]._array.shape, inputs[i]._array.dtype) for i in places}
+    for skipped in places:
+        zero = tangents(func, inputs, {**moved, skipped: np.zeros_like(moved[skipped])})
+        others = {i: m for i, m in moved.items() if i != skipped}
+        given = tuple(t.detach() if i == skipped else t for i, t in enumerate(inputs))
+        for place, (a, b) in enumerate(zip(zero, tangents(func, given, others))):
+            if a is not None and b is not None and not np.allclose(a, b):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {place} when input: {inputs[skipped]} has an undefined "
+                    f"tangent value.  Got: {wrap(a)} but expected: {wrap(b)}"
+                )
+
+
+# ----- Batches ----------------------------------------------------------------------------------------------------------------------
+
+
+def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
+    """Gradients of a batch of two must be those of its members."""
+    from ..ops import stack
+    from ..random import randn_like
+    from . import grad
+
+    wanted = inputs_with_grad(inputs)
+    vectors = [randn_like(output) for _ in range(2)]
+    rows = [grad(output, wanted, v, retain_graph=True, allow_unused=True) for v in vectors]
+    try:
+        batch = grad(output, wanted, stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True)
+    except RuntimeError as error:
+        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{BATCHED_FAILED}") from error
+    for i, (found, *expected) in enumerate(zip(batch, *rows)):
+        if found is None:
+            continue
+        right = stack(expected)
+        if not np.allclose(found._array, right._array, 1e-5, 1e-8):
+            raise GradcheckError(_batch_message(place, i, found, right, BATCHED_FAILED))
+
+
+def _batch_message(output: int, input: int, found: Any, expected: Any, story: str) -> str:
+    return f"For output {output} and input {input}:\n\n{story}\n\nGot:\n{found}\n\nExpected:\n{expected}"
+
+
+def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    """Tangents of a batch of two must be those of its members."""
+    from ..ops import stack
+    from ..random import randn_like
+
+    fw = forward_ad()
+    try:
+        from ..func import vmap  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise NotImplementedError("vmap is not there yet: gradcheck without check_batched_forward_grad") from None
+    for place, tensor in enumerate(inputs):
+        if not (isinstance(tensor, Tensor) and tensor.requires_grad):
+            continue
+
+        def product(tangent: Tensor, place: int = place, tensor: Tensor = tensor) -> Any:
+            with fw.dual_level():
+                dual = fw.make_dual(tensor.detach(), tangent)
+                args = [
+                    dual if i == place else t.detach() if isinstance(t, Tensor) else t for i, t in enumerate(inputs)
+                ]
+                pairs = [fw.unpack_dual(o) for o in as_tuple(func(*args)) if o is not None]
+                return tuple(_zeros_like(p) if t is None else t for p, t in pairs)
+
+        vectors = [randn_like(tensor.detach()) for _ in range(2)]
+        expected = [stack(rows) for rows in zip(*map(product, vectors))]
+        try:
+            batch = vmap(product)(stack(vectors))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{BATCHED_FORWARD_FAILED}"
+            ) from error
+        for i, (found, right) in enumerate(zip(batch, expected)):
+            if not np.allclose(found._array, right._array, 1e-5, 1e-8):
+                raise GradcheckError(_batch_message(i, place, found, right, BATCHED_FORWARD_FAILED))
+
+
+# ----- gradgradcheck ----------------------------------------------------------------------------------------------------------------
+
+
+def random_grad_outputs(outputs: Sequence[Tensor], noncontiguous: bool) -> tuple[Tensor, ...]:
+    """Gradients between -1 and 1 for a function's outputs."""
+    from .. import dtypes
+    from ..random import rand
+
+    made = []
+    for out in outputs:
+        dtype = out.dtype if out.is_floating_point() or out.is_complex() else dtypes.float64
+        shape = (*out.shape, 2) if dtype.category == dtypes.COMPLEX else tuple(out.shape)
+        array = rand(*shape, dtype=dtype if dtype.category != dtypes.COMPLEX else dtype.to_real())._array * 2 - 1
+        if dtype.category == dtypes.COMPLEX:
+            array = (array[..., 0] + 1j * array[..., 1]).astype(dtype.np)
+        if noncontiguous and array.size > 1:
+            array = np.repeat(array[..., None], 2, axis=-1)[..., 0]
+        made.append(wrap(array).requires_grad_())
+    return tuple(made)
+
+
+def gradient_function(func: Callable[..., Any], inputs: tuple[Any, ...], grads: tuple[Any, ...]) -> Callable[..., Any]:
+    """A function of the inputs and of gradients of the outputs: the gradients of the inputs."""
+    of_inputs = {i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad}
+    of_grads = {i for i, g in enumerate(grads) if g.requires_grad}
+
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
+        from . import grad
+
+        count = len(args) - len(grads)
+        given = [t.requires_grad_() if i in of_inputs else t for i, t in enumerate(args[:count])]
+        seeds = [g.requires_grad_() if i in of_grads else g for i, g in enumerate(args[count:])]
+        outputs = differentiable(func(*given))
+        wanted = [t for i, t in enumerate(given) if i in of_inputs]
+        return tuple(g for g in grad(outputs, wanted, seeds, create_graph=True, allow_unused=True) if g is not None)
+
+    return gradients

@@ -1,0 +1,225 @@
+"""gradcheck and gradgradcheck: a function's gradients against finite differences.
+
+The Jacobians are in `_gradcheck_jacobians.py`, their comparison in `_gradcheck_compare.py`, the other checks in
+`_gradcheck_more.py`. They are imported at the first call: this module is imported with the package, for in PyTorch
+`torch.autograd.gradcheck` is both a function and a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck",
+    "gradgradcheck",
+]
+
+
+class GradcheckError(RuntimeError):
+    """A check of `gradcheck` or `gradgradcheck` failed."""
+
+
+class Settings(NamedTuple):
+    """What the checks are told."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_grad_dtypes: bool
+    fast: bool
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, tuple):
+        return value
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(o for o in as_tuple(outputs) if o.requires_grad)
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare a function's gradients with finite differences, at inputs of double precision.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(lambda x: x.exp() * x, (x,))
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    from . import _gradcheck_compare as compare
+    from . import _gradcheck_more as more
+
+    settings = Settings(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    try:
+        args = as_tuple(inputs)
+        more.check_inputs(args)
+        func_out = func(*args)
+        outputs = differentiable(func_out)
+        if check_backward_ad:
+            compare.backward_mode(func, func_out, args, outputs, settings)
+        if check_forward_ad:
+            compare.forward_mode(func, func_out, args, outputs, settings, check_undefined_grad)
+        if check_batched_forward_grad:
+            more.batched_forward_grad(func, args)
+        if check_backward_ad:
+            if check_batched_grad:
+                for place, out in enumerate(outputs):
+                    more.batched_grad(args, out, place)
+            more.multiplied_by_grad_output(outputs, args, bool(masked))
+            if check_undefined_grad:
+                more.undefined_backward(func, outputs, args)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare a function's second derivatives with finite differences of its first ones.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    from ._gradcheck_more import gradient_function, random_grad_outputs
+
+    args = as_tuple(inputs)
+    if grad_outputs is None:
+        grads = random_grad_outputs(differentiable(func(*args)), gen_non_contig_grad_outputs)
+    else:
+        grads = as_tuple(grad_outputs)
+    return gradcheck(
+        gradient_function(func, args, grads),
+        args + grads,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+# ----- Names that PyTorch deprecates -----------------------------------------------------------------------------------------------
+
+
+def _deprecated(name: str) -> None:
+    import warnings
+
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
+        "in a future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, "
+        "please file us an issue at https://github.com/pytorch/pytorch/issues/new",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> Any:
+    """The Jacobian of `fn(inputs)` by finite differences, for each input."""
+    from ._gradcheck_jacobians import numerical_jacobian
+
+    _deprecated("get_numerical_jacobian")
+    if grad_out != 1.0:
+        raise ValueError(
+            "Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0."
+        )
+    args, wanted = as_tuple(inputs), as_tuple(inputs if target is None else target)
+    outputs = as_tuple(fn(args))
+    return tuple(
+        numerical_jacobian(lambda *given: fn(given), args, outputs, t, eps)[0] for t in wanted if t.requires_grad
+    )
+
+
+def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> Any:
+    """The Jacobian of `output` by backward passes, whether two runs agree, and whether sizes and dtypes are right."""
+    from ._gradcheck_jacobians import analytical_rows
+
+    _deprecated("get_analytical_jacobian")
+    if grad_out != 1.0:
+        raise ValueError(
+            "Expected grad_out to be 1.0. get_analytical_jacobian no longer supports values of grad_out != 1.0."
+        )
+    if output.is_complex():
+        raise ValueError(
+            "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return complex outputs."
+        )
+    found = analytical_rows(as_tuple(inputs), output, nondet_tol)
+    return found.jacobians, found.reentrant, found.sizes_ok, found.types_ok
+
+
+def get_numerical_jacobian_wrt_specific_input(
+    fn: Any, input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None, is_forward_ad: bool = False
+) -> Any:
+    """The Jacobian by finite differences of each output with respect to one input."""
+    from ._gradcheck_jacobians import numerical_jacobian
+
+    target = inputs[input_idx] if input is None else input
+    if not target.requires_grad:
+        raise AssertionError("Expected input to have requires_grad=True")
+    return numerical_jacobian(fn, as_tuple(inputs), as_tuple(outputs), target, eps, is_forward_ad)
