@@ -29,6 +29,23 @@ else:
 new = object.__new__
 
 
+class Meta:
+    """What few tensors have: made in inference mode, tangents at dual levels."""
+
+    __slots__ = ("inference", "tangents")
+
+    def __init__(self) -> None:
+        self.inference = False
+        self.tangents: dict[Any, Any] | None = None
+
+
+def meta_of(tensor: Tensor) -> Meta:
+    """A tensor's Meta, made when first asked for."""
+    if tensor._meta is None:
+        tensor._meta = Meta()
+    return tensor._meta
+
+
 def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor outside of any graph over this very array."""
     out = new(Tensor)
@@ -55,7 +72,7 @@ class Tensor(TensorMethods):
     _vc: list[Any] | None  # [version, family of views], shared by views and detach()
     _grad: Tensor | None
     _view: views.View | None
-    _meta: Any  # what few tensors have: see `Meta` in autograd/forward_ad.py
+    _meta: Meta | None  # what few tensors have
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
@@ -330,7 +347,7 @@ class Tensor(TensorMethods):
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
-        return "_inference" in self.__dict__
+        return self._meta is not None and self._meta.inference
 
     # ----- Shape and memory -----------------------------------------------------------------------------------------
 
@@ -617,7 +634,7 @@ class Tensor(TensorMethods):
         if self._grad is not None:
             out._grad = deepcopy(self._grad, memo)
         if self.__dict__:
-            out.__dict__.update(deepcopy({k: v for k, v in self.__dict__.items() if k != "_inference"}, memo))
+            out.__dict__.update(deepcopy(self.__dict__, memo))
         return out
 
     def __copy__(self) -> Any:
@@ -631,8 +648,7 @@ class Tensor(TensorMethods):
     def __reduce_ex__(self, protocol: Any) -> Any:
         array = self._array
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
-        extra = {k: v for k, v in self.__dict__.items() if k != "_inference"}
-        return rebuild, (type(self), *packed, self.requires_grad, extra)
+        return rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
 
 
 def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:

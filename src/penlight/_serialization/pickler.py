@@ -245,7 +245,7 @@ def pickler_class(pickle_module: Any = pickle) -> Any:
 
 def _attributes(tensor: Any) -> dict[str, Any]:
     """What was set on a tensor by its user."""
-    return {name: value for name, value in tensor.__dict__.items() if name != "_inference"}
+    return dict(tensor.__dict__)
 
 
 def _needs_type(tensor: Any) -> bool:

@@ -86,7 +86,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
     """Set the attributes that were set on a tensor: a dict, or a pair of that and one for slots."""
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     if attributes:
-        tensor.__dict__.update({name: value for name, value in attributes.items() if name != "_inference"})
+        tensor.__dict__.update(attributes)
     for name, value in (slots or {}).items():
         if not name.startswith("_"):
             setattr(tensor, name, value)

@@ -30,7 +30,10 @@ _waiting: dict[str, tuple[Op, Any, str | None]] = {}
 
 
 def stub(op: Op, operator: str | None = None) -> Any:
-    """A function that becomes the op's generated one when it is first called. See Note [Compiled at first use]."""
+    """A function that becomes the op's generated one when it is first called. See Note [Compiled at first use].
+
+    `operator` names another form of it: a dunder, or the in-place form, whose name ends in an underscore.
+    """
     name = operator or op.name
     key = f"{op.name} {name}"
     consts = tuple(key if c == "KEY" else c for c in _stub.__code__.co_consts)
@@ -44,7 +47,11 @@ def stub(op: Op, operator: str | None = None) -> Any:
 
 def first_call(key: str, args: Any, kwargs: Any) -> Any:
     op, function, operator = _waiting[key]
-    made = _make(op, _forward(op, operator), operator or op.name)
+    if operator is not None and operator.endswith("_") and (operator[2:3] == "i" or operator[:2] != "__"):
+        lines = _in_place(op, operator)
+    else:
+        lines = _forward(op, operator)
+    made = _make(op, lines, operator or op.name)
     function.__defaults__, function.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
     if operator is None:
         function.__kwdefaults__ = {**(op.face.__kwdefaults__ or {}), "out": None}
@@ -120,12 +127,33 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
     return out + ["        " + line for line in body] + _recover(op, arguments, operator)
 
 
+def _in_place(op: Op, name: str) -> list[str]:
+    """The in-place form where nothing is recorded and memory is simple: the ufunc writes straight into the tensor."""
+    arguments = ", ".join(op.parameters)
+    leave = f"return inplace(op_{op.name}, ({arguments},))"
+    out = [f"def {name}({_signature(op).removesuffix(', *, out=None').removesuffix(', out=None')}):", f"    if SLOW: {leave}", "    try:"]
+    body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in _unwrap(op)]
+    body.append(f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}")
+    for i in op.operands[1:]:
+        simple = f"kind is not float and kind is not int and {i}_.base is not None" if op.kinds[i] == NUMBER else f"{i}_.base is not None"
+        body.append(f"if {simple}: {leave}")
+    for i in op.rules:
+        edge = f"{i}_edge" if op.kinds[i] == NUMBER else f"{i}._edge"
+        body.append(f"if {edge} is not NO_EDGE and is_grad_enabled(): {leave}")
+    body.append(f"kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)}, out={op.inputs[0]}_)")
+    body.append(f"bump({op.inputs[0]})")
+    body.append(f"return {op.inputs[0]}")
+    out += ["        " + line for line in body]
+    out.append(f"    except (AttributeError, ValueError, TypeError): {leave}")
+    return out
+
+
 def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
     """The `except` branches: a stale edge or a foreign operand, and shapes that don't broadcast."""
     name = "recover" if operator is None else "recover_operator"
     return [
         f"    except AttributeError as error: return {name}(op_{op.name}, ({arguments},), error)",
-        f"    except ValueError as error: raise explain_value_error(op_{op.name}, ({arguments},), error)",
+        f"    except (ValueError, TypeError) as error: raise explain_value_error(op_{op.name}, ({arguments},), error)",
     ]
 
 

@@ -39,7 +39,7 @@ NAMESPACE.update(
     float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     DEAD_END=DEAD_END,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
-    dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
+    inplace=_dispatch.inplace, bump=views.bump, dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_dispatch.dispatch_backward, record=_dispatch.record,
     recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified,
@@ -207,6 +207,8 @@ def _raw_reader(want: str) -> Callable[[Any], Any]:
 
 def inplace_function(op: Op) -> Any:
     """`mul_` for `mul`."""
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and not op.plain:
+        return _compile.stub(op, op.name + "_")
     rest = len(op.parameters) - 1
     names = op.parameters[1:]
 
@@ -255,4 +257,5 @@ def _install_operator(op: Op, symbol: str) -> None:
     if symbol in "+*&|^":
         setattr(Tensor, f"__r{name}__", _compile.stub(op, f"__r{name}__"))
     if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
-        setattr(Tensor, f"__i{name}__", inplace_function(op))
+        generated = type(op.kernel) is np.ufunc and not op.plain
+        setattr(Tensor, f"__i{name}__", _compile.stub(op, f"__i{name}__") if generated else inplace_function(op))

@@ -169,7 +169,9 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
 
 
 def mark_inference(tensor: Tensor) -> None:
-    tensor.__dict__["_inference"] = True
+    from ..tensor import meta_of
+
+    meta_of(tensor).inference = True
 
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
@@ -426,10 +428,12 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     return dispatch(op, arguments)
 
 
-def explain_value_error(op: Op, arguments: tuple[Any, ...], error: ValueError) -> Exception:
-    """NumPy's complaint about shapes in PyTorch's words."""
+def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
+    """NumPy's complaint about shapes or dtypes in PyTorch's words."""
     from ._args import broadcast_shape
 
+    if op.check is not None:
+        op.check(dict(zip(op.parameters, arguments)))
     _settle(arguments)  # PyTorch looks at the history before the shapes
     if op.kind == "pointwise":
         env = dict(zip(op.parameters, arguments))
@@ -460,7 +464,7 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
         views.check_inplace(tensor, True)
         raise
     views.check_inplace(tensor, edges is not None)
-    if tensor.__dict__:
+    if tensor._meta is not None:
         refuse_inference(tensor)
     array = tensor._array
     check_overlap(op, env, array)

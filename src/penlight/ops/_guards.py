@@ -60,6 +60,15 @@ def no_derivative(name: str) -> Kernel:
     return rule
 
 
+def not_written(name: str) -> Kernel:
+    """A rule for an input in whose direction PyTorch has no derivative."""
+
+    def rule(grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
 C_NAMES = {
     "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
     "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._declare import OPS, install_method, method, plain, pointwise
+from ._declare import OPS, inplace_function, install_method, method, plain, pointwise
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -92,12 +92,6 @@ _TWO_BOOLS = (
 )
 
 
-def _subtract(input: Any, other: Any) -> Any:
-    if input.dtype.kind == "b":
-        raise RuntimeError(_TWO_BOOLS)
-    return np.subtract(input, other)
-
-
 def _no_bools(env: dict[str, Any]) -> None:
     """PyTorch does not subtract bools, not even from numbers."""
     bools = [isinstance(v, bool) or getattr(v, "dtype", None) is dtypes.bool_ for v in (env["input"], env["other"])]
@@ -110,13 +104,13 @@ def _no_bools(env: dict[str, Any]) -> None:
         )
 
 
-@pointwise(_subtract, "-", node="SubBackward0", check=_no_bools,
+@pointwise(np.subtract, "-", node="SubBackward0", check=_no_bools,
            input=lambda grad: grad,
            other=lambda grad: -grad)  # fmt: skip
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: _subtract(input, _times(other, alpha)),
+@pointwise(lambda input, other, alpha: np.subtract(input, _times(other, alpha)),
            node="SubBackward0", check=_no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
@@ -146,16 +140,15 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
 def _div(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-def _negate(input: Any) -> Any:
-    if input.dtype.kind == "b":
+def _no_bool(env: dict[str, Any]) -> None:
+    if env["input"].dtype is dtypes.bool_:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
-    return np.negative(input)
 
 
-@pointwise(_negate, "neg",
+@pointwise(np.negative, "neg", check=_no_bool,
            input=lambda grad: -grad)  # fmt: skip
 def neg(input: Tensor) -> Tensor:
     """Each element with the other sign.
@@ -174,8 +167,12 @@ def _scaled(op: str, input: Any, other: Any, alpha: Any, in_place: bool = False,
         op, arguments = op + "_scaled", (input, other, alpha)
         _check_alpha(input, other, alpha)
     if in_place:
-        return _dispatch.inplace(OPS[op], arguments)
+        return IN_PLACE[op](*arguments) if op in IN_PLACE else _dispatch.inplace(OPS[op], arguments)
     return OPS[op].function(*arguments, out=out)
+
+
+# The generated in-place forms: `x.add_(y)` without a factor.
+IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div")}
 
 
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
@@ -423,6 +420,8 @@ def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = No
 @method
 def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of `div`."""
+    if rounding_mode is None:
+        return IN_PLACE["_div"](input, other)
     return _dispatch.inplace(_rounded(rounding_mode), (input, other))
 
 

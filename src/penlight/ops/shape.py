@@ -445,7 +445,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
     shape = tuple(input.shape)
     extra = len(target) - len(shape)
     if extra < 0:
-        kind = f"torch.{_legacy(input)}{{{list(shape)}}}"
+        kind = f"{_type_name(input)}{{{list(shape)}}}"
         raise RuntimeError(
             f"expand({kind}, size={target}): the number of sizes provided ({len(target)}) must be greater or equal to the "
             f"number of dimensions in the tensor ({len(shape)})"
@@ -466,10 +466,12 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
     return _expand(input, tuple(target))
 
 
-def _legacy(input: Tensor) -> str:
+def _type_name(input: Tensor) -> str:
+    """The tensor's type as C++ messages give it."""
     from .. import dtypes
 
-    return dtypes.LEGACY[input.dtype] + "Tensor"
+    name = dtypes.LEGACY[input.dtype]
+    return f"CPU{name}Type" if name.startswith(("Bool", "Complex")) else f"torch.{name}Tensor"
 
 
 @method

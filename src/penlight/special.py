@@ -1,0 +1,116 @@
+"""torch.special: special functions by SciPy's names.
+
+>>> import penlight as torch
+>>> torch.special.expit(torch.tensor([0.0]))
+tensor([0.5000])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .ops import (
+    digamma as digamma,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    exp2 as exp2,
+    expm1 as expm1,
+    i0 as i0,
+    igamma as gammainc,
+    igammac as gammaincc,
+    lgamma as gammaln,
+    log1p as log1p,
+    log_softmax as log_softmax,
+    logit as logit,
+    logsumexp as logsumexp,
+    mvlgamma as multigammaln,
+    polygamma as polygamma,
+    round as round,
+    sigmoid as expit,
+    sinc as sinc,
+    softmax as softmax,
+    xlogy as xlogy,
+)
+from .ops import special_more as _more
+from .ops.special import _special_i1 as i1
+
+if TYPE_CHECKING:
+    from .ops._types import Number
+    from .tensor import Tensor
+
+__all__ = [
+    "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln", "i0", "i0e",
+    "i1", "i1e", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi",
+    "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta", *_more.UNARY, *_more.POLYNOMIALS,
+]  # fmt: skip
+
+psi = digamma
+entr, erfcx, i0e, i1e = _more._special_entr, _more._special_erfcx, _more._special_i0e, _more._special_i1e
+log_ndtr, ndtri = _more._special_log_ndtr, _more._special_ndtri
+
+
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The normal distribution function.
+
+    >>> import penlight as torch
+    >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
+    """
+    scaled = input * math.sqrt(0.5)
+    result = (1 + erf(scaled)) * 0.5
+    return result if out is None else out.copy_(result)
+
+
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """input * log1p(other), and 0 where `input` is 0.
+
+    >>> import penlight as torch
+    >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 0.0]))
+    tensor([0., 0.])
+    """
+    return _more.xlog1py_any(input, other, out)
+
+
+def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The Hurwitz zeta function: the sum of (k + other)**-input over k = 0, 1, 2, ...
+
+    >>> import penlight as torch
+    >>> torch.special.zeta(torch.tensor([2.0]), 1)
+    tensor([1.6449])
+    """
+    return _more.zeta_any(input, other, out)
+
+
+_DOCS = {
+    "airy_ai": "The Airy function Ai.",
+    "bessel_j0": "The Bessel function of the first kind of order 0.",
+    "bessel_j1": "The Bessel function of the first kind of order 1.",
+    "bessel_y0": "The Bessel function of the second kind of order 0.",
+    "bessel_y1": "The Bessel function of the second kind of order 1.",
+    "modified_bessel_i0": "The modified Bessel function of the first kind of order 0.",
+    "modified_bessel_i1": "The modified Bessel function of the first kind of order 1.",
+    "modified_bessel_k0": "The modified Bessel function of the second kind of order 0.",
+    "modified_bessel_k1": "The modified Bessel function of the second kind of order 1.",
+    "scaled_modified_bessel_k0": "exp(x) times `modified_bessel_k0`.",
+    "scaled_modified_bessel_k1": "exp(x) times `modified_bessel_k1`.",
+    "spherical_bessel_j0": "The spherical Bessel function of the first kind of order 0: sin(x) / x.",
+}
+
+
+def _polynomial(name: str) -> Any:
+    run = _more.declare_polynomial(name)
+
+    def polynomial(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+        return run(x, n, out)
+
+    polynomial.__name__ = polynomial.__qualname__ = name
+    polynomial.__doc__ = f"The {name.rsplit('_', 1)[0].replace('_', ' ')} {name[-1].upper()} of degree n at x."
+    return polynomial
+
+
+for _name in _more.UNARY:
+    globals()[_name] = _more.declare_unary(_name, _DOCS[_name])
+for _name in _more.POLYNOMIALS:
+    globals()[_name] = _polynomial(_name)
