@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-__all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
+__all__ = [
+    "WARN_FOR_UNFUSED_KERNELS",
+    "SDPBackend",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+    "sdpa_kernel",
+]
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -45,3 +54,26 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
             f"got {type(backends).__name__}"
         )
     yield {}
+
+
+def list_flash_attention_impls() -> list[str]:
+    """The implementations of flash attention: none, it is a GPU's."""
+    return []
+
+
+def current_flash_attention_impl() -> None:
+    """The implementation in use: none."""
+
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """Raises: there is none to activate."""
+    raise ValueError(f"Unknown flash attention impl '{impl}'. Available implementations: []")
+
+
+def restore_flash_attention_impl() -> None:
+    """Does nothing: the one way there is was never left."""
+
+
+def register_flash_attention_impl(impl: str, *, register_fn: Any) -> None:
+    """Raises: attention is computed in the one way there is."""
+    raise NotImplementedError(f"flash attention '{impl}' is for GPUs, of which there are none here")

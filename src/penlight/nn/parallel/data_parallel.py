@@ -7,6 +7,10 @@ from typing import Any
 
 from penlight.nn.modules.module import Module
 
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
+
 __all__ = ["DataParallel", "data_parallel"]
 
 
@@ -32,6 +36,22 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module gives."""
         return self.module(*inputs, **kwargs)
+
+    def replicate(self, module: Any, device_ids: Sequence[Any]) -> list[Any]:
+        """See `parallel.replicate`."""
+        return replicate(module, device_ids)
+
+    def scatter(self, inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, device_ids: Sequence[Any]) -> Any:
+        """See `parallel.scatter`."""
+        return scatter_kwargs(inputs, kwargs, device_ids)
+
+    def parallel_apply(self, replicas: Sequence[Any], inputs: Sequence[Any], kwargs: Any) -> list[Any]:
+        """See `parallel.parallel_apply`."""
+        return parallel_apply(replicas, inputs, kwargs)
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        """See `parallel.gather`."""
+        return gather(outputs, output_device)
 
 
 def data_parallel(
