@@ -87,7 +87,7 @@ def _declarator(kernel: Any, kind: str, rules: Any, operator: str | None, inplac
     def decorate(face: F) -> F:
         op = Op(face, kernel, kind, rules, **more)
         op.inplace = inplace
-        op.Backward = node_class(op) if rules else None
+        op._make_backward = node_class
         op.function = _compile.stub(op)
         OPS[op.name] = op
         setattr(raw, op.name, kernel)

@@ -22,7 +22,7 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "Backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
+        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
         "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "view", "wants",
     )  # fmt: skip
 
@@ -60,7 +60,16 @@ class Op:
         self.exempt = exempt  # inputs that keep out of promotion: the condition of `where`
         self.check = check  # refuses arguments that promotion would hide from the kernel
         self.batch: Any = None
+        self._backward: Any = None
+        self._make_backward: Any = None
         self.source = ""
+
+    @property
+    def Backward(self) -> Any:
+        """The class of its nodes, made when first asked for; None if it has no rules."""
+        if self._backward is None and self.rules:
+            self._backward = self._make_backward(self)
+        return self._backward
 
     @property
     def public(self) -> str:
