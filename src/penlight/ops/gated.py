@@ -15,16 +15,36 @@ from ._declare import differentiable, install_method, pointwise
 from ._raw import both
 from ._together import Together
 from .activation import softmax as _softmax_along
-from .piecewise import leaky_result_rule
+from .piecewise import flat, leaky_result_rule
 from .pointwise import where
+
+__all__ = [
+    "glu",
+    "gumbel_softmax",
+    "prelu",
+    "rrelu",
+    "rrelu_",
+    "softmax_dim",
+    "softmin",
+]
+
+
+@pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False,
+           upstream=lambda grad, input, weight, xp: xp.where(input > 0, grad, grad * weight), input=flat,
+           weight=lambda grad, upstream, input, xp: xp.where(input > 0, 0.0, grad * upstream))  # fmt: skip
+def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
 
 
 def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
     """The gradient of one input, element by element; `pointwise` sums it to the weight's shape."""
-    return where(input > 0, grad, grad * weight) if place == 0 else where(input > 0, 0.0, grad * input)
+    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input > 0, 0.0, grad * input)
 
 
-both("prelu_backward", Together(lambda grad, input, weight, needs: kernels.prelu_backward(grad, input, weight)), _prelu_slopes)
+both(
+    "prelu_backward",
+    Together(lambda grad, input, weight, needs: kernels.prelu_backward(grad, input, weight)),
+    _prelu_slopes,
+)
 
 
 @pointwise(kernels.prelu, inplace=False, node="PreluKernelBackward0",
@@ -55,7 +75,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"= {channels}."
             )
     if weight._array.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}"
+        )
     if weight._array.ndim != len(shape):
         weight = weight.reshape([count if d == 1 else 1 for d in range(len(shape))])
     return _prelu_kernel(input, weight)
@@ -68,15 +90,20 @@ def _rrelu_array(input: Any, noise: Any, lower: float, upper: float, training: b
     return input * noise if training else kernels.leaky_relu(input, (lower + upper) / 2)
 
 
+@pointwise(lambda upstream, input, noise: upstream * noise, inplace=False,
+           upstream=lambda grad, noise: grad * noise, input=flat)  # fmt: skip
+def _rrelu_noisy_backward(upstream: Tensor, input: Tensor, noise: Tensor) -> Tensor: ...
+
+
 def _rrelu_rule(grad: Any, input: Any, noise: Any, lower: float, upper: float, training: bool, xp: Any) -> Any:
     if training and upper - lower > 1e-6:
-        return grad * noise
+        return xp._rrelu_noisy_backward(grad, input, noise)
     return xp._leaky_relu_backward(grad, input, (lower + upper) / 2)
 
 
 def _rrelu_result_rule(grad: Any, result: Any, noise: Any, lower: float, upper: float, training: bool, xp: Any) -> Any:
     if training and upper - lower > 1e-6:
-        return grad * noise
+        return xp._rrelu_noisy_backward(grad, result, noise)
     return leaky_result_rule(grad, result, (lower + upper) / 2, xp)
 
 
@@ -102,7 +129,9 @@ def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     return wrap(noise)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`leaky_relu` with a slope drawn from a range for each element in training, and its middle otherwise.
 
     >>> import penlight as torch

@@ -15,6 +15,22 @@ from ._declare import pointwise
 from ._raw import both
 from .pointwise import where
 
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "selu_",
+    "silu",
+    "softplus",
+    "softsign",
+    "tanhshrink",
+]
+
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 # ----- Exponential units --------------------------------------------------------------------------------------------
@@ -22,7 +38,9 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 def _elu_slope(grad: Any, x: Any, alpha: float, scale: float, input_scale: float, is_result: bool) -> Any:
     low = where(x < 0, x, 0.0)  # so that no infinity is met in the branch that is not taken, and 0 does not bend
-    slope = (low + scale * alpha) * input_scale if is_result else (low * input_scale).exp() * (scale * alpha * input_scale)
+    slope = (
+        (low + scale * alpha) * input_scale if is_result else (low * input_scale).exp() * (scale * alpha * input_scale)
+    )
     return where(x > 0, grad * scale, grad * slope)
 
 

@@ -13,16 +13,33 @@ from . import _dispatch
 from ._activation import floats_only, run
 from ._declare import OPS, pointwise
 
+__all__ = [
+    "dtypes_max",
+    "flat",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "leaky_result_rule",
+    "relu6",
+    "relu_",
+    "softshrink",
+    "threshold",
+    "threshold_",
+]
 
-def _flat(grad: Any, xp: Any) -> Any:
+
+def flat(grad: Any, xp: Any) -> Any:
     """A gradient that is the same wherever the input is within a line: its own derivative is 0."""
     return xp.zeros_like(grad)
 
 
-
 @pointwise(kernels.hardtanh_backward, inplace=False,
            upstream=lambda grad, input, min_val, max_val, xp: xp._hardtanh_backward(grad, input, min_val, max_val),
-           input=_flat)  # fmt: skip
+           input=flat)  # fmt: skip
 def _hardtanh_backward(upstream: Tensor, input: Tensor, min_val: float, max_val: float) -> Tensor: ...
 
 
@@ -75,7 +92,7 @@ def relu_(input: Tensor) -> Tensor:
 
 
 @pointwise(kernels.hardsigmoid_backward, inplace=False,
-           upstream=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input), input=_flat)  # fmt: skip
+           upstream=lambda grad, input, xp: xp._hardsigmoid_backward(grad, input), input=flat)  # fmt: skip
 def _hardsigmoid_backward(upstream: Tensor, input: Tensor) -> Tensor: ...
 
 
@@ -117,7 +134,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @pointwise(kernels.leaky_relu_backward, inplace=False,
            upstream=lambda grad, input, negative_slope, xp: xp._leaky_relu_backward(grad, input, negative_slope),
-           input=_flat)  # fmt: skip
+           input=flat)  # fmt: skip
 def _leaky_relu_backward(upstream: Tensor, input: Tensor, negative_slope: float) -> Tensor: ...
 
 
@@ -137,7 +154,13 @@ def leaky_result_rule(grad: Any, result: Any, negative_slope: float, xp: Any) ->
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor: ...
 
 
-@pointwise(kernels.leaky_relu, node="LeakyReluBackward1", floating=True, check=floats_only("leaky_relu_cpu"), input=leaky_result_rule)
+@pointwise(
+    kernels.leaky_relu,
+    node="LeakyReluBackward1",
+    floating=True,
+    check=floats_only("leaky_relu_cpu"),
+    input=leaky_result_rule,
+)
 def _leaky_relu_written(input: Tensor, negative_slope: float) -> Tensor: ...
 
 
@@ -154,11 +177,6 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """In-place version of `leaky_relu`."""
     return leaky_relu(input, negative_slope, True)
-
-
-@pointwise(kernels.threshold_backward, inplace=False,
-           upstream=lambda grad, input, threshold, xp: xp._threshold_backward(grad, input, threshold), input=_flat)  # fmt: skip
-def _threshold_backward(upstream: Tensor, input: Tensor, threshold: float) -> Tensor: ...
 
 
 def _threshold_array(input: Any, threshold: float, value: float) -> Any:
@@ -195,7 +213,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     for place, (name, number) in enumerate((("threshold", threshold), ("value", value))):
         if not isinstance(number, (int, float, Tensor)):
-            raise TypeError(f"threshold(): argument '{name}' (position {place + 2}) must be Number, not {type(number).__name__}")
+            raise TypeError(
+                f"threshold(): argument '{name}' (position {place + 2}) must be Number, not {type(number).__name__}"
+            )
     return run("_threshold_written" if inplace else "_threshold", inplace, input, threshold, value)
 
 
@@ -205,7 +225,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @pointwise(kernels.shrink_backward, inplace=False,
-           upstream=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd), input=_flat)  # fmt: skip
+           upstream=lambda grad, input, lambd, xp: xp._shrink_backward(grad, input, lambd), input=flat)  # fmt: skip
 def _shrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 
 
