@@ -122,8 +122,8 @@ def _internal(filename: str) -> bool:
     return filename.startswith((_PACKAGE, "<penlight "))
 
 
-def _stack() -> list[str]:
-    """The lines of Python that are running, outermost first, down to the last that is the user's own."""
+def _stack(all_frames: bool = True) -> list[str]:
+    """The lines of Python that are running, outermost first, down to the last that is the user's own; or only the user's."""
     import linecache
 
     frame: Any = sys._getframe(1)
@@ -132,6 +132,9 @@ def _stack() -> list[str]:
     lines: list[str] = []
     while frame is not None:
         code, number = frame.f_code, frame.f_lineno
+        if not all_frames and _internal(code.co_filename):
+            frame = frame.f_back
+            continue
         entry = f'  File "{code.co_filename}", line {number}, in {code.co_name}\n'
         text = linecache.getline(code.co_filename, number, frame.f_globals).strip()
         lines.append(f"{entry}    {text}\n" if text else entry)

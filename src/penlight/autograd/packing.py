@@ -1,9 +1,10 @@
 """Hooks on saved tensors: packed when a node saves them, unpacked each time the node reads them.
 
 # Note [Packed values]
-While a pair of hooks is open a node's slot holds a `Packed` instead of a tensor. It has what the generated backward reads of
-a tensor: `_array` calls the unpack hook, and `_vc` is None because versions can't be tracked through hooks. In the tensor
-world `unpack()` gives the tensor at the place in the graph that the saved one had.
+While a pair of hooks is open a node's slot holds a `Packed` instead of a tensor, and its `_fit` a `PackedFit`, which sends
+the generated backward to the readable one: that unpacks each value once for a run. `_array` and `unpack()` both call the
+unpack hook; `unpack()` gives the tensor at the place in the graph that the saved one had. `_vc` is None because versions
+can't be tracked through hooks.
 """
 
 from __future__ import annotations
@@ -175,11 +176,15 @@ class SlotSaved(SavedTensor):
 
 def keep_packed(node: Any, want: str, packed: Packed) -> None:
     """Put a packed value into a node's slot. A packed output has a version counter that never moves."""
+    from ..ops._dispatch import PackedFit
+
     if hasattr(type(node), "c_" + want):
         packed.edge = NO_EDGE  # the edge of an output leads to the node itself: a cycle
         setattr(node, "c_" + want, [0, None])
     setattr(node, "v_" + want, 0)
     setattr(node, "s_" + want, packed)
+    if type(node._fit) is not PackedFit:
+        node._fit = PackedFit(node._fit)
 
 
 class Kept(SavedTensor):

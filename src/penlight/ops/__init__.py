@@ -18,3 +18,11 @@ from .matmul import *  # noqa: F403
 from .einsum import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .activation import *  # noqa: F403
+
+
+def __getattr__(name: str) -> object:
+    if name == "aten":
+        from ._aten import aten
+
+        return aten
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,82 @@
+"""`torch.ops.aten.mm.default`: names of ops as PyTorch's selective checkpointing and profiling give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._op import Op
+
+
+class OpOverload:
+    """One op by PyTorch's name for it. There is one object for each name; overloads of an op are not told apart."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def name(self) -> str:
+        """`aten::mm`."""
+        return f"aten::{self._name}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the op."""
+        import penlight
+
+        return getattr(penlight, self._name)(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"aten.{self._name}.default"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self._name}', overload='default')>"
+
+
+class OpOverloadPacket:
+    """All overloads of an op: each attribute is the same OpOverload."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return overload(self._name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return overload(self._name)(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"aten.{self._name}"
+
+
+class _Aten:
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return OpOverloadPacket(name)
+
+
+aten = _Aten()
+
+_overloads: dict[str, OpOverload] = {}
+_of_ops: dict[Op, OpOverload] = {}
+
+
+def overload(name: str) -> OpOverload:
+    if name not in _overloads:
+        _overloads[name] = OpOverload(name)
+    return _overloads[name]
+
+
+def overload_of(op: Op) -> OpOverload:
+    """PyTorch's op for a declared one: its node is named after it (`MmBackward0` is mm's)."""
+    if op not in _of_ops:
+        head, found, _ = op.node_name.rpartition("Backward")
+        _of_ops[op] = overload(_snake(head) if found and op.rules else op.public)
+    return _of_ops[op]
+
+
+def _snake(name: str) -> str:
+    out = name[:1].lower()
+    for letter in name[1:]:
+        out += "_" + letter.lower() if letter.isupper() else letter
+    return out

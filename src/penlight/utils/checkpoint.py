@@ -1,0 +1,244 @@
+"""torch.utils.checkpoint: save memory by computing parts of the forward pass again during backward.
+
+How the recomputation works is in `_checkpoint_frame.py`; keeping the results of some ops is in `_checkpoint_selective.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from ..autograd.function import Function
+from ..tensor import Tensor
+from . import _checkpoint_frame as frames
+from ._checkpoint_frame import CheckpointError, GraphExecGroup
+from ._checkpoint_selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
+
+__all__ = [
+    "SAC_IGNORED_OPS",
+    "CheckpointError",
+    "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """The default `context_fn` of `checkpoint`: two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call a function without keeping its intermediate results; backward computes them again when it needs them.
+
+    >>> import penlight as torch
+    >>> from penlight.utils.checkpoint import checkpoint
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([-2.4784, -2.4784])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if frames.debug_enabled() if frames.debug_enabled() is not None else debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        from ._checkpoint_debug import Recorder
+
+        recorder = Recorder()
+        return frames.run(function, args, kwargs, preserve, recorder.contexts, determinism_check, early_stop, recorder)
+    return frames.run(function, args, kwargs, preserve, context_fn, determinism_check, early_stop, None)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run a chain of modules in segments, each but the last through `checkpoint`.
+
+    >>> import penlight as torch
+    >>> from penlight.utils.checkpoint import checkpoint_sequential
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> checkpoint_sequential([torch.exp, torch.sin, torch.exp], 2, x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor([-3.7367])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
+            "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
+            "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+            "the differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    chain = list(functions.children()) if hasattr(functions, "children") else functions
+    size = len(chain) // segments
+    done = 0
+    for start in range(0, size * (segments - 1), size):
+        done = start + size
+        part = _chained(chain[start:done])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _chained(chain[done:])(input)
+
+
+def _chained(functions: Any) -> Callable[[Any], Any]:
+    def forward(input: Any) -> Any:
+        for function in functions:
+            input = function(input)
+        return input
+
+    return forward
+
+
+# ----- The re-entrant way -----------------------------------------------------------------------------------------------------------
+
+
+class CheckpointFunction(Function):
+    """`checkpoint(use_reentrant=True)`: its backward runs the function again with grad, and a backward pass through it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = frames.Surroundings(preserve_rng_state)
+        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        from ..autograd import backward
+        from ..autograd.engine import task
+        from ..autograd.grad_mode import enable_grad
+
+        running = task.get()
+        if running is not None and running.captures is not None:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                "passing the `inputs` argument."
+            )
+        inputs = list(ctx.inputs)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            inputs[place] = tensor
+        detached = detach_variable(tuple(inputs))
+        with ctx.surroundings, enable_grad():
+            outputs = ctx.run_function(*detached)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(i.grad if isinstance(i, Tensor) else None for i in detached))
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tensors as leaves that require grad if they did; the rest as it is."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no input requires grad."""
+    if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+# ----- Settings ---------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Generator[None, None, None]:
+    """Whether recomputation stops as soon as all that backward needs is there; for checkpoints made inside.
+
+    >>> from penlight.utils.checkpoint import set_checkpoint_early_stop
+    >>> with set_checkpoint_early_stop(False):
+    ...     pass
+    """
+    before = frames.settings["early_stop"]
+    frames.settings["early_stop"] = enable
+    try:
+        yield
+    finally:
+        frames.settings["early_stop"] = before
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, None]:
+    """Overrides the `debug` argument of checkpoints made inside; None leaves it."""
+    before = frames.settings["debug"]
+    frames.settings["debug"] = enabled
+    try:
+        yield
+    finally:
+        frames.settings["debug"] = before
+
+
+class DefaultDeviceType:
+    """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
+
+    _default_device_type: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The random states of the devices that tensors among the arguments are on, besides the CPU: none."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Put random states of other devices back: there are none."""
