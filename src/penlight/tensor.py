@@ -606,7 +606,12 @@ class Tensor(TensorMethods):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from .printing import tensor_repr
 
-        return tensor_repr(self, tensor_contents=tensor_contents)
+        tangent = None
+        if self._meta is not None and self._meta.tangents:
+            from .autograd.forward_ad import current_tangent
+
+            tangent = current_tangent(self)
+        return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
     def __dir__(self) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))

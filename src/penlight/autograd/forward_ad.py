@@ -1,23 +1,504 @@
-"""Forward mode: what the core asks it. The dual levels themselves are in the making."""
+"""Forward mode: tangents that travel with the values.
+
+>>> import penlight as torch
+>>> import penlight.autograd.forward_ad as fwAD
+>>> with fwAD.dual_level():
+...     x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+...     fwAD.unpack_dual(x * x).tangent
+tensor(6.)
+
+# Note [Dual levels]
+While a level is open, ops go through it (`_dispatch.interpreters`). It takes its tangents off the inputs, lets the op run
+below it, computes the result's tangent by the op's own rules on tensors, also below it, and puts it on the result. So levels
+nest, the tangent is itself in the graph if the inputs are, and a saved tensor still has its tangent when the backward
+pass comes: forward over reverse and reverse over forward follow. When a level closes, all its tangents are taken away.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import modes
+from .modes import grad_mode
 
 if TYPE_CHECKING:
+    from ..ops._op import Op
     from ..tensor import Tensor
 
 
-def detach(tensor: Tensor) -> Tensor:
-    """`Tensor.detach` while a slow mode is open."""
-    from ..tensor import views_of, wrap
+class UnpackedDualTensor(NamedTuple):
+    """A dual tensor's value and tangent (None if it has none)."""
 
+    primal: Any
+    tangent: Any
+
+
+class DualLevel:
+    """One open level of forward mode. See Note [Dual levels]."""
+
+    def __init__(self, name: int = 0) -> None:
+        self.name = name  # how `forward_ad` numbers it
+        self.holders: list[weakref.ref[Any]] = []
+
+    # ----- Tangents -------------------------------------------------------------------------------------------------
+
+    def tangent(self, tensor: Any) -> Any:
+        meta = getattr(tensor, "_meta", None)
+        return None if meta is None or meta.tangents is None else meta.tangents.get(self)
+
+    def attach(self, tensor: Tensor, tangent: Tensor) -> None:
+        from ..tensor import meta_of
+
+        meta = meta_of(tensor)
+        if meta.tangents is None:
+            meta.tangents = {}
+        meta.tangents[self] = tangent
+        self.holders.append(weakref.ref(tensor))
+        _remember_on_node(self, tensor, tangent)
+
+    def clear(self) -> None:
+        """Take all tangents of this level away."""
+        for ref in self.holders:
+            holder = ref()
+            if holder is None:
+                continue
+            if hasattr(holder, "next_functions"):
+                holder.__dict__.get("_tangents", {}).clear()
+            elif holder._meta is not None and holder._meta.tangents is not None:
+                holder._meta.tangents.pop(self, None)
+        self.holders.clear()
+
+    # ----- Ops ------------------------------------------------------------------------------------------------------
+
+    def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
+        """An op with this level open: its result, with a tangent if an input has one."""
+        from ..ops import _dispatch
+
+        token = _below(self)
+        try:
+            tangents = self._tangents(op, arguments)
+            if not tangents or out is not None:
+                return _dispatch.dispatch(op, arguments, out)
+            hidden = _Hidden(self, arguments)
+            try:
+                result = _dispatch.dispatch(op, arguments)
+                moved = jvp(op, arguments, tangents, result)
+            finally:
+                hidden.restore()
+        finally:
+            _dispatch.interpreters.reset(token)
+        for o, tangent in zip(result if isinstance(result, tuple) else (result,), moved):
+            if tangent is not None:
+                self.attach(o, tangent)
+        return result
+
+    def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
+        """An in-place op: the tangent is that of the op out of place, written where the tensor's tangent is."""
+        from ..ops import _dispatch
+
+        tensor = arguments[0]
+        tangents = self._tangents(op, arguments)
+        moved = self.tangent(self.run(op, arguments)) if tangents else None
+        token = _below(self)
+        before = self.tangent(tensor)
+        before = None if before is None else before.clone()
+        hidden = _Hidden(self, arguments)
+        try:
+            _dispatch.inplace(op, arguments)
+        finally:
+            hidden.restore()
+            _dispatch.interpreters.reset(token)
+        if tangents:
+            self._write(tensor, moved)
+            self._tell_node(op, tensor, before)
+        return tensor
+
+    def _tell_node(self, op: Op, tensor: Tensor, before: Any) -> None:
+        """The node of an in-place op saved a clone of the old value, or the new value: they get their tangents too."""
+        edge = (tensor._base if tensor._base is not None else tensor)._edge
+        node = getattr(edge[0], "fn", edge[0])
+        if getattr(node, "op", None) is not op:
+            return
+        copy = getattr(node, "s_" + op.inputs[0], None)
+        if copy is not None and copy is not tensor and before is not None:
+            self.attach(copy, before)
+        node.__dict__.setdefault("_tangents", {})[0] = (self, self.tangent(tensor))
+        self.holders.append(weakref.ref(node))
+
+    def _write(self, tensor: Tensor, moved: Any) -> None:
+        """Give a written tensor its new tangent; through a view, also the base."""
+        from ..ops import _dispatch, as_strided
+
+        token = _below(self)
+        try:
+            present = self.tangent(tensor)
+            if moved is None:
+                moved = tensor.new_zeros(tensor.shape)
+            base = tensor._base
+            if present is None and base is not None and self.tangent(base) is None:
+                whole = base.new_zeros(base.shape)
+                self.attach(base, whole)
+                offset = tensor.storage_offset() - base.storage_offset()
+                present = as_strided(whole, tensor.shape, tensor.stride(), offset)
+            if present is None or (base is None and not _has_views(tensor)):
+                present = moved
+            else:
+                present.copy_(moved)
+        finally:
+            _dispatch.interpreters.reset(token)
+        self.attach(tensor, present)
+
+    def _tangents(self, op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
+        """The tangents of the inputs that have rules, by name; for a list of tensors a list."""
+        found: dict[str, Any] = {}
+        for name, value in zip(op.parameters, arguments):
+            if name not in op.rules:
+                continue
+            if isinstance(value, (list, tuple)):
+                each = [self.tangent(v) for v in value]
+                if any(t is not None for t in each):
+                    found[name] = each
+            else:
+                tangent = self.tangent(value)
+                if tangent is not None:
+                    found[name] = tangent
+        return found
+
+
+class _Hidden:
+    """Tangents taken off an op's arguments while it runs below the level."""
+
+    def __init__(self, level: DualLevel, arguments: tuple[Any, ...]) -> None:
+        self.level = level
+        self.taken: list[tuple[Any, Any]] = []
+        for value in arguments:
+            for v in value if isinstance(value, (list, tuple)) else (value,):
+                if level.tangent(v) is not None:
+                    self.taken.append((v._meta.tangents, v._meta.tangents.pop(level)))
+
+    def restore(self) -> None:
+        for tangents, tangent in self.taken:
+            tangents[self.level] = tangent
+
+
+def _has_views(tensor: Tensor) -> bool:
+    family = None if tensor._vc is None else tensor._vc[1]
+    return family is not None and any(ref() is not None for ref in family[1:])
+
+
+def _below(level: DualLevel) -> Any:
+    """Make the levels below this one the open ones; gives the token to undo it."""
+    from ..ops import _dispatch
+
+    stack = _dispatch.interpreters.get()
+    return _dispatch.interpreters.set(stack[: stack.index(level)])
+
+
+def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
+    """A node that saved this very output gives it its tangent again when it is used."""
+    edge = getattr(tensor, "_edge", (None, 0))
+    if edge[0] is not None and edge[0].next_functions:
+        edge[0].__dict__.setdefault("_tangents", {})[edge[1]] = (level, tangent)
+        level.holders.append(weakref.ref(edge[0]))
+
+
+# ----- The derivative of an op ----------------------------------------------------------------------------------------
+
+
+def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: Any) -> list[Any]:
+    """The tangents of an op's results from those of its inputs: by its kind, or by transposing its rules."""
+    env = dict(zip(op.parameters, arguments))
+    results = result if isinstance(result, tuple) else (result,)
+    if op.kind == "multi":
+        env["result"] = results
+    else:
+        env.update(zip(op.results, results))
+    floating = [r.dtype.category >= 2 for r in results]
+    if callable(op.jvp):
+        from ..ops._raw import graph
+
+        moved = op.jvp(tangents, env, graph)
+        return list(moved) if isinstance(moved, (tuple, list)) else [moved]
+    if op.jvp == "pointwise" and not op.complex_rule:
+        return [_pointwise(op, env, tangents, results[0])] if floating[0] else [None]
+    if op.jvp == "linear":
+        return _linear(op, env, tangents)
+    if op.jvp == "bilinear":
+        return [_bilinear(op, env, tangents)]
+    return _transposed(op, env, tangents, results, floating)
+
+
+def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: Any = None) -> list[Any]:
+    """What a rule asks for, from the arguments and results at hand."""
+    from ..ops._op import slot_kind
+    from ..ops._raw import graph
+
+    values = []
+    for want in op.wants[name]:
+        if want in ("grad", "grads"):
+            values.append(grad)
+        elif want == "xp":
+            values.append(graph)
+        elif want == "needs":
+            values.append(needs)
+        elif want in env:
+            values.append(env[want])
+        else:
+            head, _, tail = want.rpartition("_")
+            value = env[head]
+            kind = slot_kind(op, want)
+            values.append(None if value is None else tuple(value.shape) if kind == "shape" else value.dtype.np)
+    return values
+
+
+def _pointwise(op: Op, env: dict[str, Any], tangents: dict[str, Any], result: Tensor) -> Any:
+    total = None
+    for name, tangent in tangents.items():
+        if tangent.dtype is not result.dtype:
+            tangent = tangent.to(result.dtype)
+        part = op.rules[name](*_wants(op, name, env, tangent))
+        total = part if total is None else total + part
+    if total is not None and total.shape != result.shape:
+        total = total.expand(result.shape)
+    return total if total is None or total.dtype is result.dtype else total.to(result.dtype)
+
+
+def _zeros(tensor: Any) -> Any:
+    return tensor.new_zeros(tensor.shape)
+
+
+def _linear(op: Op, env: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
+    """The op itself on the tangents, zeros where an input has none."""
+    arguments = []
+    for p in op.parameters:
+        value = env[p]
+        if p in tangents and isinstance(tangents[p], list):
+            value = tuple(_zeros(v) if t is None else t for v, t in zip(value, tangents[p]))
+        elif p in tangents:
+            value = tangents[p]
+        elif p in op.rules and hasattr(value, "_edge"):
+            value = _zeros(value)
+        arguments.append(value)
+    moved = op.function(*arguments)
+    return list(moved) if isinstance(moved, tuple) else [moved]
+
+
+def _bilinear(op: Op, env: dict[str, Any], tangents: dict[str, Any]) -> Any:
+    total = None
+    for name, tangent in tangents.items():
+        part = op.function(*(tangent if p == name else env[p] for p in op.parameters))
+        total = part if total is None else total + part
+    return total
+
+
+def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: Any, floating: list[bool]) -> list[Any]:
+    """Forward mode from the backward rules alone.
+
+    A rule is linear in the gradient u of the result: rule(u) = Jᵀu. Its own gradient in u, for the tangent t, is J t.
+    """
+    from . import grad as gradient
+
+    token = grad_mode.set(True)
+    try:
+        cotangents = [_zeros(r).requires_grad_() if f else None for r, f in zip(results, floating)]
+        given: Any = cotangents[0] if op.outputs == 1 and op.kind != "multi" else cotangents
+        needs = [p in tangents for p in op.rules]
+        backs, moves = [], []
+        for name, tangent in tangents.items():
+            back = op.rules[name](*_wants(op, name, env, given, needs))
+            if isinstance(tangent, list):
+                pairs = [(b, t) for b, t in zip(back, tangent) if t is not None]
+            else:
+                back = back if back is None or back.shape == tangent.shape else _fit(back, tangent.shape)
+                pairs = [(back, tangent)]
+            for b, t in pairs:
+                if b is not None and b.requires_grad:
+                    backs.append(b)
+                    moves.append(t if t.dtype is b.dtype else t.to(b.dtype))
+    finally:
+        grad_mode.reset(token)
+    wanted = [u for u in cotangents if u is not None]
+    if not backs:
+        return [None if u is None else _zeros(u) for u in cotangents]
+    found = iter(gradient(backs, wanted, moves, create_graph=grad_mode.get(), allow_unused=True, materialize_grads=True))
+    return [None if u is None else next(found) for u in cotangents]
+
+
+def _fit(tensor: Tensor, shape: Any) -> Tensor:
+    from ..ops._raw import graph
+
+    return graph.sum_to(tensor, tuple(shape))
+
+
+# ----- The public face ------------------------------------------------------------------------------------------------
+
+_levels: list[DualLevel] = []
+
+
+def open_level(name: int = 0) -> DualLevel:
+    """Open a level for this thread's ops."""
+    from ..ops import _dispatch
+
+    level = DualLevel(name)
+    _dispatch.interpreters.set((*_dispatch.interpreters.get(), level))
+    modes.open_slow_mode()
+    return level
+
+
+def close_level(level: DualLevel) -> None:
+    from ..ops import _dispatch
+
+    stack = _dispatch.interpreters.get()
+    _dispatch.interpreters.set(tuple(entry for entry in stack if entry is not level))
+    modes.close_slow_mode()
+    level.clear()
+
+
+def enter_dual_level() -> int:
+    """Open a level; `make_dual` and `unpack_dual` use it until `exit_dual_level`."""
+    if _levels:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    _levels.append(open_level(0))
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level and forget its tangents."""
+    if not _levels or (level is not None and level != _levels[-1].name):
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    close_level(_levels.pop())
+
+
+class dual_level:
+    """A level as a context manager.
+
+    >>> import penlight as torch
+    >>> import penlight.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.ones(1), torch.ones(1))
+    ...     print(x.exp())
+    tensor([2.7183], tangent=tensor([2.7183]))
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of a tensor that carries a tangent.
+
+    >>> import penlight as torch
+    >>> import penlight.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     fwAD.unpack_dual(fwAD.make_dual(torch.ones(1), torch.ones(1))).tangent
+    tensor([1.])
+    """
+    if not _levels:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    _check_dual(tensor, tangent)
+    return lift(_levels[-1], tensor, tangent)
+
+
+def _check_dual(tensor: Any, tangent: Any) -> None:
+    if not tensor.is_floating_point() and not tensor.is_complex():
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not tangent.is_floating_point() and not tangent.is_complex():
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    if tensor.dtype is not tangent.dtype:
+        raise RuntimeError("Trying to set a forward gradient that has a different dtype than that of the original Tensor")
+
+
+def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
+    """A view of `tensor` with a tangent at a level."""
+    from ..ops import _dispatch
+    from ..ops.shape import alias
+
+    token = _below(level)
+    try:
+        dual = alias(tensor)
+    finally:
+        _dispatch.interpreters.reset(token)
+    level.attach(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """A dual tensor's value and tangent."""
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    return lower(_levels[-1], tensor)
+
+
+def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
+    """A tensor's value without, and its tangent at, a level."""
+    from ..ops import _dispatch
+    from ..ops.shape import alias
+
+    tangent = level.tangent(tensor)
+    token = _below(level)
+    hidden = _Hidden(level, (tensor,))
+    try:
+        primal = alias(tensor)
+    finally:
+        hidden.restore()
+        _dispatch.interpreters.reset(token)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def current_tangent(tensor: Tensor) -> Any:
+    """The tangent that printing shows: that of the innermost level."""
+    meta = tensor._meta
+    if meta is None or not meta.tangents:
+        return None
+    return list(meta.tangents.values())[-1]
+
+
+# ----- What the core asks ---------------------------------------------------------------------------------------------
+
+
+def detach(tensor: Tensor) -> Tensor:
+    """`Tensor.detach` while a slow mode is open: no tangent, and nothing that a batching level would have to know."""
+    from ..ops import _dispatch
+    from ..tensor import meta_of, views_of, wrap
+
+    stack = _dispatch.interpreters.get()
+    for level in reversed(stack):
+        if hasattr(level, "detach") and level.holds(tensor):
+            return level.detach(tensor)
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():
-        out.__dict__["_inference"] = True
+        meta_of(out).inference = True
     return out
 
 
 def forbid_item(tensor: Tensor) -> None:
     """Refuse to turn a batched tensor into one number."""
+    from ..ops import _dispatch
+
+    for level in _dispatch.interpreters.get():
+        if hasattr(level, "forbid_item"):
+            level.forbid_item(tensor)
+
+
+def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:
+    """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
+    known = node.__dict__.get("_tangents")
+    if known and place in known:
+        level, tangent = known[place]
+        from ..tensor import meta_of
+
+        meta = meta_of(tensor)
+        meta.tangents = {level: tangent, **(meta.tangents or {})}
+        level.holders.append(weakref.ref(tensor))

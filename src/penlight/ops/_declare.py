@@ -107,7 +107,8 @@ class _Quiet(dict):  # type: ignore[type-arg]
     """The globals of a kernel: its module's, but without a module name. See Note [Silent arithmetic] in autograd/modes.py."""
 
     def __init__(self, outside: dict[str, Any]) -> None:
-        super().__init__(__name__=None, __builtins__=outside["__builtins__"])
+        kept = ("__builtins__", "__package__", "__spec__")  # what an import statement in the kernel looks for
+        super().__init__({name: outside[name] for name in kept}, __name__=None)
         self.outside = outside
 
     def __missing__(self, name: str) -> Any:

@@ -29,6 +29,10 @@ node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers"
 # The same for all threads: anomaly mode.
 everywhere: list[Any] = []
 
+# Called around each op while a slow mode is open: `watcher(op, arguments, go, inplace)`. `go()` runs the op; out of place
+# `go(raw)` records `raw` as what its kernel gave.
+op_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_op_watchers", default=())
+
 # Called with each tensor that is about to be written to while a slow mode is open.
 write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
 
@@ -42,6 +46,15 @@ class ComplexFit(tuple):
     __slots__ = ()
 
 
+class PackedFit:
+    """Around the `_fit` of a node with packed values: its generated backward hands over to `dispatch_backward`."""
+
+    __slots__ = ("fit",)
+
+    def __init__(self, fit: Any) -> None:
+        self.fit = fit
+
+
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
     stack = interpreters.get()
@@ -50,17 +63,28 @@ def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     return execute(op, arguments, out)
 
 
-def execute(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
-    """Compute and record, without the interpreters."""
+def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None) -> Any:
+    """Compute and record, without the interpreters. What the kernel would give may be known already: `raw`."""
+    if op_watchers.get():
+        return _watched(op, arguments, lambda known=raw: execute(op, arguments, out, known), False)
     env = coerce(op, arguments)
-    raws = raw_arguments(op, env)
     try:
-        raw = silently(op.kernel, raws)
+        raw = silently(op.kernel, raw_arguments(op, env)) if raw is None else raw
     except ValueError as error:
         raise explain_value_error(op, arguments, error) from None
     if out is not None:
         return write_out(op, env, raw, out)
     return record(op, arguments, raw, env)
+
+
+def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
+    """Let the innermost watcher run an op; the ops that it runs itself are seen by the others only."""
+    watching = op_watchers.get()
+    token = op_watchers.set(watching[:-1])
+    try:
+        return watching[-1](op, arguments, go, inplace)
+    finally:
+        op_watchers.reset(token)
 
 
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
@@ -322,7 +346,7 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         grads = [grads]
     given = {"grad": grads, "grads": grads, "xp": xp}
     given["needs"] = [e[0] is not None for e in node.next_functions]
-    fit = node._fit
+    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
     conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
     if conjugate and op.outputs == 1:
         given["grad"] = xp.conj(grads)
@@ -331,8 +355,10 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         if op.kinds[i] != LIST and node.next_functions[place][0] is None:
             results.append(None)
             continue
-        values = [given[w] if w in given else unpack(op, node, w) for w in op.wants[i]]
-        g = rule(*values)
+        for want in op.wants[i]:
+            if want not in given:
+                given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+        g = rule(*[given[want] for want in op.wants[i]])
         if op.kinds[i] == LIST:
             results += g
             continue
@@ -385,6 +411,10 @@ def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
     out._vc = vc
     if array.dtype.kind in "fcV":
         out._edge = (node, place)
+    if modes.slow():
+        from ..autograd.forward_ad import restore_tangent
+
+        restore_tangent(node, place, out)
     return out
 
 
@@ -456,6 +486,8 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     stack = interpreters.get()
     if stack:
         return stack[-1].run_inplace(op, arguments)
+    if op_watchers.get():
+        return _watched(op, arguments, lambda: inplace(op, arguments), True)
     env = coerce(op, arguments)
     tensor: Tensor = env[op.inputs[0]]
     try:

@@ -11,7 +11,7 @@ from ..autograd import views
 from ..device import device, require_cpu
 from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
-from ._declare import OPS, install_method, linear, method, plain, pointwise
+from ._declare import OPS, differentiable, install_method, linear, method, pointwise
 from ._raw import both, cast, real_part, sum_to
 
 __all__ = [
@@ -246,7 +246,7 @@ def _fill_kernel(input: Any, value: Any) -> Any:
     return np.full(input.shape, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input.dtype)
 
 
-@linear(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
+@differentiable(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 

@@ -276,9 +276,9 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
     total = None
     parts = []
     if tangents.get("mat1") is not None:
-        parts.append(_scaled(xp.matmul(tangents["mat1"], env["mat2"]), env["alpha"]))
+        parts.append(_scaled(tangents["mat1"] @ env["mat2"], env["alpha"]))
     if tangents.get("mat2") is not None:
-        parts.append(_scaled(xp.matmul(env["mat1"], tangents["mat2"]), env["alpha"]))
+        parts.append(_scaled(env["mat1"] @ tangents["mat2"], env["alpha"]))
     if tangents.get("input") is not None:
         parts.append(_scaled(tangents["input"], env["beta"]))
     for part in parts:

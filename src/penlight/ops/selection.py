@@ -10,7 +10,7 @@ from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import as_int, wrap_dim
-from ._declare import OPS, install_method, linear, method, plain, pointwise
+from ._declare import OPS, differentiable, install_method, linear, method, plain, pointwise
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _scatter_back(grad: Any, dim: int, index: Any) -> Any:
 def _scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor: ...
 
 
-@linear(_scatter_array, node="ScatterBackward1", inplace=True,
+@differentiable(_scatter_array, node="ScatterBackward1", inplace=True,
         input=lambda grad, dim, index, xp: xp._scatter_value(grad, dim, index, 0))  # fmt: skip
 def _scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor: ...
 
