@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autograd.gradcheck` must not hide the function
 from .grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .gradcheck import gradcheck, gradgradcheck  # now: `import penlight.autograd.gradcheck` must not hide the function
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -40,8 +40,11 @@ __all__ = [
 
 # What is imported when it is first used: the module that each name is in.
 _LAZY = {
+    "DeviceType": "profiler_util",
     "Function": "function",
     "NestedIOFunction": "function",
+    "ProfilerActivity": "profiler_util",
+    "ProfilerState": "profiler_util",
     "SavedTensor": "packing",
     "Variable": "variable",
     "detect_anomaly": "anomaly_mode",
@@ -53,6 +56,7 @@ _LAZY = {
     "enforce_grad_layout_policy": "switches",
     "is_multithreading_enabled": "switches",
     "is_view_replay_enabled": "switches",
+    "kineto_available": "profiler",
     "set_multithreading_enabled": "switches",
 }
 _MODULES = {
@@ -82,7 +86,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_LAZY, *_MODULES})
-
 
 
 def backward(
@@ -215,7 +218,9 @@ def _own(grad: Any) -> Any:
     return array
 
 
-def _batched_grad(roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool) -> Any:
+def _batched_grad(
+    roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool
+) -> Any:
     """One pass for each gradient in the batch, stacked."""
     from ..ops import stack
     from ..tensor import wrap

@@ -274,6 +274,9 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
     """A leaf's gradient is complete: its hooks, then into `.grad`."""
     if captures is not None and leaf not in captures.places:
         return
+    if graph and (captures is None or captures.accumulate) and (everywhere or watchers.get()):
+        _watched((*everywhere, *watchers.get()), leaf, grad, True)
+        return
     if leaf._hooks is not None:
         grad = hooks.before(leaf, grad, graph, run_pre=captures is None or captures.accumulate)
     if captures is not None and not captures.accumulate:

@@ -1,0 +1,349 @@
+"""torch.autograd.profiler: how long each op takes, forward and backward.
+
+While a profile is open, ops and nodes tell it when they start and end. Functions that are composed of ops show as these ops.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from time import perf_counter_ns
+from typing import Any, TypeVar
+
+from . import modes
+from .node import Node
+from .profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg
+
+__all__ = [
+    "DeviceType",
+    "EnforceUnique",
+    "EventList",
+    "FunctionEvent",
+    "KinetoStepTracker",
+    "emit_itt",
+    "emit_nvtx",
+    "kineto_available",
+    "load_nvprof",
+    "parse_nvprof_trace",
+    "profile",
+    "record_function",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_current: ContextVar[Collector | None] = ContextVar("penlight_profiler", default=None)
+
+
+class Collector:
+    """Gathers events while a profile is open. Events nest as their calls do."""
+
+    def __init__(self, shapes: bool, flops: bool, memory: bool, stacks: bool) -> None:
+        self.shapes, self.flops, self.memory, self.stacks = shapes, flops, memory, stacks
+        self.origin = perf_counter_ns()
+        self.events: list[FunctionEvent] = []
+        self.open: list[FunctionEvent] = []
+
+    def now(self) -> float:
+        return (perf_counter_ns() - self.origin) / 1000
+
+    def start(self, name: str, **kind: Any) -> FunctionEvent:
+        event = FunctionEvent(len(self.events) + 1, name, threading.get_native_id(), self.now(), **kind)
+        if self.open:
+            event.cpu_parent = self.open[-1]
+            self.open[-1].cpu_children.append(event)
+        if self.stacks:
+            event.stack = _stack()
+        self.events.append(event)
+        self.open.append(event)
+        return event
+
+    def end(self, event: FunctionEvent) -> None:
+        event.time_range.end = self.now()
+        while self.open and self.open.pop() is not event:
+            pass
+
+    def on_op(self, op: Any, arguments: Any, go: Any, inplace: bool) -> Any:
+        from ..ops._aten import overload_of
+
+        event = self.start(overload_of(op).name() + ("_" if inplace else ""))
+        try:
+            result = go()
+        finally:
+            self.end(event)
+        if self.shapes:
+            event.input_shapes = [list(getattr(a, "shape", ())) for a in arguments]
+        if self.flops:
+            from ._profiler_flops import count
+
+            event.flops = count(event.name, arguments, result)
+        if self.memory and not inplace and not op.view:
+            tensors = result if isinstance(result, tuple) else (result,)
+            event.self_cpu_memory_usage = sum(t._array.nbytes for t in tensors if hasattr(t, "_array"))
+        return result
+
+    def on_node(self, node: Node, go: Callable[[], Any]) -> Any:
+        outer = self.start(f"autograd::engine::evaluate_function: {node.name()}")
+        inner = self.start(node.name(), scope=1)
+        inner.sequence_nr = node.seq
+        try:
+            return go()
+        finally:
+            self.end(inner)
+            self.end(outer)
+
+
+def _stack() -> list[str]:
+    """The user's lines that are running, innermost first: `train.py(12): step`."""
+    import sys
+
+    from .anomaly_mode import _internal
+
+    lines = []
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not _internal(code.co_filename):
+            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return lines
+
+
+class profile:
+    """Inside, every op is timed.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     x.exp().sum().backward()
+    >>> [event.key for event in prof.key_averages()][:2]
+    ['aten::exp', 'aten::sum']
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Any = None,
+    ) -> None:
+        self.enabled, self.entered = enabled, False
+        self.use_device, self.use_cuda, self.use_kineto, self.use_cpu = None, False, use_kineto, use_cpu
+        self.record_shapes, self.with_flops = record_shapes or with_flops, with_flops
+        self.profile_memory, self.with_stack, self.with_modules = profile_memory, with_stack, with_modules
+        self._shapes_wanted = record_shapes
+        self._collector: Collector | None = None
+        self._before: Any = None
+        self._events = self._list(())
+        self._finished = False
+
+    def _list(self, events: Any) -> EventList:
+        return EventList(events, profile_memory=self.profile_memory, with_flops=self.with_flops)
+
+    def __enter__(self) -> profile | None:
+        from ..ops._dispatch import op_watchers
+        from .engine import watchers
+
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._collector = Collector(self._shapes_wanted, self.with_flops, self.profile_memory, self.with_stack)
+        self._before = (op_watchers.get(), watchers.get(), _current.get())
+        op_watchers.set((*op_watchers.get(), self._collector.on_op))
+        watchers.set((*watchers.get(), self._collector.on_node))
+        _current.set(self._collector)
+        modes.open_slow_mode()
+        return self
+
+    def __exit__(self, *exc: object) -> bool:
+        from ..ops._dispatch import op_watchers
+        from .engine import watchers
+
+        if self.enabled and self._collector is not None:
+            modes.close_slow_mode()
+            for variable, value in zip((op_watchers, watchers, _current), self._before):
+                variable.set(value)
+            for event in self._collector.open[::-1]:
+                event.time_range.end = self._collector.now()
+            self._events = self._list(self._collector.events)
+            self._finished = True
+        return False
+
+    @property
+    def function_events(self) -> EventList:
+        """The events in the order in which they started."""
+        return self._events
+
+    def __repr__(self) -> str:
+        return repr(self._events) if self._finished else "<unfinished torch.autograd.profile>"
+
+    def __str__(self) -> str:
+        return str(self._events) if self._finished else "<unfinished torch.autograd.profile>"
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **more: Any) -> str:
+        """The events as a table."""
+        return self._events.table(sort_by=sort_by, row_limit=row_limit, **more)
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events added up by name."""
+        return self._events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events added up."""
+        return self._events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """How long the ops took together, in microseconds."""
+        return self._events.self_cpu_time_total
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events into a file that chrome://tracing and Perfetto show."""
+        self._events.export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks with their times. They are recorded with `with_stack=True`."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self._events.export_stacks(path, metric)
+
+
+class record_function:
+    """A block (or, as a decorator, each call of a function) that shows under this name in a profile.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.profiler.profile() as prof, torch.autograd.profiler.record_function("my block"):
+    ...     y = torch.ones(2) * 3
+    >>> [event.key for event in prof.key_averages()]
+    ['my block', 'aten::mul']
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self._open: list[tuple[Collector, FunctionEvent] | None] = []
+
+    def __enter__(self) -> record_function:
+        collector = _current.get()
+        event = None if collector is None else collector.start(self.name, is_user_annotation=True)
+        self._open.append(None if collector is None or event is None else (collector, event))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        opened = self._open.pop()
+        if opened is not None:
+            opened[0].end(opened[1])
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name, self.args):
+                return function(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+
+# ----- What other tools would show ----------------------------------------------------------------------------------------------------
+
+
+class emit_itt:
+    """Tells Intel's VTune about each op; without VTune it does nothing."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
+
+    def __enter__(self) -> emit_itt | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("ITT annotation context manager is not reentrant")
+        self.entered = True
+        return self
+
+    def __exit__(self, *exc: object) -> bool:
+        return False
+
+
+class emit_nvtx:
+    """Tells NVIDIA's profilers about each op; there is no CUDA here, so it raises when it is entered."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled, self.record_shapes = enabled, record_shapes
+
+    def __enter__(self) -> emit_nvtx | None:
+        if not self.enabled:
+            return None
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def __exit__(self, *exc: object) -> bool:
+        return False
+
+
+def load_nvprof(path: str) -> EventList:
+    """Events from a file of nvprof's."""
+    return EventList(parse_nvprof_trace(path))
+
+
+def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
+    """Events from a file of nvprof's: not supported, for nothing here writes them."""
+    raise NotImplementedError(
+        "nvprof traces come from CUDA, which there is none of here; use export_chrome_trace instead"
+    )
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's tracing library is there."""
+    return False
+
+
+class EnforceUnique:
+    """Raises if a key is seen more than once."""
+
+    def __init__(self) -> None:
+        self.seen: set[Any] = set()
+
+    def see(self, *key: Any) -> None:
+        if key in self.seen:
+            raise RuntimeError("duplicate key: " + str(key))
+        self.seen.add(key)
+
+
+class KinetoStepTracker:
+    """Counts the steps that several parts of a program report: the step is the highest count among them."""
+
+    _current_step = 0
+    _step_dict: dict[str, int] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        cls._step_dict[requester] = cls._step_dict.get(requester, cls._current_step) + 1
+        cls._current_step = max(cls._current_step, *cls._step_dict.values())
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        return cls._current_step

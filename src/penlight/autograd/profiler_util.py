@@ -1,0 +1,294 @@
+"""Events of the profiler: their times, averages by name, the table, and Chrome's trace format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+MEMORY_EVENT_NAME = "[memory]"
+OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+
+
+class DeviceType(Enum):
+    """Where an event happened."""
+
+    CPU = 0
+    CUDA = 1
+
+    def __repr__(self) -> str:
+        return f"<DeviceType.{self.name}: {self.value}>"
+
+
+class ProfilerActivity(Enum):
+    """What a profile records: here the CPU, whatever is asked for."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+    def __repr__(self) -> str:
+        return f"<ProfilerActivity.{self.name}: {self.value}>"
+
+
+class ProfilerState(Enum):
+    """How a profile runs."""
+
+    Disabled = 0
+    CPU = 1
+    CUDA = 2
+    NVTX = 3
+    ITT = 4
+
+
+class Interval:
+    """From `start` to `end`, in microseconds since the profile began."""
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
+
+    def elapsed_us(self) -> float:
+        return self.end - self.start
+
+
+def format_time(microseconds: float, unit: str | None = None) -> str:
+    """`83.766ms`, in the unit that fits or in a given one."""
+    if unit == "s" or (unit is None and microseconds >= 1e6):
+        return f"{microseconds / 1e6:.3f}s"
+    if unit == "ms" or (unit is None and microseconds >= 1e3):
+        return f"{microseconds / 1e3:.3f}ms"
+    return f"{microseconds:.3f}us"
+
+
+def format_memory(nbytes: int) -> str:
+    """`3.14 KB`."""
+    for size, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if abs(nbytes) >= size:
+            return f"{nbytes / size:.2f} {name}"
+    return f"{nbytes} B"
+
+
+class _Times:
+    """What single events and averages have in common: times as numbers and as text. There is no device but the CPU."""
+
+    count: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+    device_time_total = self_device_time_total = cuda_time_total = self_cuda_time_total = 0.0
+    device_memory_usage = self_device_memory_usage = cuda_memory_usage = self_cuda_memory_usage = 0
+    device_time = cuda_time = 0.0
+    use_device: str | None = None
+    device_type = DeviceType.CPU
+    is_async = is_remote = is_legacy = False
+    overload_name = ""
+    node_id = -1
+
+    @property
+    def cpu_time(self) -> float:
+        return 0.0 if self.count == 0 else self.cpu_time_total / self.count
+
+    @property
+    def cpu_time_str(self) -> str:
+        return format_time(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        return format_time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        return format_time(self.self_cpu_time_total)
+
+    @property
+    def device_time_str(self) -> str:
+        return format_time(0.0)
+
+    device_time_total_str = self_device_time_total_str = device_time_str
+
+
+class FunctionEvent(_Times):
+    """One call: of an op, of a node in backward, or of a `record_function` block."""
+
+    def __init__(
+        self, id: int, name: str, thread: int, start_us: float, *, scope: int = 0, is_user_annotation: bool = False
+    ) -> None:
+        self.id, self.name, self.trace_name, self.thread = id, name, name, thread
+        self.time_range = Interval(start_us, start_us)
+        self.scope, self.is_user_annotation = scope, is_user_annotation
+        self.count = 1
+        self.cpu_children: list[FunctionEvent] = []
+        self.cpu_parent: FunctionEvent | None = None
+        self.input_shapes: Any = []
+        self.stack: list[str] = []
+        self.sequence_nr = -1
+        self.self_cpu_memory_usage = 0
+        self.flops = 0
+        self.kernels: list[Any] = []
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    @property
+    def cpu_time_total(self) -> float:  # type: ignore[override]
+        return self.time_range.elapsed_us()
+
+    @property
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        return self.self_cpu_memory_usage + sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} overload_name= device_type={self.device_type} node_id={self.node_id} "
+            f"cpu_time={self.cpu_time_str} start_us={self.time_range.start} end_us={self.time_range.end} "
+            f"cpu_children={[child.id for child in self.cpu_children]} None_time={self.device_time_str} name={self.name} "
+            f"thread={self.thread} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+            f"None_memory_usage=0 is_async=False is_remote=False seq_nr={self.sequence_nr} is_legacy=False>"
+        )
+
+
+class FunctionEventAvg(_Times):
+    """Events of one name added up."""
+
+    def __init__(self) -> None:
+        self.key: str | None = None
+        self.count = 0
+        self.cpu_time_total = self.self_cpu_time_total = 0.0  # type: ignore[misc]
+        self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.input_shapes: Any = None
+        self.stack: list[str] = []
+        self.scope: int | None = None
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] | None = None
+        self.is_user_annotation = False
+        self.flops = 0
+
+    def add(self, other: Any) -> FunctionEventAvg:
+        """Add an event, or the average of others."""
+        if self.key is None:
+            self.key, self.input_shapes, self.stack = other.key, other.input_shapes, other.stack
+            self.scope, self.cpu_parent, self.cpu_children = other.scope, other.cpu_parent, other.cpu_children
+            self.is_user_annotation = other.is_user_annotation
+        self.cpu_time_total += other.cpu_time_total
+        self.self_cpu_time_total += other.self_cpu_time_total
+        self.cpu_memory_usage += other.cpu_memory_usage
+        self.self_cpu_memory_usage += other.self_cpu_memory_usage
+        self.count += other.count
+        self.flops += other.flops
+        return self
+
+    __iadd__ = add
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str}  "
+            f"self_cuda_time={self.device_time_str} cuda_time={self.device_time_str} input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage=0>"
+        )
+
+
+class EventList(list[Any]):
+    """The events of a profile, or averages of them."""
+
+    def __init__(self, events: Iterable[Any] = (), *, profile_memory: bool = False, with_flops: bool = False) -> None:
+        super().__init__(events)
+        self._profile_memory, self._with_flops = profile_memory, with_flops
+
+    def __str__(self) -> str:
+        return self.table()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return sum(event.self_cpu_time_total for event in self)
+
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events added up by name, and if wanted by input shapes and by the innermost lines of their stacks."""
+        groups: dict[Any, FunctionEventAvg] = {}
+        for event in self:
+            key = [event.key, event.is_user_annotation]
+            if group_by_input_shapes:
+                key.append(str(event.input_shapes))
+            key += event.stack[:group_by_stack_n]
+            groups.setdefault(tuple(key), FunctionEventAvg()).add(event)
+        averages = EventList(groups.values(), profile_memory=self._profile_memory, with_flops=self._with_flops)
+        for average in averages:
+            average.stack = average.stack[:group_by_stack_n]
+            if not group_by_input_shapes:
+                average.input_shapes = ""
+        return averages
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events added up."""
+        total = FunctionEventAvg()
+        for event in self:
+            total.add(event)
+        total.key = "Total"
+        return total
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
+        """The events as text, one in a row."""
+        from ._profiler_table import Table
+
+        events = list(self)
+        if sort_by is not None:
+            attribute = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
+            events.sort(key=lambda event: getattr(event, attribute), reverse=True)
+        widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
+        table = Table(events, self._profile_memory, self._with_flops, widths, time_unit)
+        return table.text(header, row_limit, top_level_events_only)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events into a file that chrome://tracing and Perfetto show."""
+        import json
+        import os
+
+        process = os.getpid()
+        rows = []
+        for event in self:
+            if event.trace_name is not None:
+                category = "user_annotation" if event.is_user_annotation else "cpu_op"
+                row = {"ph": "X", "cat": category, "name": event.trace_name, "pid": process, "tid": event.thread}
+                row |= {"ts": event.time_range.start, "dur": event.time_range.elapsed_us()}
+                args: dict[str, Any] = {"External id": event.id}
+                if event.sequence_nr >= 0:
+                    args["Sequence number"] = event.sequence_nr
+                if event.input_shapes:
+                    args["Input Dims"] = event.input_shapes
+                if event.stack:
+                    args["Call stack"] = ";".join(event.stack)
+                rows.append(row | {"args": args})
+        with open(path, "w") as file:
+            json.dump({"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": rows}, file)
+
+    def supported_export_stacks_metrics(self) -> list[str]:
+        return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+
+    def export_stacks(self, path: str, metric: str) -> None:
+        """Write the stacks with a time each, as flame graph tools read them."""
+        if metric not in self.supported_export_stacks_metrics():
+            raise ValueError("metric should be one of: " + str(self.supported_export_stacks_metrics()))
+        plain = str.maketrans(" ;\t\n", "____")
+        with open(path, "w") as file:
+            for event in self:
+                value = int(event.self_cpu_time_total) if metric == "self_cpu_time_total" else 0
+                if event.stack and value > 0:
+                    file.write(";".join(entry.translate(plain) for entry in reversed(event.stack)) + f" {value}\n")
