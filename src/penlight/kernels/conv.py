@@ -19,7 +19,7 @@ from math import gcd, prod
 import numpy as np
 
 from .conv_depthwise import depthwise, depthwise_weight
-from .conv_gather import Ints, gather, gather_weight
+from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_scatter import scatter
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
 
@@ -40,7 +40,7 @@ def conv(
     >>> conv(np.arange(4.0).reshape(1, 1, 4), np.ones((1, 1, 2)), (1,), (0,), (1,), 1)
     array([[[1., 3., 5.]]])
     """
-    if _is_half(x):
+    if is_half(x):
         return _in_single(conv, x, w, stride, padding, dilation, groups, bias)
     y = np.empty(conv_output_shape(x.shape, w.shape, stride, padding, dilation), x.dtype)
     if not x.size or not w.size:
@@ -61,7 +61,7 @@ def conv_input_grad(
     >>> conv_input_grad(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (1, 1, 4), (1,), (0,), (1,), 1)
     array([[[1., 2., 2., 1.]]])
     """
-    if _is_half(grad):
+    if is_half(grad):
         return _in_single(conv_input_grad, grad, w, input_shape, stride, padding, dilation, groups, bias)
     x = np.empty(input_shape, grad.dtype)
     if not grad.size or not w.size:
@@ -85,7 +85,7 @@ def conv_weight_grad(
     >>> conv_weight_grad(np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 1, 4), (1, 1, 2), (1,), (0,), (1,), 1)
     array([[[3., 6.]]])
     """
-    if _is_half(grad):
+    if is_half(grad):
         return _in_single(conv_weight_grad, grad, x, weight_shape, stride, padding, dilation, groups)
     if not grad.size or not x.size:
         return np.zeros(weight_shape, grad.dtype)
@@ -99,10 +99,6 @@ def conv_weight_grad(
             if np.isfinite(result).all():
                 return result
         return gather_weight(grad, x, padding, kernel, stride, dilation, groups)
-
-
-def _is_half(x: np.ndarray) -> bool:
-    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
 
 
 def _in_single(function, first: np.ndarray, *rest):  # type: ignore[no-untyped-def]

@@ -23,6 +23,11 @@ _GRAIN_NS = 200_000
 _SMALL_NS = 50_000
 
 
+def is_half(x: np.ndarray) -> bool:
+    """Whether `x` holds 16-bit floats, which are computed in float32."""
+    return x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+
+
 def spans(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     """How many input positions the windows reach over in each dim."""
     return tuple((o - 1) * s + (k - 1) * d + 1 for o, k, s, d in zip(out, kernel, stride, dilation, strict=True))
@@ -125,7 +130,7 @@ class _Columns:
         return np.ndarray(shape, a.dtype, a, top * self.stride[0] * inner[0], steps)
 
 
-def _all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:
+def all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:
     """The windows of a small contiguous `x`, all at once and copied: ``(N, C, *kernel, *out)``."""
     span = spans(out, kernel, stride, dilation)
     if any(low) or any(m > n for m, n in zip(span, x.shape[2:], strict=True)):
@@ -150,7 +155,7 @@ def gather(
     cost = x.itemsize / 4 * count * positions * weight[0].size * (groups / 40 + 0.4 * groups / weight.shape[1])
     add = None if bias is None else bias.reshape(groups, channels // groups, 1)
     if cost < _SMALL_NS and out.flags.c_contiguous:
-        block = _all_columns(x, low, w.shape[2:], stride, dilation, place).reshape(count, groups, -1, positions)
+        block = all_columns(x, low, w.shape[2:], stride, dilation, place).reshape(count, groups, -1, positions)
         y = np.matmul(weight, block, out=out.reshape(count, groups, -1, positions))
         if add is not None:
             y += add
@@ -188,7 +193,7 @@ def gather_weight(
     cost = x.itemsize / 4 * count * positions * rows * groups * (each / 40 + 0.4)
     flat = grad.reshape(count, groups, each, positions)
     if cost < _SMALL_NS:
-        block = _all_columns(x, low, kernel, stride, dilation, place).reshape(count, groups, rows, positions)
+        block = all_columns(x, low, kernel, stride, dilation, place).reshape(count, groups, rows, positions)
         total = np.matmul(flat, block.swapaxes(2, 3))
         total = total[0] if count == 1 else total.sum(0)
         return total.reshape(channels, x.shape[1] // groups, *kernel)

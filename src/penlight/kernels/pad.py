@@ -1,0 +1,129 @@
+"""Padding of trailing dims, and its transpose, on raw arrays.
+
+`pads` is a pair (before, after) for each of the last ``len(pads)`` dims, in the order of the dims. A negative amount
+crops. As in PyTorch, a circular border continues what is left after cropping, and a mirrored one the whole input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .conv_gather import is_half
+
+Pads = Sequence[tuple[int, int]]
+MODES = ("constant", "reflect", "replicate", "circular")
+
+
+def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | complex = 0) -> np.ndarray:
+    """`x` with a border.
+
+    >>> import numpy as np
+    >>> pad(np.arange(3.0), [(1, 2)], "reflect")
+    array([1., 0., 1., 2., 1., 0.])
+    >>> pad(np.arange(3.0), [(-1, 1)], "constant", 9.0)
+    array([1., 2., 9.])
+    """
+    _check(x.shape, pads, mode)
+    lead = x.ndim - len(pads)
+    cropped = any(low < 0 or high < 0 for low, high in pads)
+    if cropped and mode in ("constant", "circular"):
+        x = x[_crop(lead, pads)]
+    shape = [*x.shape[:lead], *(n + max(a, 0) + max(b, 0) for n, (a, b) in zip(x.shape[lead:], pads, strict=True))]
+    out = np.full(shape, value, x.dtype) if mode == "constant" else np.empty(shape, x.dtype)
+    out[_interior(lead, pads, x.shape)] = x
+    if mode != "constant":
+        for axis, (low, high) in enumerate(pads, lead):
+            for target, source in _borders(mode, max(low, 0), max(high, 0), x.shape[axis]):
+                out[_along(axis, target)] = out[_along(axis, source)]
+        if cropped and mode != "circular":
+            out = out[_crop(lead, pads)].copy()
+    return out
+
+
+def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mode: str = "constant") -> np.ndarray:
+    """The transpose of `pad` (with value 0): every border element is added to the element it is a copy of.
+
+    >>> import numpy as np
+    >>> pad_backward(np.ones(6), (3,), [(1, 2)], "reflect")
+    array([2., 3., 1.])
+    """
+    if mode != "constant" and is_half(grad):
+        return pad_backward(grad.astype(np.float32), input_shape, pads, mode).astype(grad.dtype)
+    lead = grad.ndim - len(pads)
+    cropped = any(low < 0 or high < 0 for low, high in pads)
+    if mode == "constant":
+        return pad(grad, [(-low, -high) for low, high in pads])
+    if mode == "circular":
+        shape = tuple(n + min(a, 0) + min(b, 0) for n, (a, b) in zip(input_shape[lead:], pads, strict=True))
+        sizes, total = (*input_shape[:lead], *shape), grad.copy()
+    else:
+        sizes = input_shape
+        total = pad(grad, [(max(-low, 0), max(-high, 0)) for low, high in pads]) if cropped else grad.copy()
+    with np.errstate(all="ignore"):
+        for axis in reversed(range(lead, grad.ndim)):
+            low, high = pads[axis - lead]
+            for target, source in _borders(mode, max(low, 0), max(high, 0), sizes[axis]):
+                part = total[_along(axis, target)]
+                if mode == "replicate":
+                    part = part.sum(axis, keepdims=True)
+                total[_along(axis, source)] += part
+    result = total[_interior(lead, pads, sizes)]
+    if cropped and mode == "circular":
+        return pad(result, [(max(-low, 0), max(-high, 0)) for low, high in pads])
+    return result.copy()
+
+
+def _check(shape: tuple[int, ...], pads: Pads, mode: str) -> None:
+    """Raise unless every dim has a size after padding and enough elements for its border."""
+    if mode not in MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    lead = len(shape) - len(pads)
+    for axis, (low, high) in enumerate(pads, lead):
+        size = shape[axis]
+        left = size + min(low, 0) + min(high, 0)
+        if size + low + high < 0 or (left < 0 and mode in ("constant", "circular")):
+            raise RuntimeError(
+                f"The input size {size}, plus negative padding {low} and {high}, resulted in a negative output size, "
+                f"which is invalid. Check dimension {axis} of your input."
+            )
+        if mode == "reflect" and max(low, high) >= size and max(low, high) > 0:
+            raise RuntimeError(
+                "Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({low}, {high}) at dimension {axis} of input {list(shape)}"
+            )
+        if mode == "circular" and max(low, high) > left:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if mode == "replicate" and max(low, high) > 0 and not size:
+            raise RuntimeError(f"Expected a non-empty dimension {axis} to replicate, but got input {list(shape)}")
+
+
+def _along(axis: int, where: slice) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, where)
+
+
+def _crop(lead: int, pads: Pads) -> tuple[slice, ...]:
+    """What negative amounts leave."""
+    return (*(slice(None),) * lead, *(slice(max(-a, 0), -max(-b, 0) or None) for a, b in pads))
+
+
+def _interior(lead: int, pads: Pads, sizes: tuple[int, ...]) -> tuple[slice, ...]:
+    """Where the input lies between positive borders."""
+    slices = (slice(max(low, 0), max(low, 0) + n) for (low, _), n in zip(pads, sizes[lead:], strict=True))
+    return (*(slice(None),) * lead, *slices)
+
+
+def _borders(mode: str, low: int, high: int, size: int) -> list[tuple[slice, slice]]:
+    """For a dim of `size` between borders: each border, and what it is a copy of (one element, if replicated)."""
+    end = low + size
+    if mode == "replicate":
+        sides = [(slice(0, low), slice(low, low + 1)), (slice(end, end + high), slice(end - 1, end))]
+    elif mode == "circular":
+        sides = [(slice(0, low), slice(size, size + low)), (slice(end, end + high), slice(low, low + high))]
+    else:
+        # Mirrored around the first and the last element.
+        first = slice(2 * low, low, -1)
+        last = slice(end - 2, end - 2 - high if end - 2 - high >= 0 else None, -1)
+        sides = [(slice(0, low), first), (slice(end, end + high), last)]
+    return [side for side, amount in zip(sides, (low, high), strict=True) if amount]
