@@ -63,6 +63,8 @@ def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[A
     elif isinstance(data, np.ndarray):
         dtypes.from_np(data.dtype)
         array = data
+        if any(s < 0 for s in data.strides):
+            raise ValueError(_NEGATIVE_STRIDES)
         if not data.dtype.isnative:
             array = data.astype(data.dtype.newbyteorder("="))
     elif isinstance(data, np.generic):
@@ -170,6 +172,12 @@ def _c_name(d: dtypes.dtype) -> str:
     return str(d).removeprefix("torch.") + "_t"
 
 
+_NEGATIVE_STRIDES = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+    "(You can probably work around this by making a copy of your array  with array.copy().) "
+)
+
+
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, without copying where memory can be shared; a tensor stays itself.
 
@@ -196,10 +204,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not ndarray.dtype.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
-        )
+        raise ValueError(_NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
         import warnings
 
@@ -209,7 +214,22 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
             stacklevel=2,
         )
-    return wrap(ndarray.view(np.ndarray))
+    return wrap(_own_root(ndarray))
+
+
+def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
+    return np.asarray(_Memory(array))
+
+
+class _Memory:
+    """Hands an array's memory to NumPy as if it were not an array's: the chain of bases ends here."""
+
+    __slots__ = ("__array_interface__", "kept")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.kept = array
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:

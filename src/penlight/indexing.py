@@ -83,6 +83,10 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
             tensor = tensor.unsqueeze(dim)
             picks.append(wrap(np.zeros(1 if item else 0, np.int64)))
             dim += 1
+        elif isinstance(item, Tensor) and item.dim() == 0:
+            tensor = tensor.unsqueeze(dim)
+            picks.append(wrap(np.zeros(int(bool(item._array)), np.int64)))
+            dim += 1
         elif isinstance(item, slice):
             tensor = _slice(tensor, dim, item)
             picks.append(None)
@@ -167,8 +171,6 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
                 f"The shape of the mask {list(item.shape)} at index {d} does not match the shape of the indexed tensor "
                 f"{list(tensor.shape)} at index {dim + d}"
             )
-    if item.dim() == 0:
-        return [item]
     return [wrap(i) for i in np.nonzero(item._array)]
 
 

@@ -43,7 +43,11 @@ class Size(tuple):  # type: ignore[type-arg]
         return Size(found) if isinstance(place, slice) else found
 
     def __reduce__(self) -> Any:
-        return (Size, (tuple(self),))
+        return (_size, (tuple(self),))
+
+
+def _size(values: tuple[int, ...]) -> Size:
+    return Size(values)
 
 
 Size.__module__ = "torch"

@@ -219,6 +219,8 @@ class Tensor(TensorMethods):
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if _is_leaf(self):
+            return
         node, nr = views.edge_of(self)
         if node is not None and not isinstance(node, AccumulateGrad):
             node.hooks().retain[nr] = weakref.ref(self)
@@ -710,7 +712,7 @@ def _is_leaf(tensor: Tensor) -> bool:
     try:
         node = tensor._edge[0]
     except AttributeError:
-        return tensor._view.origin is None and tensor.is_leaf  # type: ignore[union-attr]
+        return tensor._view.origin is None  # type: ignore[union-attr]
     return node is None or isinstance(node, AccumulateGrad)
 
 

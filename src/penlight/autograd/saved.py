@@ -52,13 +52,16 @@ _LOOK_ABOVE = (
 )
 
 
-def input_modified(saved: Tensor, expected: int) -> NoReturn:
-    """Refuse a saved input whose version moved, naming the op that made it."""
+def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "") -> NoReturn:
+    """Refuse a saved input whose version moved, naming the op that made it (unless it was a leaf when it was saved)."""
+    from .node import AccumulateGrad
     from .views import edge_of
 
-    node, nr = edge_of(saved)
-    origin = f", which is output {nr} of {node.label()}," if node is not None and node.next_functions else ""
-    modified(saved._array, origin, version_of(saved), expected)
+    source, nr = edge_of(saved)
+    rules = list(node.op.rules) if node is not None else []
+    then = node.next_functions[rules.index(want)][0] if want in rules else source
+    made = source is not None and not isinstance(source, AccumulateGrad) and then is not None and not isinstance(then, AccumulateGrad)
+    modified(saved._array, f", which is output {nr} of {source.label()}," if made else "", version_of(saved), expected)  # type: ignore[union-attr]
 
 
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:

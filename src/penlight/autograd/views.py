@@ -75,6 +75,19 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
             _prune(family)
 
 
+def unrecorded_edge(view: Tensor) -> Edge:
+    """The edge of a view made under no_grad: PyTorch says that it requires grad if its base does, though it leads nowhere."""
+    assert view._view is not None
+    return DEAD_END if view._view.base.requires_grad else NO_EDGE
+
+
+def history_first(*tensors: Any) -> None:
+    """Complain about views whose history is spoilt before anything else is found wrong with the arguments, as PyTorch does."""
+    for tensor in tensors:
+        if is_grad_enabled() and hasattr(tensor, "_array"):
+            edge_of(tensor)
+
+
 def _window(view: Tensor, source: Tensor) -> Any:
     """A function that takes the same strided window of a tensor like `source` that `view` is."""
     size, stride, offset = view._array.shape, view.stride(), _offset(view._array, source._array)

@@ -203,7 +203,7 @@ def _record(op: Op) -> list[str]:
     edges = [f"{i}_edge" for i in op.rules]
     none = " and ".join(f"{e} is NO_EDGE" for e in edges)
     body.append(f"if ({none}) or not is_grad_enabled():")
-    none_of = "NO_EDGE" if not op.view else "NO_EDGE if input_edge is NO_EDGE else DEAD_END"
+    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(out)"
     body += [f"    out._edge = {none_of}", "    return out"]
     body.append(f"node = new(Backward_{op.name})")
     body.append("node.seq = next(sequence)")
@@ -308,7 +308,7 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
         ]
     lines = [f"{want} = node.s_{want}"]
     check = [
-        f"if {want}._vc is not None and {want}._vc[0] != node.v_{want}: input_modified({want}, node.v_{want})",
+        f"if {want}._vc is not None and {want}._vc[0] != node.v_{want}: input_modified({want}, node.v_{want}, node, '{want}')",
         f"{want} = {want}._array",
     ]
     if op.kinds[want] == TENSOR:

@@ -23,7 +23,7 @@ from .. import dtypes
 from .. import tensor as _tensor
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
-from ..autograd.node import DEAD_END, FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..tensor import Tensor
 from . import _compile, _dispatch
 from ._op import LIST, Op, slot_kind
@@ -37,7 +37,7 @@ NAMESPACE.update(
     FLOATS=frozenset(d.np for d in (dtypes.float16, dtypes.float32, dtypes.float64)),
     REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
     float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
-    DEAD_END=DEAD_END,
+    unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
     inplace=_dispatch.inplace, bump=views.bump, dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_dispatch.dispatch_backward, record=_dispatch.record,

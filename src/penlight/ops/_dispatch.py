@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
-from ..autograd.node import DEAD_END, FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
+from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, as_array, slot_kind
 
 if TYPE_CHECKING:
@@ -181,14 +181,14 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
     if modes.inference.get():
         for o in outs:
             mark_inference(o)
-    if edges is not None and is_grad_enabled():
+    if edges is not None:
         node = make_node(op, env, edges, outs)
         differentiable = [o for o in outs if o._array.dtype.kind in "fcV"]
         for nr, o in enumerate(differentiable):
             o._edge = (node, nr)
-    elif edges is not None and op.view:
+    elif op.view:
         for o in outs:
-            o._edge = DEAD_END
+            o._edge = views.unrecorded_edge(o)
     return tuple(outs) if len(outs) > 1 or op.kind == "multi" else outs[0]
 
 
@@ -201,7 +201,7 @@ def mark_inference(tensor: Tensor) -> None:
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
     """The edges of the inputs that have rules, in order, or None if no input requires grad or nothing is recorded."""
     if not is_grad_enabled():
-        return [DEAD_END] if op.view and env[op.inputs[0]].requires_grad else None
+        return None
     edges: list[Edge] = []
     for i in op.rules:
         value = env[i]
@@ -391,7 +391,7 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
         raise RuntimeError(USED_TWICE)
     if kind == "input" and hasattr(value, "_vc"):
         if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
-            saved.input_modified(value, getattr(node, "v_" + want))
+            saved.input_modified(value, getattr(node, "v_" + want), node, want)
         return value.unpack() if hasattr(value, "unpack") else value
     if kind == "result":
         vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)

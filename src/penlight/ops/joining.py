@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from .. import dtypes
+from ..autograd.views import history_first
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
 from ._declare import install_method, linear, method
@@ -113,6 +114,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for place, t in enumerate(tensors):
         if t.dim() == 0:
+            history_first(*tensors)
             raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
     # A 1-d empty tensor is skipped whatever the others' shape: an old habit of PyTorch's.
     legacy = [tuple(t.shape) == (0,) for t in tensors]
@@ -121,9 +123,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     first = shaped[0].shape
     for place, t in enumerate(shaped):
         if t.dim() != len(first):
+            history_first(*tensors)
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {t.dim()}")
         for d, (n, m) in enumerate(zip(first, t.shape)):
             if n != m and d != dim:
+                history_first(*tensors)
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor "
                     f"number {place} in the list."
@@ -156,6 +160,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
         raise RuntimeError("stack expects a non-empty TensorList")
     for place, t in enumerate(tensors):
         if t.shape != tensors[0].shape:
+            history_first(*tensors)
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(t.shape)} at entry {place}"

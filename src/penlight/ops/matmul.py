@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
+from ..autograd.views import history_first
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape
@@ -40,25 +42,32 @@ both(
 )
 
 
-@bilinear(np.matmul, node="MmBackward0",
+def _matmul_array(a: Any, b: Any) -> Any:
+    """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
+    if a.dtype.itemsize == 2 and a.dtype.kind not in "iu":
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    return np.matmul(a, b)
+
+
+@bilinear(_matmul_array, node="MmBackward0",
           input=lambda grad, mat2, xp: xp._mm(grad, xp.adjoint(mat2)),
           mat2=lambda grad, input, xp: xp._mm(xp.adjoint(input), grad))  # fmt: skip
 def _mm(input: Tensor, mat2: Tensor) -> Tensor: ...
 
 
-@bilinear(np.matmul, node="BmmBackward0",
+@bilinear(_matmul_array, node="BmmBackward0",
           input=lambda grad, mat2, xp: xp._bmm(grad, xp.adjoint(mat2)),
           mat2=lambda grad, input, xp: xp._bmm(xp.adjoint(input), grad))  # fmt: skip
 def _bmm(input: Tensor, mat2: Tensor) -> Tensor: ...
 
 
-@bilinear(np.matmul, node="MvBackward0",
+@bilinear(_matmul_array, node="MvBackward0",
           input=lambda grad, vec, xp: xp._outer(grad, xp.conj(vec)),
           vec=lambda grad, input, xp: xp._mv(xp.adjoint(input), grad))  # fmt: skip
 def _mv(input: Tensor, vec: Tensor) -> Tensor: ...
 
 
-@bilinear(lambda input, tensor: np.dot(input, tensor), node="DotBackward0",
+@bilinear(_matmul_array, node="DotBackward0",
           input=lambda grad, tensor, xp: grad * xp.conj(tensor),
           tensor=lambda grad, input, xp: grad * xp.conj(input))  # fmt: skip
 def _dot(input: Tensor, tensor: Tensor) -> Tensor: ...
@@ -242,6 +251,23 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     return _unsafe_view(bmm(left, right), (*batch, *([n] if a.dim() > 1 else []), p))
 
 
+def _history_first(function: Any) -> Any:
+    """A product whose complaints about shapes come after those about spoilt histories."""
+
+    @functools.wraps(function)
+    def checked(a: Tensor, b: Tensor) -> Tensor:
+        try:
+            return function(a, b)
+        except RuntimeError:
+            history_first(a, b)
+            raise
+
+    return checked
+
+
+_matmul = _history_first(_matmul)
+
+
 def _matmul_operator(self: Any, other: Any) -> Any:
     if not isinstance(other, Tensor):
         if isinstance(other, np.ndarray):
@@ -258,7 +284,7 @@ setattr(Tensor, "__matmul__", _matmul_operator)
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    product = np.matmul(mat1, mat2)
+    product = _matmul_array(mat1, mat2)
     if alpha != 1:
         product *= alpha
     if beta == 0:

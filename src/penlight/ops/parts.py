@@ -333,6 +333,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     dimension = wrap_dim(dimension, input.dim())
     n = input.shape[dimension] if input.dim() else 1
+    if step <= 0 or size > n:
+        views.history_first(input)
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if size > n:

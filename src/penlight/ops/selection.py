@@ -80,7 +80,10 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                     f"The shape of the mask {list(array.shape)} at index 0 does not match the shape of the indexed tensor "
                     f"{list(input.shape)} at index {dim}"
                 )
-            found += [wrap(i) for i in np.nonzero(array)]
+            if array.ndim == 0:
+                found.append(item)  # a 0-d mask: a new dimension of size one or none
+            else:
+                found += [wrap(i) for i in np.nonzero(array)]
             continue
         if array.size:
             n = input.shape[dim]
