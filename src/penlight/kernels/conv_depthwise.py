@@ -98,7 +98,9 @@ def depthwise(
             sums = total[: last - first]
             if add is not None:
                 sums += add[first:last]
-            target[first:last] = sums.reshape(last - first, times, *phases.wide)[(..., *inner)]
+            target[first:last] = sums.reshape(last - first, times, *phases.wide)[
+                (slice(None), slice(None), slice(None), *inner)
+            ]
 
     share(body, planes.count, planes.cost * times)
     if not whole:
@@ -120,7 +122,7 @@ def depthwise_weight(
     def body(first_block: int, last_block: int) -> None:
         wide = np.zeros((planes.each, times, *phases.wide), x.dtype)
         for first, last, flat in planes.blocks(first_block, last_block):
-            wide[(slice(last - first), ..., slice(place[0]), *inner)] = source[first:last]
+            wide[(slice(last - first), slice(None), slice(None), *inner)] = source[first:last]
             g = wide[: last - first].reshape(last - first, times, -1)
             for tap, (name, shift) in enumerate(phases.taps):
                 plane = flat[name][:, shift : shift + phases.length, None]

@@ -136,7 +136,7 @@ def all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: 
     if any(low) or any(m > n for m, n in zip(span, x.shape[2:], strict=True)):
         into, source = overlap(x.shape[2:], low, span)
         pad = np.zeros((*x.shape[:2], *span), x.dtype)
-        pad[(..., *into)] = x[(..., *source)]
+        pad[(slice(None), slice(None), *into)] = x[(slice(None), slice(None), *source)]
         x = pad
     inner = x.strides[2:]
     steps = [s * d for s, d in zip(inner * 2, dilation + stride, strict=True)]

@@ -66,7 +66,7 @@ def scatter(
     row_bytes = depth * taps * rest * grad.itemsize
     rows = max(1, min(place[0], _BLOCK_BYTES // row_bytes))
     images = max(1, min(-(-count // 8), _BLOCK_BYTES // (row_bytes * place[0])))
-    inner = tuple(slice(n) for n in place[1:])
+    inner = (*(slice(None),) * 4, *(slice(n) for n in place[1:]))
     targets = {name: phases.slices(name, low, stride, out.shape[2:]) for name in phases.names}
     if sum(prod(s.stop - s.start for s in inside) for inside, _ in targets.values()) < prod(out.shape[2:]):
         out.fill(0)
@@ -81,7 +81,7 @@ def scatter(
             for top in range(0, place[0], rows):
                 here = min(rows, place[0] - top)
                 g = wide[: stop - n, :, :, :here]
-                g[(..., *inner)] = grad[n:stop, :, top : top + here].reshape(stop - n, groups, each, here, *place[1:])
+                g[inner] = grad[n:stop, :, top : top + here].reshape(stop - n, groups, each, here, *place[1:])
                 p = np.matmul(weight, g.reshape(stop - n, groups, each, here * rest))
                 p = p.reshape(stop - n, depth, taps, here * rest)
                 for tap, (name, shift) in enumerate(phases.taps):
@@ -89,7 +89,7 @@ def scatter(
                     np.add(part, p[:, :, tap], out=part)
             for name, (inside, outside) in targets.items():
                 total = sums[name][: stop - n, :, : prod(phases.width)].reshape(stop - n, depth, *phases.width)
-                out[(slice(n, stop), slice(None), *outside)] = total[(..., *inside)]
+                out[(slice(n, stop), slice(None), *outside)] = total[(slice(None), slice(None), *inside)]
 
     share(body, -(-count // images), grad.itemsize / 4 * count * phases.length * depth * taps * (each / 40 + 0.6))
     if bias is not None:
