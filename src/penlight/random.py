@@ -230,7 +230,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 
     >>> import penlight as torch
     >>> _ = torch.manual_seed(0); torch.randperm(4)
-    tensor([2, 0, 1, 3])
+    tensor([0, 1, 3, 2])
     """
     from .kernels.rng_integers import randperm as draw
 

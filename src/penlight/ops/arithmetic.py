@@ -75,9 +75,9 @@ def _add(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 def _times(other: Any, alpha: Any) -> Any:
     """`alpha * other` in the dtype of `other`."""
-    if isinstance(other, np.ndarray):
-        alpha = _dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
-    return np.multiply(other, alpha)
+    if not isinstance(other, np.ndarray):
+        return other * alpha
+    return np.multiply(other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
 
 
 @pointwise(lambda input, other, alpha: np.add(input, _times(other, alpha)),

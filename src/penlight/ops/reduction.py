@@ -615,7 +615,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
 
     >>> import penlight as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
     if input.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())

@@ -1,0 +1,47 @@
+"""Examples in docstrings and in the README run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import penlight
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def modules() -> list[str]:
+    return sorted(
+        m.name for m in pkgutil.walk_packages(penlight.__path__, "penlight.") if not m.name.rsplit(".", 1)[-1].startswith("__")
+    )
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name: str) -> None:
+    module = importlib.import_module(name)
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS)
+    for test in finder.find(module, name):
+        runner.run(test)
+    assert runner.failures == 0
+
+
+def test_ops_docstrings() -> None:
+    """The generated functions' examples: doctest does not find them as members of their tables."""
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    parser = doctest.DocTestParser()
+    for op in penlight.ops.OPS.values():
+        if op.face.__doc__:
+            runner.run(parser.get_doctest(op.face.__doc__, {}, op.name, None, 0))
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_pages(page: str) -> None:
+    failures, count = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS)
+    assert count > 0
+    assert failures == 0
