@@ -178,28 +178,26 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
             if node._hooks is not None and node._hooks.post:
                 results = hooks.after(node, results, grad, graph)
         del grad
-        place = 0
-        for child, nr in node.next_functions:
+        ready: list[Node] | None = None
+        for (child, nr), arrived in zip(node.next_functions, results):
             if child is None:
-                place += 1
                 continue
-            arrived = results[place]
-            place += 1
             if arrived is not None:
                 buffer = buffers.get(child)
                 if buffer is None:
                     buffers[child] = arrived
                 elif type(buffer) is list:
-                    buffer[nr] = arrived if buffer[nr] is None else _sum(buffer[nr], arrived)
+                    buffer[nr] = arrived if buffer[nr] is None else buffer[nr] + arrived
                 else:
-                    buffers[child] = _sum(buffer, arrived)
-                    del buffer
+                    buffers[child] = buffer + arrived
             if child in pending:
                 pending[child] -= 1
                 if pending[child] == 0:
-                    results = arrived = buffer = _drop(results, place)
-                    _run_leaf(child, buffers.pop(child, None), graph, captures)
-        results = arrived = buffer = None
+                    ready = [child] if ready is None else [*ready, child]
+        results = arrived = buffer = None  # a leaf asks who else holds its gradient
+        if ready is not None:
+            for child in ready:
+                _run_leaf(child, buffers.pop(child, None), graph, captures)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
@@ -242,11 +240,6 @@ def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> An
     return watching[-1](node, lambda: _watched(watching[:-1], node, grad, keep))
 
 
-def _drop(results: Any, done: int) -> Any:
-    """The results not handed on yet, without references to those that were: a leaf asks who else holds its gradient."""
-    return (None,) * done + tuple(results[done:])
-
-
 def _skip(node: Node, pending: dict[Node, int], buffers: Any, graph: bool, captures: Captures) -> None:
     """A node that leads to nothing asked for does not run; the leaves behind it wait for one gradient less."""
     for child, _ in node.next_functions:
@@ -264,10 +257,6 @@ def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:
         buffer[nr] = grad if buffer[nr] is None else buffer[nr] + grad
     else:
         buffers[node] = buffer + grad
-
-
-def _sum(a: Any, b: Any) -> Any:
-    return a + b
 
 
 def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> None:
