@@ -86,7 +86,7 @@ class Tensor(TensorMethods):
         """A tensor of another class over the memory of `data`, outside of any graph."""
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
-        out = new(cls)
+        out: Any = new(cls)
         out._array = data._array
         out._edge = NO_EDGE
         out._vc = out._grad = out._view = out._meta = None
@@ -96,7 +96,7 @@ class Tensor(TensorMethods):
 
     def as_subclass(self, cls: type) -> Any:
         """The same tensor (memory, graph) as an instance of a subclass."""
-        out = new(cls)
+        out: Any = new(cls)
         out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
         out._vc = views_of(self)
         out._grad = None

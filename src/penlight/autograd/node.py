@@ -206,7 +206,8 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.seq = next(sequence)
         self.next_functions = ()
-        self._hooks = self._fit = self._kept = None
+        self._hooks = self._fit = None
+        self._kept: Any = None
         self._ref = weakref.ref(variable)
         self._array: np.ndarray[Any, Any] = variable._array
         if variable._vc is None:

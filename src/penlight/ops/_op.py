@@ -26,6 +26,9 @@ class Op:
         "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "view", "wants",
     )  # fmt: skip
 
+    function: Any  # the public function
+    inplace: bool  # whether it has an in-place form
+
     def __init__(
         self,
         face: Callable[..., Any],
