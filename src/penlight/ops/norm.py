@@ -1,0 +1,486 @@
+"""Normalisation: by layer, root mean square, batch, instance, group, and across neighbouring channels.
+
+A backward kernel gives the gradients of input, weight and bias at once; see `Together`. The graph world has them as
+compositions of ops, in which the statistics are computed again, so that they can be differentiated.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..kernels import norm as kernels
+from ..tensor import Tensor
+from ._declare import OPS, differentiable
+from ._guards import not_implemented
+from ._raw import both
+from ._together import Together
+
+Ints = tuple[int, ...]
+
+# ----- Gradients from differentiable ops ----------------------------------------------------------------------------
+
+
+def _normalised(x: Any, dims: Ints, eps: float, centred: bool = True) -> tuple[Any, Any]:
+    """Values with mean 0 and variance 1 over `dims`, and the factor that made them so."""
+    if centred:
+        x = x - x.mean(dims, True)
+    rstd = ((x * x).mean(dims, True) + eps).rsqrt()
+    return x * rstd, rstd
+
+
+def _input_grad(grad: Any, xhat: Any, rstd: Any, dims: Ints, centred: bool = True) -> Any:
+    """The gradient of what was normalised: without its part along ones and along the values themselves."""
+    part = grad - xhat * (grad * xhat).mean(dims, True)
+    if centred:
+        part = part - grad.mean(dims, True)
+    return part * rstd
+
+
+def _wide(*tensors: Any) -> list[Any]:
+    """16-bit floats as float32."""
+    return [t if t is None or t.dtype.itemsize != 2 else t.float() for t in tensors]
+
+
+def _like(grad: Any, tensor: Any) -> Any:
+    return grad if grad.dtype is tensor.dtype else grad.to(tensor.dtype)
+
+
+# ----- Layer --------------------------------------------------------------------------------------------------------
+
+
+def _layer_grads(
+    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float
+) -> Any:
+    g, x, w = _wide(grad, input, weight)
+    last, lead = tuple(range(-dims, 0)), tuple(range(input.dim() - dims))
+    if place == 2:
+        return _like(g.sum(lead) if lead else g, input if weight is None else weight)
+    xhat, rstd = _normalised(x, last, eps, mean is not None)
+    if place == 1:
+        return _like((g * xhat).sum(lead) if lead else g * xhat, weight)
+    return _like(_input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
+
+
+def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
+    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, (*needs, False)[:3])
+
+
+both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
+
+
+def _layer_rule(place: int) -> Any:
+    def rule(
+        grads: Any,
+        input: Any,
+        weight: Any,
+        normalized_shape: Ints,
+        result1: Any,
+        result2: Any,
+        eps: float,
+        needs: Any,
+        xp: Any,
+    ) -> Any:
+        dims = len(normalized_shape)
+        return xp.layer_norm_backward(place, needs, grads[0], input, weight, result1, result2, dims, eps)
+
+    return rule
+
+
+@differentiable(lambda input, normalized_shape, weight, bias, eps: kernels.layer_norm(input, len(normalized_shape), weight, bias, eps),
+                node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
+                input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
+def _native_layer_norm(
+    input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any: ...
+
+
+def _rms_rule(place: int) -> Any:
+    def rule(
+        grads: Any, input: Any, weight: Any, normalized_shape: Ints, result1: Any, eps: float, needs: Any, xp: Any
+    ) -> Any:
+        return xp.layer_norm_backward(place, needs, grads[0], input, weight, None, result1, len(normalized_shape), eps)
+
+    return rule
+
+
+@differentiable(lambda input, normalized_shape, weight, eps: kernels.rms_norm(input, len(normalized_shape), weight, eps),
+                node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
+def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
+
+
+def _check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Ints:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(normalized_shape).__name__}"
+        )
+    shape, size = tuple(normalized_shape), input._array.shape
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for what, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(tensor.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    if size[len(size) - len(shape) :] != shape or len(shape) > len(size):
+        listed = ", ".join(map(str, shape))
+        star = "*, " if name == "layer_norm" else "*"
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{listed}], but got input of size{list(size)}"
+        )
+    return shape
+
+
+def check_parameters(input: Tensor, *parameters: Tensor | None) -> None:
+    """Refuse parameters of another dtype than the input's, except float32 ones for 16-bit inputs."""
+    for p in parameters:
+        if p is not None and p._array.dtype is not input._array.dtype and p.dtype is not input.dtype:
+            if input.dtype.itemsize == 2 and p.dtype is dtypes.float32:
+                continue
+            wanted = "Float" if input.dtype.itemsize == 2 else dtypes.LEGACY[input.dtype]
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {wanted}")
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """The last dimensions of the input, brought to mean 0 and variance 1, then scaled and shifted.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = _check_layer("layer_norm", input, normalized_shape, weight, bias)
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented("LayerNormKernelImpl", input._array.dtype)
+    check_parameters(input, weight, bias)
+    return _native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The last dimensions of the input, divided by the root of their mean square, then scaled.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
+    tensor([[0.2000, 1.4000]])
+    """
+    shape = _check_layer("rms_norm", input, normalized_shape, weight, None)
+    if input.dtype.category < dtypes.FLOATING:
+        raise not_implemented("rms_norm", input._array.dtype)
+    if eps is None:
+        eps = float(np.finfo(np.float64 if input.dtype in (dtypes.float64, dtypes.complex128) else np.float32).eps)
+    if input.dtype.category == dtypes.COMPLEX or (weight is not None and weight.dtype is not input.dtype):
+        result = input * (input.pow(2).mean(tuple(range(-len(shape), 0)), True) + eps).rsqrt()
+        return (result if weight is None else result * weight).to(input.dtype)
+    return _fused_rms_norm(input, shape, weight, eps)[0]
+
+
+# ----- Batch --------------------------------------------------------------------------------------------------------
+
+
+def _batch_array(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> Any:
+    """Normalise, and move the running statistics towards those of the batch."""
+    empty = np.zeros(0, input.dtype)
+    if not training:
+        out, _ = kernels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+        return out, empty, empty
+    if not input.size:
+        return input.copy(), empty, empty
+    out, mean, rstd, var = kernels.batch_norm(input, weight, bias, eps)
+    if running_mean is not None:
+        count = input.size // input.shape[1]
+        _move(running_mean, mean, momentum)
+        _move(running_var, var * (count / (count - 1)) if count > 1 else np.full_like(var, np.nan), momentum)
+    return out, mean, rstd
+
+
+def _move(running: Any, now: Any, momentum: float) -> None:
+    running[...] = momentum * now + (1 - momentum) * running
+
+
+def _statistics(
+    running_mean: Any, running_var: Any, mean: Any, rstd: Any, training: bool, eps: float
+) -> tuple[Any, Any]:
+    if training:
+        return mean, rstd
+    return running_mean, 1 / np.sqrt(running_var + running_var.dtype.type(eps))
+
+
+def _batch_kernel(
+    grad: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    mean: Any,
+    rstd: Any,
+    training: bool,
+    eps: float,
+    needs: Any,
+) -> Any:
+    if not input.size:
+        zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
+        return np.zeros_like(input), zeros, zeros.copy()
+    mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
+    return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
+
+
+def _batch_grads(place: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,
+                 training: bool, eps: float) -> Any:  # fmt: skip
+    g, x, w = _wide(grad, input, weight)
+    dims = (0, *range(2, input.dim()))
+    across = (1, -1, *(1,) * (input.dim() - 2))
+    if place == 2:
+        return _like(g.sum(dims), input if weight is None else weight)
+    if training:
+        xhat, rstd = _normalised(x, dims, eps)
+    else:
+        rstd = (running_var + eps).rsqrt().reshape(across)
+        xhat = (x - running_mean.reshape(across)) * rstd
+    if place == 1:
+        return _like((g * xhat).sum(dims), weight)
+    if w is not None:
+        g = g * w.reshape(across)
+    return _like(_input_grad(g, xhat, rstd, dims) if training else g * rstd, input)
+
+
+both("batch_norm_backward", Together(_batch_kernel), _batch_grads)
+
+
+def _batch_rule(place: int) -> Any:
+    def rule(grads: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, result1: Any, result2: Any, training: bool,
+             eps: float, needs: Any, xp: Any) -> Any:  # fmt: skip
+        saved = (input, weight, running_mean, running_var, result1, result2, training, eps)
+        return xp.batch_norm_backward(place, needs, grads[0], *saved)
+
+    return rule
+
+
+@differentiable(_batch_array, node="NativeBatchNormBackward0", results=("result0", "result1", "result2"),
+                input=_batch_rule(0), weight=_batch_rule(1), bias=_batch_rule(2))  # fmt: skip
+def _native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> Any: ...  # fmt: skip
+
+
+def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: bool) -> None:
+    channels = input._array.shape[1] if input._array.ndim > 1 else 0
+    for name in ("running_mean", "running_var"):
+        if tensors[name] is None and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    for name, tensor in tensors.items():
+        if tensor is None:
+            continue
+        if tensor._array.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {tensor._array.size}")
+        if name.startswith("running") and tensor.requires_grad:
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
+    if (tensors["running_mean"] is None) != (tensors["running_var"] is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented("batch_norm", input._array.dtype)
+    check_parameters(input, tensors["weight"], tensors["bias"])
+    for name in ("running_mean", "running_var"):
+        tensor = tensors[name]
+        if (
+            tensor is not None
+            and tensor.dtype is not input.dtype
+            and not (input.dtype.itemsize == 2 and tensor.dtype is dtypes.float32)
+        ):
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Each channel of a batch, brought to mean 0 and variance 1, then scaled and shifted. In training by the batch's own
+    statistics, towards which the running ones move; else by the running ones.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if training:
+        shape = input.shape
+        if len(shape) and shape[0] * prod(shape[2:]) == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
+    if not isinstance(momentum, (int, float)):
+        raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
+    return batch_norm_by(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+                  training: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
+    """`batch_norm` without the check for a single value, which is what `torch.batch_norm` is."""
+    tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    _check_batch(input, tensors, training)
+    return _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+# ----- Instance -----------------------------------------------------------------------------------------------------
+
+
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+                  bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """Each channel of each sample, brought to mean 0 and variance 1: a batch norm with every channel for itself.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats and prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return instance_norm_by(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+
+def instance_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+                     use_input_stats: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
+    """`instance_norm` in the order of arguments of `torch.instance_norm`."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    count, channels = input.shape[0], input.shape[1]
+    repeated = [None if t is None else t.repeat(count) for t in (weight, bias, running_mean, running_var)]
+    flat = input.contiguous().view(1, count * channels, *input.shape[2:])
+    result = batch_norm_by(flat, *repeated, use_input_stats, momentum, eps)
+    if use_input_stats:
+        for running, moved in ((running_mean, repeated[2]), (running_var, repeated[3])):
+            if running is not None and moved is not None:
+                running.detach().copy_(moved.detach().view(count, channels).mean(0))
+    return result.view(input.shape)
+
+
+# ----- Group --------------------------------------------------------------------------------------------------------
+
+
+def _group_grads(
+    place: int, needs: Any, grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float
+) -> Any:
+    g, x, w = _wide(grad, input, weight)
+    count, channels = input.shape[0], input.shape[1]
+    dims = (0, *range(2, input.dim()))
+    if place == 2:
+        return _like(g.sum(dims), input if weight is None else weight)
+    xhat, rstd = _normalised(x.reshape(count, group, channels // group * prod(input.shape[2:])), (2,), eps)
+    if place == 1:
+        return _like((g * xhat.reshape(input.shape)).sum(dims), weight)
+    if w is not None:
+        g = g * w.reshape(1, channels, *(1,) * (input.dim() - 2))
+    return _like(_input_grad(g.reshape(xhat.shape), xhat, rstd, (2,)).reshape(input.shape), input)
+
+
+def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
+    return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+
+
+both("group_norm_backward", Together(_group_kernel), _group_grads)
+
+
+def _group_rule(place: int) -> Any:
+    def rule(
+        grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
+    ) -> Any:
+        return xp.group_norm_backward(place, needs, grads[0], input, weight, result1, result2, group, eps)
+
+    return rule
+
+
+@differentiable(lambda input, weight, bias, group, eps: kernels.group_norm(input, group, weight, bias, eps),
+                node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
+                input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
+def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Groups of channels of each sample, brought to mean 0 and variance 1, then scaled and shifted by channel.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), 2)
+    tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    shape = list(input.shape)
+    if shape[0] * (shape[1] // num_groups) * prod(shape[2:]) == 1:
+        listed = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {listed}")
+    return group_norm_by(input, num_groups, weight, bias, eps)
+
+
+def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """`group_norm` without the check for a single value, which is what `torch.group_norm` is."""
+    shape = list(input.shape)
+    if num_groups <= 0:
+        raise RuntimeError("Expected num groups to be greater than 0, got " + str(num_groups))
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and "
+            f"num_groups={num_groups}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tuple(tensor.shape) != (shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(tensor.shape)} and input of shape {shape}"
+            )
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented("GroupNormKernelImpl", input._array.dtype)
+    check_parameters(input, weight, bias)
+    return _native_group_norm(input, weight, bias, num_groups, eps)[0]
+
+
+# ----- Neighbours ---------------------------------------------------------------------------------------------------
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Each element divided by a power of the mean square over neighbouring channels.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
+    torch.Size([1, 2, 3])
+    """
+    from .pad import pad
+    from .pool import avg_pool2d, avg_pool3d
+
+    ndim = input.dim()
+    if ndim < 3:
+        gap = " " * 26
+        raise ValueError(f"Expected 3D or higher dimensionality{gap}input (got {ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    squares = input.mul(input)
+    if ndim == 3:
+        padded = pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
+        mean = avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
+    else:
+        shape = input.shape
+        padded = pad(squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2))
+        mean = avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
+    return input / mean.mul(alpha).add(k).pow(beta)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """The input divided by its norm along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / length if out is None else OPS["div"].function(input, length, out=out)
