@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from .conv_gather import Ints, share
-from .conv_scatter import Phases
+from .conv_scatter import Phases, find_phases
 
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18
@@ -22,7 +22,7 @@ class _Planes:
 
     def __init__(self, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> None:
         self.x = x.reshape(-1, *x.shape[2:])
-        self.phases = Phases(out, kernel, stride, dilation)
+        self.phases = find_phases(out, kernel, stride, dilation)
         size = x.shape[2:]
         self.parts = {name: self.phases.slices(name, low, stride, size) for name in self.phases.names}
         self.each = max(1, _BLOCK_BYTES // (self.phases.size * x.itemsize))

@@ -88,6 +88,8 @@ class _Columns:
         if self.merged:
             self.images = min(len(x), max(self.images, 4 * _MERGE_BELOW // self.positions))
         self.count = -(-len(x) // self.images) * self.parts
+        # Short rows are copied for one row of the kernel only, see `_fill`.
+        self.staged = self.parts == 1 == stride[0] and min(len(kernel), kernel[0]) > 1 and prod(out[1:]) < 32
 
     def blocks(self, low: int, high: int) -> Iterator[tuple[int, int, slice, np.ndarray]]:
         """For blocks `low` to `high`: the images (first and past the last), the positions, and the columns.
@@ -100,6 +102,10 @@ class _Columns:
         rest = self.positions // self.out[0]
         copies = self.merged or not self.plain
         buffer = np.empty(self.images * self.rows * part * rest, x.dtype) if copies else None
+        stage = np.empty(0, x.dtype)
+        if self.staged:
+            height = self.out[0] + (self.kernel[0] - 1) * self.dilation[0]
+            stage = np.empty(self.images * self.rows // self.kernel[0] * height * rest, x.dtype)
         for block in range(low, high):
             n, at = divmod(block, self.parts)
             n, stop = n * self.images, min(len(x), (n + 1) * self.images)
@@ -112,22 +118,44 @@ class _Columns:
                 held = n
             columns = x[n:stop]
             if buffer is not None:
-                view = self._windows(columns if pad is None else pad[: stop - n], top, bottom)
-                columns = buffer[: view.size].reshape(view.shape)
-                np.copyto(columns, view)
+                columns = self._fill(columns if pad is None else pad[: stop - n], top, bottom, buffer, stage)
             columns = columns.reshape((self.rows, -1) if self.merged else (stop - n, self.rows, -1))
             yield n, stop, slice(top * rest, bottom * rest), columns
 
-    def _windows(self, a: np.ndarray, top: int, bottom: int) -> np.ndarray:
-        """The windows at the rows `top` to `bottom` as a view: ``(images, C, *kernel, *positions)``."""
+    def _fill(self, a: np.ndarray, top: int, bottom: int, buffer: np.ndarray, stage: np.ndarray) -> np.ndarray:
+        """Copy the windows at the rows `top` to `bottom` into `buffer`.
+
+        With a `stage` there are two copies: first the windows of a single row of the kernel, at every height, whose
+        rows are short; the windows of all rows of the kernel are then long runs of those.
+        """
+        kernel, stride, dilation, out = self.kernel, self.stride, self.dilation, (bottom - top, *self.out[1:])
+        if stage.size:
+            height = out[0] + (kernel[0] - 1) * dilation[0]
+            view = self._windows(a, 0, (1, *kernel[1:]), stride, dilation, (height, *out[1:]))
+            a = stage[: view.size].reshape(view.shape)
+            np.copyto(a, view)
+            # Now the kernel's dims after the first are part of the shape, and only the first moves.
+            row = a.itemsize * prod(out[1:])
+            steps, shape = list(a.strides), [*view.shape[: -len(out)], *out]
+            at = 1 if self.merged else 2
+            shape[at], steps[at] = kernel[0], row * dilation[0]
+            view = np.ndarray(shape, a.dtype, a, 0, steps)
+        else:
+            view = self._windows(a, top * stride[0] * a.strides[2], kernel, stride, dilation, out)
+        columns = buffer[: view.size].reshape(view.shape)
+        np.copyto(columns, view)
+        return columns
+
+    def _windows(self, a: np.ndarray, at: int, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:
+        """The windows of `a` from byte `at` on as a view: ``(images, C, *kernel, *positions)``."""
         inner = a.strides[2:]
-        shape = [*a.shape[:2], *self.kernel, bottom - top, *self.out[1:]]
-        steps = [*a.strides[:2], *(s * d for s, d in zip(inner * 2, self.dilation + self.stride, strict=True))]
+        shape = [*a.shape[:2], *kernel, *out]
+        steps = [*a.strides[:2], *(s * d for s, d in zip(inner * 2, dilation + stride, strict=True))]
         if self.merged:
             # The images move behind the kernel: (C, *kernel, images, *positions).
             shape.insert(1 + len(inner), shape.pop(0))
             steps.insert(1 + len(inner), steps.pop(0))
-        return np.ndarray(shape, a.dtype, a, top * self.stride[0] * inner[0], steps)
+        return np.ndarray(shape, a.dtype, a, at, steps)
 
 
 def all_columns(x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> np.ndarray:

@@ -23,7 +23,7 @@ from math import prod
 import numpy as np
 
 from .conv_gather import _GRAIN_NS, Ints, overlap, share, spans
-from .conv_scatter import Phases
+from .conv_scatter import find_phases
 
 _BLOCK_BYTES = 1 << 21
 
@@ -223,7 +223,7 @@ def winograd_scatter(
     """
     count, depth, place = len(grad), out.shape[1], grad.shape[2:]
     pairs, ones = -(-place[0] // 2), (1,) * len(place)
-    phases = Phases((pairs, *place[1:]), (1, *w.shape[3:]), ones, (1, *dilation[1:]))
+    phases = find_phases((pairs, *place[1:]), (1, *w.shape[3:]), ones, (1, *dilation[1:]))
     row = phases.length // pairs
     cost = grad.itemsize / 4 * count * phases.length * 2 * w[0].size * (len(w) / 60 + 0.5)
     images = _BLOCK_BYTES // (4 * len(phases.taps) * depth * phases.length * grad.itemsize)

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from .conv_gather import Ints, all_columns, is_half, share
-from .conv_scatter import Phases
+from .conv_scatter import find_phases
 
 _BLOCK_BYTES = 1 << 20
 
@@ -76,7 +76,7 @@ def _place(source: np.ndarray, planes: np.ndarray, kernel: Ints, dilation: Ints,
 def _add_up(source: np.ndarray, planes: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
     """Overlapping blocks are added tap by tap; see Note [Flat phases]."""
     counts, sizes = source.shape[2:], planes.shape[1:]
-    phases = Phases(counts, kernel, stride, dilation)
+    phases = find_phases(counts, kernel, stride, dilation)
     targets = {name: phases.slices(name, padding, stride, sizes) for name in phases.names}
     each = max(1, _BLOCK_BYTES // (len(phases.taps) * phases.length * source.itemsize))
     inner = tuple(slice(n) for n in counts[1:])
