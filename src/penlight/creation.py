@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes
 from .device import require_cpu
-from .tensor import Tensor, meta_of, wrap
+from .tensor import Tensor, wrap
 
 # ----- From data ----------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,9 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
     from .autograd import modes
 
     if modes.slow() and modes.inference.get():
-        meta_of(out).inference = True
+        from .ops._dispatch import mark_inference
+
+        mark_inference(out)
     return out
 
 

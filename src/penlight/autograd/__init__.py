@@ -154,7 +154,7 @@ def grad(
     (tensor(6.),)
     """
     from ..tensor import wrap
-    from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
+    from ._arguments import as_tuple, input_edges, root_edges, root_grads
     from .engine import Captures, execute
 
     if materialize_grads and allow_unused is False:
@@ -177,8 +177,6 @@ def grad(
     grads = (None,) * len(sources) if grad_outputs is None else as_tuple(grad_outputs)
     if len(grads) < len(sources):
         raise RuntimeError(f"got {len(sources)} tensors and {len(grads)} gradients")
-    if materialize_grads and any(is_edge(w) for w in wanted):
-        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     found = root_grads(sources, grads, is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
     roots = root_edges(sources)
@@ -200,7 +198,10 @@ def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool, wra
                 )
             if materialize:
                 from ..creation import zeros_like
+                from ._arguments import is_edge
 
+                if is_edge(tensor):
+                    raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
                 grad = zeros_like(tensor)
         elif not hasattr(grad, "_array"):
             grad = wrap(_own(grad))

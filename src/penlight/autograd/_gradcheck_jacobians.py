@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from .gradcheck import GradcheckError, Settings, as_tuple
-
-NONDETERMINISTIC = """
-
-NOTE: if an op here is non-deterministic by nature, this can be expected. Pass `nondet_tol=<tol>` to gradcheck or
-gradgradcheck to allow for differences of that size.
-"""
+from .gradcheck import FAILED_NONDET_MSG, GradcheckError, Settings, as_tuple
 
 
 def floating(outputs: Sequence[Any]) -> list[Tensor]:
@@ -179,7 +173,7 @@ def analytical_jacobian(
         raise GradcheckError(
             "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
             "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was "
-            f"{settings.nondet_tol}." + NONDETERMINISTIC
+            f"{settings.nondet_tol}." + FAILED_NONDET_MSG
         )
     return found.jacobians
 

@@ -10,20 +10,16 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from ._gradcheck_jacobians import forward_ad, inputs_with_grad, tangents
-from .gradcheck import GradcheckError, as_tuple, differentiable
+from .gradcheck import (
+    FAILED_BATCHED_GRAD_MSG,
+    FAILED_BATCHED_GRAD_MSG_FWD_AD,
+    GradcheckError,
+    as_tuple,
+    differentiable,
+)
 from .modes import sequence
 from .node import Node
 from .views import edge_of
-
-BATCHED_FAILED = """
-gradcheck or gradgradcheck failed while testing batched gradient computation.
-Gradients of a batch are computed by vmap over the backward pass; an op in it that vmap can't do makes this fail.
-Pass `check_batched_grad=False` to leave this test out.
-""".strip()
-BATCHED_FORWARD_FAILED = """
-gradcheck failed while testing batched gradient computation with forward-mode AD.
-Pass `check_batched_forward_grad=False` to leave this test out.
-""".strip()
 
 
 def check_inputs(inputs: Sequence[Any]) -> None:
@@ -180,13 +176,13 @@ def batched_grad(inputs: Sequence[Any], output: Tensor, place: int) -> None:
     try:
         batch = grad(output, wanted, stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True)
     except RuntimeError as error:
-        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{BATCHED_FAILED}") from error
+        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{FAILED_BATCHED_GRAD_MSG}") from error
     for i, (found, *expected) in enumerate(zip(batch, *rows)):
         if found is None:
             continue
         right = stack(expected)
         if not np.allclose(found._array, right._array, 1e-5, 1e-8):
-            raise GradcheckError(_batch_message(place, i, found, right, BATCHED_FAILED))
+            raise GradcheckError(_batch_message(place, i, found, right, FAILED_BATCHED_GRAD_MSG))
 
 
 def _batch_message(output: int, input: int, found: Any, expected: Any, story: str) -> str:
@@ -222,11 +218,11 @@ def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> Non
             batch = vmap(product)(stack(vectors))
         except RuntimeError as error:
             raise GradcheckError(
-                f"While computing batched gradients, got: {error}\n\n{BATCHED_FORWARD_FAILED}"
+                f"While computing batched gradients, got: {error}\n\n{FAILED_BATCHED_GRAD_MSG_FWD_AD}"
             ) from error
         for i, (found, right) in enumerate(zip(batch, expected)):
             if not np.allclose(found._array, right._array, 1e-5, 1e-8):
-                raise GradcheckError(_batch_message(i, place, found, right, BATCHED_FORWARD_FAILED))
+                raise GradcheckError(_batch_message(i, place, found, right, FAILED_BATCHED_GRAD_MSG_FWD_AD))
 
 
 # ----- gradgradcheck ----------------------------------------------------------------------------------------------------------------

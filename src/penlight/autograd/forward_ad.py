@@ -470,7 +470,7 @@ def current_tangent(tensor: Tensor) -> Any:
 def detach(tensor: Tensor) -> Tensor:
     """`Tensor.detach` while a slow mode is open: no tangent, and nothing that a batching level would have to know."""
     from ..ops import _dispatch
-    from ..tensor import meta_of, views_of, wrap
+    from ..tensor import views_of, wrap
 
     stack = _dispatch.interpreters.get()
     for level in reversed(stack):
@@ -479,7 +479,7 @@ def detach(tensor: Tensor) -> Tensor:
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():
-        meta_of(out).inference = True
+        _dispatch.mark_inference(out)
     return out
 
 

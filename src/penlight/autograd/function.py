@@ -313,8 +313,18 @@ class Function(_SingleLevelFunction):
 
             stack = interpreters.get()
             if stack:
-                return stack[-1].run_function(cls, args, kwargs)
+                return _in_transform(stack[-1], cls, args, kwargs)
         return run_forward(cls, args, kwargs)
+
+
+def _in_transform(interpreter: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`apply` while a dual level or a batching level is open: that level's own business (`run_function`)."""
+    run = getattr(interpreter, "run_function", None)
+    if run is None:
+        raise NotImplementedError(
+            f"{cls.__name__}.apply: custom functions don't work under {type(interpreter).__name__} yet"
+        )
+    return run(cls, args, kwargs)
 
 
 def _is_setup_context_defined(fn: Any) -> bool:

@@ -200,8 +200,8 @@ def _rows(
                 grad = zeros_like(args[i])
             elif strict and create_graph and not grad.requires_grad:
                 raise RuntimeError(
-                    f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in strict "
-                    "mode when create_graph=True."
+                    f"The jacobian of the user-provided function is independent of input {place}. This is not allowed in "
+                    "strict mode when create_graph=True."
                 )
             column.append(grad)
     return tuple(stack(column).view(*out.shape, *arg.shape) for column, arg in zip(columns, args))

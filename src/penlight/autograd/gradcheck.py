@@ -23,6 +23,28 @@ __all__ = [
 ]
 
 
+FAILED_NONDET_MSG = """
+
+NOTE: if an op here is non-deterministic by nature, this can be expected. Pass `nondet_tol=<tol>` to gradcheck or
+gradgradcheck to allow for differences of that size.
+"""
+FAILED_BATCHED_GRAD_MSG = """
+gradcheck or gradgradcheck failed while testing batched gradient computation.
+Gradients of a batch are computed by vmap over the backward pass; an op in it that vmap can't do makes this fail.
+Pass `check_batched_grad=False` to leave this test out.
+""".strip()
+FAILED_BATCHED_GRAD_MSG_FWD_AD = """
+gradcheck failed while testing batched gradient computation with forward-mode AD.
+Pass `check_batched_forward_grad=False` to leave this test out.
+""".strip()
+FAST_FAIL_SLOW_OK_MSG = """
+Fast gradcheck failed but element-wise differences are small. This means that the
+test might've passed in slow_mode!
+
+Pass `fast_mode=False` to gradcheck or gradgradcheck.
+""".strip()
+
+
 class GradcheckError(RuntimeError):
     """A check of `gradcheck` or `gradgradcheck` failed."""
 

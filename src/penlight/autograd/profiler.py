@@ -14,14 +14,29 @@ from typing import Any, TypeVar
 
 from . import modes
 from .node import Node
-from .profiler_util import DeviceType, EventList, FunctionEvent, FunctionEventAvg
+from .profiler_util import (
+    MEMORY_EVENT_NAME,
+    OUT_OF_MEMORY_EVENT_NAME,
+    DeviceType,
+    EventList,
+    FunctionEvent,
+    FunctionEventAvg,
+    MemRecordsAcc,
+    ProfilerActivity,
+    ProfilerState,
+)
 
 __all__ = [
+    "MEMORY_EVENT_NAME",
+    "OUT_OF_MEMORY_EVENT_NAME",
     "DeviceType",
     "EnforceUnique",
     "EventList",
     "FunctionEvent",
     "KinetoStepTracker",
+    "MemRecordsAcc",
+    "ProfilerActivity",
+    "ProfilerState",
     "emit_itt",
     "emit_nvtx",
     "kineto_available",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
@@ -54,6 +55,29 @@ class Interval:
         return self.end - self.start
 
 
+class Kernel(NamedTuple):
+    """A piece of work on a device; the CPU has none."""
+
+    name: str
+    device: int
+    duration: int
+
+
+class MemRecordsAcc:
+    """Memory records by time."""
+
+    def __init__(self, mem_records: list[Any]) -> None:
+        self._mem_records = mem_records
+        self._order = sorted(range(len(mem_records)), key=lambda i: mem_records[i][0].start_ns())
+        self._starts = [mem_records[i][0].start_ns() for i in self._order]
+
+    def in_interval(self, start_us: float, end_us: float) -> Iterator[Any]:
+        """The records that started in this interval."""
+        first, last = bisect_left(self._starts, start_us * 1000), bisect_right(self._starts, end_us * 1000)
+        for i in range(first, last):
+            yield self._mem_records[self._order[i]]
+
+
 def format_time(microseconds: float, unit: str | None = None) -> str:
     """`83.766ms`, in the unit that fits or in a given one."""
     if unit == "s" or (unit is None and microseconds >= 1e6):
@@ -71,7 +95,7 @@ def format_memory(nbytes: int) -> str:
     return f"{nbytes} B"
 
 
-class _Times:
+class FormattedTimesMixin:
     """What single events and averages have in common: times as numbers and as text. There is no device but the CPU."""
 
     count: int
@@ -109,7 +133,7 @@ class _Times:
     device_time_total_str = self_device_time_total_str = device_time_str
 
 
-class FunctionEvent(_Times):
+class FunctionEvent(FormattedTimesMixin):
     """One call: of an op, of a node in backward, or of a `record_function` block."""
 
     def __init__(
@@ -154,7 +178,7 @@ class FunctionEvent(_Times):
         )
 
 
-class FunctionEventAvg(_Times):
+class FunctionEventAvg(FormattedTimesMixin):
     """Events of one name added up."""
 
     def __init__(self) -> None:

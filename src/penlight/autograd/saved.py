@@ -20,6 +20,22 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+class NoVersion(list):  # type: ignore[type-arg]
+    """The version counter of an inference tensor: asking it for the version, as saving a tensor does, is refused."""
+
+    def __getitem__(self, place: Any) -> Any:
+        if place == 0:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+                "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
+        return None
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        pass
+
+
 def versions_of(tensor: Tensor) -> list[Any]:
     """A tensor's version counter `[version, views]`, made when first asked for and shared by its views."""
     if tensor._vc is None:

@@ -14,6 +14,8 @@ from .grad_mode import _Decorator
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+_DecoratorContextManager = _Decorator
+
 _multithreading: ContextVar[bool] = ContextVar("penlight_multithreading", default=True)
 _layout: ContextVar[bool] = ContextVar("penlight_grad_layout_policy", default=True)
 _view_replay: ContextVar[bool] = ContextVar("penlight_view_replay", default=False)

@@ -112,6 +112,8 @@ def bump(tensor: Tensor) -> None:
     if vc is None:
         tensor._vc = [1, None]
         return
+    if type(vc) is not list:
+        return  # an inference tensor has no version
     vc[0] += 1
     if vc[1] is not None:
         for ref in vc[1][1:]:

@@ -196,6 +196,7 @@ def mark_inference(tensor: Tensor) -> None:
     from ..tensor import meta_of
 
     meta_of(tensor).inference = True
+    tensor._vc = saved.NoVersion()
 
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:

@@ -1,0 +1,269 @@
+"""Small programs by topic, whose printed outcome on PyTorch 2.13.0 is pinned in `outcomes.json`.
+
+`python -m tests.pinned.snippets` (with PyTorch installed) writes the outcomes anew. A line that raises prints the error and
+the program goes on with the next line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+OUTCOMES = Path(__file__).with_name("outcomes.json")
+
+TOPICS: dict[str, str] = {
+    "creation": """
+        torch.tensor([1, 2.5]), torch.tensor([True, False]), torch.tensor(3), torch.tensor([[1, 2], [3, 4]]).dtype, torch.tensor(1j)
+        torch.tensor([]), torch.tensor([[], []]).shape, torch.tensor([1, 2], dtype=torch.float16), torch.tensor([1.7, -1.7], dtype=torch.int32)
+        torch.zeros(2, 3), torch.zeros((2, 3), dtype=torch.int64), torch.ones([2]), torch.full((2,), 7), torch.full((2, 2), 1.5), torch.full((), True)
+        torch.eye(2), torch.eye(2, 3), torch.arange(5), torch.arange(1, 4), torch.arange(0, 1, 0.25), torch.arange(5, 0, -2), torch.arange(3.0)
+        torch.linspace(0, 1, 5), torch.linspace(-1, 1, 4), torch.linspace(0, 10, 3, dtype=torch.int64), torch.logspace(0, 2, 3), torch.linspace(3, 3, 1)
+        torch.zeros_like(torch.ones(2, dtype=torch.int32)), torch.full_like(torch.ones(2), 3), torch.ones_like(torch.zeros(2, 2).t()).stride()
+        torch.ones(2).new_zeros(3), torch.ones(2, dtype=torch.int64).new_tensor([1.5]), torch.ones(2).new_full((2,), 4), torch.ones(1).new_ones(2, dtype=torch.bool)
+        torch.as_tensor([1, 2]), torch.scalar_tensor(3), torch.empty(0).shape, torch.empty(2, 0, 3).shape, torch.Tensor([1, 2]), torch.Tensor(2, 3).shape
+        torch.tensor([1, [2]])
+        torch.tensor("a")
+        torch.zeros(-1)
+        torch.zeros("a")
+        torch.arange(0, 5, -1)
+        torch.full((2,), None)
+        torch.tensor([1, 2, 3], dtype="float32")
+        torch.ones(2, dtype=torch.int64, requires_grad=True)
+        torch.zeros(2, device="cpu"), torch.zeros(2, device=torch.device("cpu")).device, torch.device("cuda", 1), torch.device("cuda:0").index
+        torch.device("foo")
+        torch.tensor([1.0], requires_grad=True), torch.tensor(2.0, requires_grad=True).requires_grad, torch.tensor([[1, 2], [3]])
+    """,
+    "promotion": """
+        torch.tensor([1]) + 1.5, torch.tensor([1]) * 2, torch.tensor([1.0]) + torch.tensor([1.0], dtype=torch.float64), torch.tensor([True]) + 1
+        (torch.ones(2) * torch.tensor(2.0, dtype=torch.float64)).dtype, (torch.ones(2, dtype=torch.int64) * torch.tensor(2.5)).dtype
+        (torch.ones(1, dtype=torch.uint8) + torch.ones(1, dtype=torch.int8)).dtype, (torch.ones(1, dtype=torch.float16) + torch.ones(1)).dtype
+        torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.float64, torch.complex64), torch.promote_types(torch.bool, torch.uint8)
+        torch.tensor([7]) / 2, torch.tensor([7]) // 2, torch.tensor([-7]) // 2, torch.tensor([-7]) % 3, torch.tensor([7.5]) % 2, torch.tensor([1]) / torch.tensor([4])
+        torch.exp(torch.tensor([1])), torch.sqrt(torch.tensor([4])), torch.tensor([2]) ** 3, torch.tensor([2]) ** 0.5, 2 ** torch.tensor([3]), 2.0 ** torch.tensor([3])
+        torch.ones(2, dtype=torch.bool).sum(), torch.ones(2, dtype=torch.int32).sum().dtype, torch.ones(2, dtype=torch.int32).prod().dtype, torch.arange(3).cumsum(0).dtype
+        torch.tensor([250], dtype=torch.uint8) + 10, torch.tensor([1.0]) == 1, torch.tensor([1]) == 1.0, torch.tensor([1, 2]) > torch.tensor(1.5)
+        torch.tensor([1 + 2j]) + 1, (torch.ones(1) + 1j).dtype, (torch.ones(1, dtype=torch.float64) * 1j).dtype, torch.tensor([1 + 2j]).abs(), torch.tensor([3 + 4j]).real
+        torch.ones(2, dtype=torch.int64).mean()
+        torch.ones(2, dtype=torch.bool) - True
+        -torch.ones(2, dtype=torch.bool)
+        torch.ones(2, dtype=torch.int64).add_(1.5)
+        torch.zeros(3).add_(torch.ones(2, 3))
+        torch.ones(2) + torch.ones(3)
+        torch.ones(2) + "a"
+        torch.add("a", torch.ones(2))
+        torch.exp(2.0)
+        torch.ones(2) < "a"
+        torch.ones(2) == "a", torch.ones(2) == None, torch.ones(2) != None
+        torch.tensor(5) // 0
+        torch.float32, torch.float32.itemsize, torch.int8.is_signed, torch.complex64.is_complex, torch.half, torch.double, torch.long, torch.can_cast(torch.float32, torch.int64)
+        torch.tensor([1.9, -1.9]).to(torch.int64), torch.tensor([0.0, 2.0]).bool(), torch.tensor([1]).double(), torch.ones(1).type(), torch.ones(1).type(torch.LongTensor)
+    """,
+    "attributes": """
+        x = torch.arange(6.0).view(2, 3)
+        x.shape, x.size(), x.size(0), x.size(-1), x.stride(), x.dim(), x.ndim, x.numel(), x.nelement(), len(x), x.element_size(), x.nbytes, x.is_contiguous()
+        x.t().is_contiguous(), x.t().stride(), x[1].storage_offset(), x[:, 1].stride(), x[:, 1:].storage_offset(), x[1:, 2].shape, x.unsqueeze(0).stride(), x.expand(4, 2, 3).stride()
+        x.is_floating_point(), x.is_complex(), x.dtype, x.device, x.layout, x.requires_grad, x.is_leaf, x.grad_fn, x.grad, x.output_nr, x._version, x._is_view(), x[0]._is_view()
+        x.view(-1)._base is not None, x.data_ptr() == x[0].data_ptr(), x.tolist(), x[0, 0].item(), float(x[1, 2]), int(x[1, 2]), bool(x[0, 1]), x[0].numpy(), [y.tolist() for y in x]
+        f"{x[0, 1]:.2f}", f"{x[0]}", "%d" % x[1, 0], str(x[0, 0]), repr(x), format(x[1, 1], ".3e"), 2.0 in x, 7 in x, hash(x) == id(x), x.T.shape, x.mT.shape
+        x.size(5)
+        x.item()
+        float(x)
+        bool(x)
+        len(torch.tensor(1))
+        list(torch.tensor(1))
+        f"{x:.2f}"
+        "a" in x
+        x.foo
+        torch.Size([2, 3]), torch.Size([2, 3]).numel(), torch.Size([2, 3])[1:], torch.Size([1]) + torch.Size([2]), tuple(torch.Size([2]))
+        x.name_of_mine = 3; x.name_of_mine
+        import copy, pickle; y = copy.deepcopy(x); y[0, 0] = 9; x[0, 0].item(), pickle.loads(pickle.dumps(x)).tolist(), copy.copy(x).data_ptr() == x.data_ptr()
+        w = torch.ones(2, requires_grad=True); pickle.loads(pickle.dumps(w * 2)).is_leaf, copy.deepcopy(w), pickle.loads(pickle.dumps(w))
+        copy.deepcopy(w * 2)
+        x.requires_grad = 1
+        torch.ones(2, dtype=torch.int64).requires_grad_()
+        w.numpy()
+        w.detach().numpy(), w.tolist(), w.data, w.detach().requires_grad
+    """,
+    "indexing": """
+        x = torch.arange(12).view(3, 4)
+        x[0], x[-1], x[0, 1], x[:, 1], x[1:, ::2], x[..., 0], x[None].shape, x[:, None].shape, x[0:0].shape, x[..., None].shape, x[2, ...], x[-2:, -2:]
+        x[[0, 2]], x[torch.tensor([2, 0])], x[[0, 1], [1, 2]], x[:, [3, 0]], x[x > 6], x[torch.tensor([True, False, True])], x[0][x[0] > 1], x[[True, False, True], 1]
+        x[torch.tensor([[0, 1], [2, 0]])].shape, x[None, [0, 1]].shape, x[[0], :, None].shape, x[:, torch.tensor(1)], x[torch.tensor(1), torch.tensor(2)], x[1, [0, 3]], x[[0, 2], 1:3]
+        y = torch.zeros(3, 4); y[0] = 1; y[:, 1] = torch.tensor([5.0, 6.0, 7.0]); y[1, 2:] = 9; y[y > 8] = -1; y[[0, 2], [3, 3]] = 4; y[..., 0] += 2; y
+        y[torch.tensor([0, 1])] = torch.arange(4.0); y[2] = 3; y[None, 0] = 8; y
+        z = torch.zeros(2, 3, 4); z[:, [0, 2]].shape, z[0, :, [1, 2]].shape, z[:, 0, [1, 2]].shape, z[[0, 1], :, [1, 2]].shape, z[..., [0, 1], None].shape, z[True].shape, z[False].shape
+        x[5]
+        x[:, 4]
+        x[0, 0, 0]
+        x[::-1]
+        x[1.0]
+        x["a"] if False else x[torch.tensor([0.5])]
+        x[torch.tensor([5])]
+        x[torch.tensor([True])]
+        y[0] = torch.ones(5)
+        y[[0, 1]] = torch.ones(3)
+        torch.tensor(1.0)[0]
+        torch.tensor(1.0)[...], torch.tensor(1.0)[None], torch.tensor([1.0, 2.0])[torch.tensor(1)]
+        x.gather(1, torch.tensor([[0], [1], [2]])), x.index_select(1, torch.tensor([3, 0])), x.masked_select(x % 2 == 0), x.take if False else x.nonzero()[:3].tolist()
+        torch.zeros(2, 3).scatter(1, torch.tensor([[0], [2]]), 5.0), torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3)), torch.zeros(3).index_add(0, torch.tensor([1, 1]), torch.ones(2))
+        torch.where(x > 5, x, 0), torch.where(x > 10), x.masked_fill(x > 3, -1)[0], x.tril(), x.triu(1), torch.diag(torch.tensor([1, 2])), x.diagonal(), x.diagonal(1)
+    """,
+    "views": """
+        x = torch.arange(6.0); v = x.view(2, 3); v[0, 0] = 7; x, x._version, v._version, v._base is x
+        x.reshape(3, 2), x.view(-1, 2).shape, x.view((3, 2)).shape, v.t().reshape(6), v.transpose(0, 1).shape, v.permute(1, 0).shape, v.flatten(), v.unsqueeze(1).shape, v.squeeze().shape
+        x.view(4)
+        x.view(-1, -1)
+        v.t().view(6)
+        x.expand(2, 6).shape, torch.ones(3, 1).expand(3, 2), torch.ones(1, 3).expand(2, -1), torch.ones(2).expand_as(torch.ones(3, 2)).shape, torch.ones(2, 1).broadcast_to((2, 3)).shape
+        x.expand(5)
+        x.split(4), x.chunk(4), x.unbind()[0], v.split([1, 2], 1), x.tensor_split(4), v.narrow(1, 1, 2), v.select(0, 1), x.unfold(0, 3, 2), v.movedim(0, 1).shape, v.swapaxes(0, 1).shape
+        x.split([1, 2])
+        x.chunk(0)
+        v.narrow(1, 2, 2)
+        v.select(0, 2)
+        v.permute(0)
+        v.transpose(0, 4)
+        torch.cat([v, v]), torch.cat([v, v], 1).shape, torch.stack([v, v], 2).shape, torch.cat([torch.ones(1), torch.ones(1, dtype=torch.float64)]).dtype, torch.cat([torch.tensor([]), torch.ones(2)])
+        torch.cat([])
+        torch.cat([torch.ones(2, 3), torch.ones(3, 2)])
+        torch.stack([torch.ones(2), torch.ones(3)])
+        x.as_strided((2, 2), (1, 2)), x.flip(0), x.roll(2), v.repeat(2, 1).shape, x.tile(2).shape, v.T, v.flatten(0, 1).shape, x.unflatten(0, (2, -1)).shape
+        a = torch.ones(3, requires_grad=True); b = a * 1; c = b[1:]; c.mul_(10); b.sum().backward(); a.grad, b.grad_fn.name(), c.grad_fn.name()
+        a = torch.ones(4, requires_grad=True); b = a * 1; w = b.view(2, 2); u = w[0]; u.mul_(3); b[3] = 0; (w.sum() + u.sum()).backward(); a.grad
+        a = torch.ones(3, requires_grad=True); b = torch.zeros(3); b[0] = a[1] * 2; b[1:] = a[:2]; b.requires_grad, b.sum().backward(), a.grad
+        a = torch.ones(3, requires_grad=True); p, q, r = (a * 1).unbind(); p.add_(1)
+        a = torch.ones(3, requires_grad=True); b = a * 1; p, q, r = b.unbind(); b.mul_(2); p + 1
+        a[0] = 5
+        a.add_(1)
+        a.view(3).add_(1)
+        b = a * 1; m = torch.no_grad(); m.__enter__(); n = b[:2]; m.__exit__(None, None, None); n.add_(1)
+        torch.ones(1).expand(3).add_(1)
+        y = a.exp(); y.add_(1); y.sum().backward()
+        y = a * 2; z = y.sin(); y.add_(1); z.sum().backward()
+        d = (a * 2).detach(); d.add_(1); d.requires_grad, d._version, (a * 2)[:1].detach_()
+        c = torch.ones(4); c[1:].add_(c[:-1])
+    """,
+    "backward": """
+        x = torch.tensor([1.0, 2.0], requires_grad=True); y = (x * x).sum(); y.backward(); x.grad
+        y.backward()
+        g = x.grad; (x * 3).sum().backward(); x.grad, x.grad is g
+        x.grad = None; (x**3).sum().backward(create_graph=True); x.grad.grad_fn is not None, torch.autograd.grad(x.grad.sum(), x)
+        x.grad = None; z = x * 2; z.backward(torch.tensor([1.0, 10.0])); x.grad, z.is_leaf, z.grad_fn.name(), z.grad_fn.next_functions[0][1]
+        (x * 2).backward()
+        torch.ones(2).sum().backward()
+        (x * 2).backward(torch.ones(3))
+        torch.autograd.grad((x * 2).sum(), torch.ones(2, requires_grad=True))
+        torch.autograd.grad((x * 2).sum(), torch.ones(2, requires_grad=True), allow_unused=True), torch.autograd.grad((x * 2).sum(), [x, torch.ones(1, requires_grad=True)], materialize_grads=True)
+        torch.autograd.grad((x * 2).sum(), torch.ones(2))
+        torch.autograd.grad([x.sum(), (x * x).sum()], [x]), torch.autograd.grad(x * x, x, grad_outputs=torch.tensor([1.0, 0.5])), torch.autograd.grad((x**4).sum(), x, create_graph=True)[0].grad_fn is None
+        a = torch.tensor(2.0, requires_grad=True); d1 = torch.autograd.grad(a**5, a, create_graph=True)[0]; d2 = torch.autograd.grad(d1, a, create_graph=True)[0]; d3 = torch.autograd.grad(d2, a)[0]; d1.item(), d2.item(), d3.item()
+        x.grad = None; w = torch.ones(2, requires_grad=True); (x * w).sum().backward(inputs=[w]); x.grad, w.grad
+        y = x * 2; y.retain_grad(); (y * y).sum().backward(); y.grad, y.retains_grad, x.retains_grad
+        torch.ones(2).retain_grad()
+        t = torch.ones(2, 3, requires_grad=True); t.t().contiguous().sum().backward(); t.grad.stride(), torch.autograd.grad(t.sum(), t, is_grads_batched=False)[0].shape
+        p = torch.ones(3, 2).t().detach().requires_grad_(); (p * 2).sum().backward(); p.grad.stride()
+        gg = torch.ones(2); x.grad = None; (x * 1).backward(gg); gg.add_(1); x.grad
+        x.grad = torch.ones(3)
+        x.grad = 3
+        torch.autograd.grad((x * 2).sum(), x, grad_outputs=[torch.ones(2)])
+        torch.autograd.backward([x.sum(), x.sum()], [torch.tensor(1.0), torch.tensor(2.0)]), torch.autograd.grad(x[:1].sum() + x[1:].prod(), x)
+        h = []; v = torch.ones(2, requires_grad=True); u = v * 2; u.register_hook(lambda g: h.append("u") or g * 10); v.register_hook(lambda g: h.append("v")); u.grad_fn.register_prehook(lambda g: h.append("pre")); u.grad_fn.register_hook(lambda i, o: h.append("node")); v.register_post_accumulate_grad_hook(lambda p: h.append("post")); u.sum().backward(); h, v.grad
+        k = v.register_hook(lambda g: g * 0); k.remove(); v.grad = None; v.sum().backward(); v.grad
+        torch.ones(1).register_hook(print)
+        v.register_hook(lambda g: torch.ones(3)); v.sum().backward()
+        s = (v * 2).sum(); f = s.grad_fn; f(torch.tensor(1.0)), f.next_functions[0][0](torch.ones(2))[0], f.next_functions[0][0].next_functions[0][0].variable is v, f.next_functions[0][0].next_functions[0][0].name()
+        q = torch.ones(2, requires_grad=True); (q * q).grad_fn._saved_self, q.exp().grad_fn._saved_result, q.sum().grad_fn._saved_self_sym_sizes, (q**2).grad_fn._saved_exponent, (q * 2).grad_fn._saved_other, f.metadata
+    """,
+    "modes": """
+        x = torch.ones(1, requires_grad=True); torch.is_grad_enabled()
+        with torch.no_grad(): print((x * 2).requires_grad, torch.is_grad_enabled())
+        with torch.no_grad(), torch.enable_grad(): print((x * 2).requires_grad)
+        with torch.set_grad_enabled(False): print((x * 2).requires_grad)
+        f = torch.no_grad()(lambda: (x * 2).requires_grad); f(), torch.is_grad_enabled()
+        g = torch.no_grad()(lambda: [(yield (x * 2).requires_grad), (yield 2)]); it = g(); next(it), torch.is_grad_enabled(), next(it)
+        with torch.inference_mode(): i = torch.ones(2) * 2; print(i.is_inference(), i.requires_grad, torch.is_inference_mode_enabled())
+        i.requires_grad_()
+        i.add_(1)
+        i * x, (i + 1).is_inference(), i.clone().is_inference()
+        import threading; r = []; torch.set_grad_enabled(False); t = threading.Thread(target=lambda: r.append(torch.is_grad_enabled())); t.start(); t.join(); torch.set_grad_enabled(True); r
+        with torch.no_grad(): x += 1
+        x, x._version
+        y = (x * 2).requires_grad_(False)
+        z = x.detach().requires_grad_(); z.is_leaf, z.grad_fn
+    """,
+    "kinks": """
+        def d(f, *v): x = torch.tensor(v if len(v) > 1 else v[0], dtype=torch.float64, requires_grad=True); f(x).sum().backward(); return x.grad.tolist()
+        d(torch.relu, 0.0), d(torch.abs, 0.0), d(torch.sqrt, 0.0), d(lambda x: x**0.5, 0.0), d(lambda x: x**0, 0.0), d(torch.sign, 0.0), d(torch.round, 0.5)
+        d(lambda x: x.norm(), 0.0, 0.0), d(lambda x: x.std(), 1.0, 1.0), d(lambda x: x.max(), 1.0, 1.0), d(lambda x: x.amax(0), 1.0, 1.0), d(lambda x: x.max(0)[0], 1.0, 1.0)
+        d(lambda x: torch.maximum(x, torch.tensor(1.0)), 1.0), d(lambda x: x.clamp(0, 1), 0.0), d(lambda x: x.prod(), 0.0, 3.0, 2.0), d(lambda x: x.prod(), 0.0, 0.0, 2.0)
+        d(lambda x: torch.where(x > 0, x.log(), torch.zeros_like(x)), 0.0), d(lambda x: x.logsumexp(0), -float("inf"), -float("inf")), d(lambda x: torch.atan2(x, torch.tensor(0.0)), 0.0)
+    """,
+    "complex": """
+        z = torch.tensor([1 + 2j, -3 + 0.5j], requires_grad=True); z, z.real, z.imag, z.conj(), z.abs()
+        def d(f): z.grad = None; f(z).backward(); return z.grad
+        d(lambda z: (z * z.conj()).real.sum()), d(lambda z: z.abs().sum()), d(lambda z: (z**2).real.sum()), d(lambda z: (z * z).imag.sum()), d(lambda z: z.exp().real.sum())
+        d(lambda z: (z / (z + 1)).real.sum()), d(lambda z: z.sin().imag.sum()), d(lambda z: torch.view_as_real(z).sum()), d(lambda z: z.sum().abs()), d(lambda z: (z @ z).real), d(lambda z: z.log().real.sum())
+        x = torch.tensor([1.0, 2.0], requires_grad=True); (x * (1 + 2j)).abs().sum().backward(); x.grad, (x * 1j).dtype
+        z.sum().backward()
+        torch.view_as_complex(torch.tensor([[1.0, 2.0]])), torch.tensor([1 + 1j]) == 1 + 1j, torch.tensor([3 + 4j]).sgn() if hasattr(torch, "sgn") else None
+    """,
+    "random": """
+        _ = torch.manual_seed(0); torch.rand(3), torch.randn(4), torch.randint(10, (5,)), torch.randperm(6), torch.randn(2, 3), torch.bernoulli(torch.full((4,), 0.5)), torch.rand(2, dtype=torch.float64)
+        torch.randn(20), torch.randint(5, 9, (2, 2)), torch.normal(0.0, 2.0, (3,)), torch.rand_like(torch.ones(2)), torch.randn_like(torch.ones(2)), torch.initial_seed()
+        g = torch.Generator().manual_seed(42); torch.rand(2, generator=g), torch.randn(1, generator=g), g.initial_seed()
+        s = torch.get_rng_state(); a = torch.rand(1); torch.set_rng_state(s); bool(a == torch.rand(1)), s.shape, s.dtype
+        torch.randint(5, 5, (1,))
+        torch.normal(torch.tensor([1.0, 2.0]), torch.tensor([0.1, 0.2])), torch.randperm(3, dtype=torch.int32), torch.randn(3, requires_grad=True).requires_grad
+    """,
+}
+
+
+def run(library: Any, program: str) -> list[str]:
+    """What each line printed, or the error that it raised."""
+    names: dict[str, Any] = {"torch": library}
+    outcomes = []
+    for line in (text.strip() for text in program.strip().splitlines()):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                _run_line(line, names)
+            except Exception as error:
+                print(f"{type(error).__name__}: {error}", file=printed)
+        outcomes.append(re.sub(r"0x[0-9a-f]+", "ADDRESS", printed.getvalue().rstrip()))
+    return outcomes
+
+
+def _run_line(line: str, names: dict[str, Any]) -> None:
+    """Run a line; print the value of its last part if that is an expression."""
+    if line.startswith(("def ", "with ")):
+        head, _, body = line.partition(": ")
+        exec(head + ":\n" + "\n".join("    " + part for part in body.split("; ")), names)
+        return
+    *before, last = line.split("; ") if "lambda: [(yield" not in line else [*line.split("; ")]
+    for part in before:
+        exec(part, names)
+    try:
+        code = compile(last, "<snippet>", "eval")
+    except SyntaxError:
+        exec(last, names)
+        return
+    value = eval(code, names)
+    if value is not None:
+        for item in value if isinstance(value, tuple) and type(value) is tuple else (value,):
+            print(item if not isinstance(item, type(print)) else "<builtin>")
+
+
+def pinned() -> dict[str, list[str]]:
+    return json.loads(OUTCOMES.read_text())
+
+
+if __name__ == "__main__":
+    import torch
+
+    OUTCOMES.write_text(json.dumps({topic: run(torch, text) for topic, text in TOPICS.items()}, indent=1) + "\n")
