@@ -392,11 +392,13 @@ for _name in ("is_conj", "is_neg"):
 
 def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Sum a gradient over the dimensions that broadcasting had added or widened."""
+    if not shape:
+        return grad.sum()
     extra = grad.dim() - len(shape)
-    if extra > 0:
-        grad = grad.sum(tuple(range(extra)))
-    wide = tuple(d for d, n in enumerate(shape) if n == 1 and grad.shape[d] != 1)
-    return grad.sum(wide, True) if wide else grad
+    wide = (*range(extra), *(d + extra for d, n in enumerate(shape) if n == 1 and grad.shape[d + extra] != 1))
+    if wide:
+        grad = grad.sum(wide, True)
+    return grad.view(shape) if extra > 0 else grad
 
 
 both("zeros_like", np.zeros_like, lambda grad: grad.new_zeros(grad.shape))
