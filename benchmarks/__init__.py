@@ -1,0 +1,1 @@
+"""Penlight beside PyTorch on the same work: `python -m benchmarks`."""
