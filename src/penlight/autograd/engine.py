@@ -139,10 +139,13 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
 
 def _needed(order: list[Node], captures: Captures) -> set[Node]:
     """The nodes that must run to reach a captured edge."""
-    needed: set[Node] = set(captures.places) if captures.accumulate else set()
+    places = captures.places
+    needed: set[Node] = set(places) if captures.accumulate else set()
     for node in reversed(order):
-        if any(child in needed or child in captures.places for child, _ in node.next_functions if child is not None):
-            needed.add(node)
+        for child, _ in node.next_functions:
+            if child in needed or child in places:
+                needed.add(node)
+                break
     return needed
 
 

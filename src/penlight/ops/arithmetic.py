@@ -544,6 +544,8 @@ def square_(input: Tensor) -> Tensor:
 
 
 def _pow_operator(input: Any, exponent: Any) -> Any:
+    if type(exponent) is int or (type(exponent) is float and input.dtype.category >= dtypes.FLOATING):
+        return _pow(input, exponent)
     name, arguments = _power_operands(input, exponent)
     return NotImplemented if name is None else OPS[name].function(*arguments)
 
