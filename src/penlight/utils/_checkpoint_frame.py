@@ -74,6 +74,9 @@ class GraphExecGroup:
         return _group.get()
 
 
+GraphExecGroup.__module__ = "penlight.utils.checkpoint"
+
+
 class Surroundings:
     """The state of the random numbers at one point, put up again for a `with` block, and afterwards taken down."""
 
