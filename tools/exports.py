@@ -1,4 +1,4 @@
-"""Keeps `__all__` of the op tables complete: every public function defined there, and aliases of them.
+"""Keeps `__all__` of the op tables complete: every name defined there that PyTorch has as a function.
 
 python tools/exports.py          rewrites the lists
 python tools/exports.py --check  fails if one is stale
@@ -13,38 +13,42 @@ from pathlib import Path
 OPS = Path(__file__).resolve().parent.parent / "src" / "penlight" / "ops"
 
 
-def public_names(tree: ast.Module) -> list[str]:
-    """Functions and classes without an underscore, and names assigned to plain names (`clip = clamp`) or tuples of them."""
+def known_names() -> set[str]:
+    """What PyTorch has in the namespaces that op tables serve: helpers of the tables are not among them."""
+    scope: dict[str, dict[str, str]] = {}
+    exec((OPS.parent / "_torch_names.py").read_text(), scope)
+    return {name for space in ("torch", "torch (machinery)", "nn.functional", "linalg", "fft") for name in scope["NAMES"][space].split()}
+
+
+def public_names(tree: ast.Module, known: set[str]) -> list[str]:
+    """Functions, and names assigned at the top of a module (`clip = clamp`, `alias_copy = _copying(...)`)."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.FunctionDef):
             names.add(node.name)
-        elif isinstance(node, ast.Assign) and _is_alias(node.value):
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
                 names.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
-    return sorted(n for n in names if not n.startswith("_") and not n.isupper())
+    return sorted(names & known)
 
 
-def _is_alias(value: ast.expr) -> bool:
-    parts = value.elts if isinstance(value, ast.Tuple) else [value]
-    return all(isinstance(p, ast.Name) for p in parts)
-
-
-def updated(source: str) -> str:
+def updated(source: str, known: set[str]) -> str:
     """The source with its `__all__` as it should be, placed after the imports."""
     tree = ast.parse(source)
     lines = source.splitlines(keepends=True)
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
             del lines[node.lineno - 1 : node.end_lineno]
-            return updated("".join(lines))
+            return updated("".join(lines), known)
     last = 0
     for node in tree.body:
         if isinstance(node, (ast.Import, ast.ImportFrom)) or _is_guard(node):
             last = node.end_lineno or 0
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             break
-    names = public_names(tree)
+    names = public_names(tree, known)
+    if not names:
+        return source
     block = "\n__all__ = [\n" + "".join(f'    "{n}",\n' for n in names) + "]\n"
     rest = "".join(lines[last:]).lstrip("\n")
     return "".join(lines[:last]) + block + "\n" + ("\n" if rest.startswith(("def", "@", "class")) else "") + rest
@@ -55,10 +59,10 @@ def _is_guard(node: ast.stmt) -> bool:
 
 
 def main() -> int:
-    stale = []
+    stale, known = [], known_names()
     for path in sorted(OPS.glob("[a-z]*.py")):
         source = path.read_text()
-        wanted = updated(source)
+        wanted = updated(source, known)
         if wanted != source:
             stale.append(path.name)
             if "--check" not in sys.argv:

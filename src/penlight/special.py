@@ -10,29 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .ops import (
-    digamma as digamma,
-    erf as erf,
-    erfc as erfc,
-    erfinv as erfinv,
-    exp2 as exp2,
-    expm1 as expm1,
-    i0 as i0,
-    igamma as gammainc,
-    igammac as gammaincc,
-    lgamma as gammaln,
-    log1p as log1p,
-    log_softmax as log_softmax,
-    logit as logit,
-    logsumexp as logsumexp,
-    mvlgamma as multigammaln,
-    polygamma as polygamma,
-    round as round,
-    sigmoid as expit,
-    sinc as sinc,
-    softmax as softmax,
-    xlogy as xlogy,
-)
+from . import ops as _ops
 from .ops import special_more as _more
 from .ops.special import _special_i1 as i1
 
@@ -46,6 +24,17 @@ __all__ = [
     "round", "sinc", "softmax", "xlog1py", "xlogy", "zeta", *_more.UNARY, *_more.POLYNOMIALS,
 ]  # fmt: skip
 
+digamma, erf, erfc, erfinv, i0 = _ops.digamma, _ops.erf, _ops.erfc, _ops.erfinv, _ops.i0
+exp2, expit, expm1, log1p, round = _ops.exp2, _ops.sigmoid, _ops.expm1, _ops.log1p, _ops.round
+gammainc, gammaincc, gammaln, multigammaln, polygamma = (
+    _ops.igamma,
+    _ops.igammac,
+    _ops.lgamma,
+    _ops.mvlgamma,
+    _ops.polygamma,
+)
+logit, sinc, xlogy = _ops.logit, _ops.sinc, _ops.xlogy
+log_softmax, logsumexp, softmax = _ops.log_softmax, _ops.logsumexp, _ops.softmax
 psi = digamma
 entr, erfcx, i0e, i1e = _more._special_entr, _more._special_erfcx, _more._special_i0e, _more._special_i1e
 log_ndtr, ndtri = _more._special_log_ndtr, _more._special_ndtri

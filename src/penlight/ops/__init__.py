@@ -18,6 +18,22 @@ from .matmul import *  # noqa: F403
 from .einsum import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .activation import *  # noqa: F403
+from .numeric import *  # noqa: F403
+from .inquiry import *  # noqa: F403
+from .special import *  # noqa: F403
+from .scans import *  # noqa: F403
+from .differences import *  # noqa: F403
+from .order import *  # noqa: F403
+from .counting import *  # noqa: F403
+from .stats import *  # noqa: F403
+from .distance import *  # noqa: F403
+from .arrange import *  # noqa: F403
+from .products import *  # noqa: F403
+from .scatter import *  # noqa: F403
+from .replaced import *  # noqa: F403
+from .sampling import *  # noqa: F403
+from .memory import *  # noqa: F403
+from .names import *  # noqa: F403
 
 
 def __getattr__(name: str) -> object:

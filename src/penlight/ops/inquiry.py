@@ -15,22 +15,26 @@ from .arithmetic import scalar_like
 if TYPE_CHECKING:
     from ._types import Number
 
+__all__ = [
+    "allclose",
+    "equal",
+    "is_nonzero",
+    "is_same_size",
+    "isclose",
+    "isfinite",
+    "isin",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "signbit",
+]
+
 # ----- One element --------------------------------------------------------------------------------------------------
 
 
 @plain(np.isnan)
-def _isnan(input: Tensor) -> Tensor: ...
-
-
-@plain(np.isfinite)
-def _isfinite(input: Tensor) -> Tensor: ...
-
-
-@plain(np.isinf)
-def _isinf(input: Tensor) -> Tensor: ...
-
-
-@method
 def isnan(input: Tensor) -> Tensor:
     """Whether elements are NaN.
 
@@ -38,10 +42,9 @@ def isnan(input: Tensor) -> Tensor:
     >>> torch.isnan(torch.tensor([1.0, float("nan")]))
     tensor([False,  True])
     """
-    return _isnan(input)
 
 
-@method
+@plain(np.isfinite)
 def isfinite(input: Tensor) -> Tensor:
     """Whether elements are neither NaN nor infinite.
 
@@ -49,10 +52,9 @@ def isfinite(input: Tensor) -> Tensor:
     >>> torch.isfinite(torch.tensor([1.0, float("inf")]))
     tensor([ True, False])
     """
-    return _isfinite(input)
 
 
-@method
+@plain(np.isinf)
 def isinf(input: Tensor) -> Tensor:
     """Whether elements are infinite.
 
@@ -60,7 +62,6 @@ def isinf(input: Tensor) -> Tensor:
     >>> torch.isinf(torch.tensor([1.0, float("-inf")]))
     tensor([False,  True])
     """
-    return _isinf(input)
 
 
 def _signed_infinity(name: str, value: float) -> Any:
@@ -93,10 +94,6 @@ def isneginf(input: Tensor) -> Tensor:
 
 
 @plain(np.isreal)
-def _isreal(input: Tensor) -> Tensor: ...
-
-
-@method
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part of elements is 0.
 
@@ -104,7 +101,6 @@ def isreal(input: Tensor) -> Tensor:
     >>> torch.isreal(torch.tensor([1 + 0j, 1j]))
     tensor([ True, False])
     """
-    return _isreal(input)
 
 
 def _signbit_array(input: Any) -> Any:
@@ -114,20 +110,13 @@ def _signbit_array(input: Any) -> Any:
 
 
 @plain(_signbit_array)
-def _signbit(input: Tensor) -> Tensor: ...
-
-
-@method
-def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def signbit(input: Tensor) -> Tensor:
     """Whether elements have a minus sign; -0.0 has one.
 
     >>> import penlight as torch
     >>> torch.signbit(torch.tensor([-0.0, 1.0]))
     tensor([ True, False])
     """
-    if out is not None and out.dtype is not dtypes.bool_:
-        raise RuntimeError("signbit does not support non-boolean outputs.")
-    return _signbit(input, out=out)
 
 
 # ----- Two tensors --------------------------------------------------------------------------------------------------
@@ -251,5 +240,3 @@ def is_nonzero(input: Tensor) -> bool:
     True
     """
     return bool(input)
-
-

@@ -18,6 +18,34 @@ from .reduction import named_result
 if TYPE_CHECKING:
     from ._types import Number
 
+__all__ = [
+    "addcdiv",
+    "addcmul",
+    "angle",
+    "complex",
+    "conj_physical",
+    "conj_physical_",
+    "copysign",
+    "deg2rad",
+    "float_power",
+    "fmax",
+    "fmin",
+    "frexp",
+    "gcd",
+    "heaviside",
+    "hypot",
+    "lcm",
+    "ldexp",
+    "lerp",
+    "logaddexp",
+    "logaddexp2",
+    "nan_to_num",
+    "nextafter",
+    "polar",
+    "positive",
+    "rad2deg",
+]
+
 # ----- Mixtures and fused products ----------------------------------------------------------------------------------
 
 
@@ -221,7 +249,13 @@ def _same_dtype(env: dict[str, Any]) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(_heaviside_array, node="NotImplemented", check=_same_dtype, input=no_derivative("heaviside"), values=no_derivative("heaviside"))
+@pointwise(
+    _heaviside_array,
+    node="NotImplemented",
+    check=_same_dtype,
+    input=no_derivative("heaviside"),
+    values=no_derivative("heaviside"),
+)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 for negative elements, 1 for positive ones, and `values` where an element is 0.
 
@@ -315,7 +349,9 @@ def _frexp_array(input: Any) -> Any:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     wide = input.astype(np.float32) if input.dtype.kind == "V" else input
     mantissa, exponent = np.frexp(wide)
-    return np.asarray(mantissa).astype(input.dtype, copy=False), np.where(np.isfinite(wide), exponent, 0).astype(np.int32)
+    return np.asarray(mantissa).astype(input.dtype, copy=False), np.where(np.isfinite(wide), exponent, 0).astype(
+        np.int32
+    )
 
 
 def _frexp_rule(grads: Any, exponent: Any, xp: Any) -> Any:
@@ -458,7 +494,9 @@ def rad2deg(input: Tensor) -> Tensor:
 def _angle_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return np.angle(input)
-    return np.where(np.isnan(input), input, np.where(input < 0, np.asarray(math.pi, input.dtype), np.asarray(0, input.dtype)))
+    return np.where(
+        np.isnan(input), input, np.where(input < 0, np.asarray(math.pi, input.dtype), np.asarray(0, input.dtype))
+    )
 
 
 def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:
@@ -483,9 +521,13 @@ def _pair_of_reals(env: dict[str, Any]) -> None:
     first, second = (t.dtype for t in env.values())
     names = dtypes.LEGACY[first], dtypes.LEGACY[second]
     if first.category != dtypes.FLOATING or second.category != dtypes.FLOATING:
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
+        )
     if first is not second:
-        raise RuntimeError(f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
+        )
 
 
 def _complex_array(real: Any, imag: Any) -> Any:
@@ -574,8 +616,12 @@ def _bfloat16_limits() -> Any:
     return ml_dtypes.finfo(ml_dtypes.bfloat16)
 
 
-@pointwise(quiet(_nan_to_num_array), input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad)))
-def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+@pointwise(
+    quiet(_nan_to_num_array), input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad))
+)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given.
 
     >>> import penlight as torch

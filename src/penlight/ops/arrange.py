@@ -1,0 +1,572 @@
+"""Rearranging: turning and flipping, repeating elements, grids and combinations, stacking and splitting by direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..size import Size
+from ..tensor import Tensor, wrap
+from ._args import as_int, broadcast_shape, wrap_dim
+from ._declare import linear, method
+from ._guards import not_implemented
+from .joining import _check_list, _common, cat, stack
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "column_stack",
+    "combinations",
+    "diagflat",
+    "dsplit",
+    "dstack",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "meshgrid",
+    "repeat_interleave",
+    "rot90",
+    "row_stack",
+    "tril_indices",
+    "triu_indices",
+    "unravel_index",
+    "vsplit",
+    "vstack",
+]
+
+# ----- Turning and flipping -----------------------------------------------------------------------------------------
+
+
+@linear(lambda input, k, dims: np.ascontiguousarray(np.rot90(input, k, dims)), node="Rot90Backward0",
+        input=lambda grad, k, dims, xp: xp._rot90(grad, -k, dims))  # fmt: skip
+def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by a right angle, k times, in the plane of two dimensions.
+
+    >>> import penlight as torch
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    dims = tuple(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
+    first, second = wrap_dim(dims[0], input.dim()), wrap_dim(dims[1], input.dim())
+    if first == second:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    return _rot90(input, as_int(k), (first, second))
+
+
+@method
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order.
+
+    >>> import penlight as torch
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return input.flip(1)
+
+
+@method
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order.
+
+    >>> import penlight as torch
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return input.flip(0)
+
+
+# ----- Repeating elements -------------------------------------------------------------------------------------------
+
+
+def _repeated_places(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any, Any]:
+    """Each place as often as `repeats` says."""
+    counts = repeats._array
+    if counts.dtype.kind not in "iu" or counts.dtype.itemsize < 4:
+        raise not_implemented("repeat_interleave_cpu", counts.dtype)
+    if counts.ndim > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if n is not None and counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(1), (n,))
+    if n is not None and len(counts) != n:
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
+            f"input.size({dim}) = {n}"
+        )
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+@method
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (or slice along `dim`) repeated, one number of times or each its own.
+
+    >>> import penlight as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([1, 3]))
+    tensor([1, 2, 2, 2])
+    """
+    if repeats is None:
+        return wrap(_repeated_places(input, None, 0).astype(input.dtype.np, copy=False))
+    if dim is None:
+        input, dim = input.flatten(), 0
+    place = wrap_dim(dim, input.dim())
+    if not isinstance(repeats, Tensor):
+        if not isinstance(repeats, (int, np.integer)):
+            raise TypeError(
+                f"repeat_interleave() received an invalid combination of arguments - got (Tensor, {type(repeats).__name__}, "
+                "...), but expected repeats to be a Tensor or an int"
+            )
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        return _repeat_each(input.unsqueeze(0) if input.dim() == 0 else input, int(repeats), place)
+    places = _repeated_places(repeats, input.shape[place] if input.dim() else 1, place)
+    if output_size is not None and output_size != len(places):
+        raise RuntimeError("allocated size does not match required size")
+    return input.index_select(place, wrap(places))
+
+
+def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
+    from ..layout import contiguous_format
+
+    shape = tuple(input.shape)
+    wide = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
+    return wide.clone(memory_format=contiguous_format).flatten(dim, dim + 1)
+
+
+# ----- Grids and combinations ---------------------------------------------------------------------------------------
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid, one tensor for each axis; `indexing` is "ij" or "xy" (first two axes exchanged).
+
+    >>> import penlight as torch
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        import warnings
+
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
+        indexing = "ij"
+    return _grid(tensors, indexing)
+
+
+def _grid(tensors: Sequence[Tensor], indexing: str) -> tuple[Tensor, ...]:
+    for t in tensors:
+        if t.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+    if any(t.dtype is not tensors[0].dtype for t in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    swap = indexing == "xy" and len(tensors) >= 2
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = tuple(t.numel() for t in ordered)
+    grids = [
+        t.view([-1 if d == place else 1 for d in range(len(shape))]).expand(shape) for place, t in enumerate(ordered)
+    ]
+    return tuple([grids[1], grids[0], *grids[2:]] if swap else grids)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one element from each vector, a row each.
+
+    >>> import penlight as torch
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    return stack([g.flatten() for g in _grid(tensors, "ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of r elements of a vector in their order, a row each.
+
+    >>> import penlight as torch
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    places = _combined(input.numel(), r, with_replacement)
+    return input.index_select(0, wrap(places.reshape(-1))).view(-1, r)
+
+
+def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
+    """The places of all combinations, in lexicographic order."""
+    if n == 0:
+        return np.zeros((0, r), np.int64)
+    table = np.indices((n,) * r).reshape(r, -1).T
+    steps = np.diff(table, axis=1)
+    return table[(steps >= 0).all(1) if with_replacement else (steps > 0).all(1)]
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
+    """The row and column numbers of the lower triangle of a matrix.
+
+    >>> import penlight as torch
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _triangle(np.tril_indices, row, col, offset, dtype, device)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
+    """The row and column numbers of the upper triangle of a matrix.
+
+    >>> import penlight as torch
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return _triangle(np.triu_indices, row, col, offset, dtype, device)
+
+
+def _triangle(numbers: Any, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+    from ..device import require_cpu
+
+    require_cpu(device)
+    for name, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{n}")
+    found = dtype or dtypes.int64
+    return wrap(np.stack(numbers(row, offset, col)).astype(found.np, copy=False))
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Places in a flattened tensor as coordinates in a shape.
+
+    >>> import penlight as torch
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    if indices.dtype.category != dtypes.INTEGRAL:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, (int, np.integer)):
+        shape = (int(shape),)
+    elif not isinstance(shape, (tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    return tuple(indices.div(step, rounding_mode="floor") % n for step, n in zip(steps, shape))
+
+
+# ----- Broadcasting -------------------------------------------------------------------------------------------------
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors expanded to their common shape.
+
+    >>> import penlight as torch
+    >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))[0]
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    found = _check_list(tensors, "broadcast_tensors")
+    shape = broadcast_shape(*(tuple(t.shape) for t in found)) if found else ()
+    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in found)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that shapes broadcast to.
+
+    >>> import penlight as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    result: list[int] = []
+    for place, shape in enumerate(shapes):
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        result = [1] * (len(shape) - len(result)) + result
+        for d in range(-1, -len(shape) - 1, -1):
+            if shape[d] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if shape[d] in (1, result[d]):
+                continue
+            if result[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[d]} at {d}! Mismatching argument at index {place} had "
+                    f"{shape}; but expected shape should be broadcastable to {result}"
+                )
+            result[d] = shape[d]
+    return Size(result)
+
+
+# ----- More dimensions, and stacking --------------------------------------------------------------------------------
+
+
+def _each(function: Any, tensors: tuple[Any, ...]) -> Any:
+    """A function on one tensor, on several, or on a sequence of them."""
+    if len(tensors) == 1:
+        if isinstance(tensors[0], Tensor):
+            return function(tensors[0])
+        tensors = tuple(tensors[0])
+    return tuple(function(t) for t in tensors)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """With one dimension if there was none.
+
+    >>> import penlight as torch
+    >>> torch.atleast_1d(torch.tensor(1))
+    tensor([1])
+    """
+    return _each(lambda t: t.reshape(1) if t.dim() == 0 else t, tensors)
+
+
+def _as_rows(t: Tensor) -> Tensor:
+    return t.reshape(1, 1) if t.dim() == 0 else t.unsqueeze(0) if t.dim() == 1 else t
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """With two dimensions at least; a vector becomes a row.
+
+    >>> import penlight as torch
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+    return _each(_as_rows, tensors)
+
+
+def _as_planes(t: Tensor) -> Tensor:
+    if t.dim() == 0:
+        return t.reshape(1, 1, 1)
+    return t.unsqueeze(0).unsqueeze(-1) if t.dim() == 1 else t.unsqueeze(-1) if t.dim() == 2 else t
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """With three dimensions at least.
+
+    >>> import penlight as torch
+    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
+    return _each(_as_planes, tensors)
+
+
+def _stacked(name: str, tensors: Any, prepare: Any, dim: int, out: Any) -> Tensor:
+    found = _check_list(tensors, name)
+    if not found:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return cat([prepare(t) for t in found], dim, out=out)
+
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors side by side: along the second dimension, vectors along their only one.
+
+    >>> import penlight as torch
+    >>> torch.hstack((torch.tensor([1, 2]), torch.tensor([3])))
+    tensor([1, 2, 3])
+    """
+    found = _check_list(tensors, "hstack")
+    flat = bool(found) and atleast_1d(found[0]).dim() == 1
+    return _stacked("hstack", found, atleast_1d, 0 if flat else 1, out)
+
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors one below the other; vectors as rows.
+
+    >>> import penlight as torch
+    >>> torch.vstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    return _stacked("vstack", tensors, _as_rows, 0, out)
+
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors behind each other, along the third dimension.
+
+    >>> import penlight as torch
+    >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4]))).shape
+    torch.Size([1, 2, 2])
+    """
+    return _stacked("dstack", tensors, _as_planes, 2, out)
+
+
+def _as_column(t: Tensor) -> Tensor:
+    return t.reshape(t.numel(), 1) if t.dim() <= 1 else t
+
+
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors side by side; vectors as columns.
+
+    >>> import penlight as torch
+    >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    return _stacked("column_stack", tensors, _as_column, 1, out)
+
+
+row_stack = vstack
+
+
+def _block_rule(grad: Any, tensors_shapes: Any, tensors_dtypes: Any, xp: Any) -> list[Any]:
+    parts, row, column = [], 0, 0
+    for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
+        height, width = _block(shape)
+        part = xp._slice(xp._slice(grad, 0, row, row + height, 1), 1, column, column + width, 1)
+        parts.append(xp.cast(xp.reshape(part, shape), np_dtype))
+        row, column = row + height, column + width
+    return parts
+
+
+def _block(shape: tuple[int, ...]) -> tuple[int, int]:
+    return (shape[0], shape[1]) if len(shape) == 2 else (1, shape[0] if shape else 1)
+
+
+def _block_array(tensors: Sequence[Any], tensors_shapes: Any, tensors_dtypes: Any) -> Any:
+    arrays = _common(tensors)
+    sizes = [_block(a.shape) for a in arrays]
+    out = np.zeros((sum(h for h, _ in sizes), sum(w for _, w in sizes)), arrays[0].dtype)
+    row = column = 0
+    for array, (height, width) in zip(arrays, sizes):
+        out[row : row + height, column : column + width] = array
+        row, column = row + height, column + width
+    return out
+
+
+@linear(_block_array, node="BlockDiagBackward0", method=False, tensors=_block_rule)
+def _block_diag(tensors: Sequence[Tensor], tensors_shapes: Any, tensors_dtypes: Any) -> Tensor: ...
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given matrices (or rows, or numbers) along its diagonal and zeros elsewhere.
+
+    >>> import penlight as torch
+    >>> torch.block_diag(torch.ones(1, 2), torch.tensor(3.0))
+    tensor([[1., 1., 0.],
+            [0., 0., 3.]])
+    """
+    for place, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has {t.dim()} dimensions"
+            )
+    if not tensors:
+        return wrap(np.zeros((1, 0), dtypes.get_default_dtype().np))
+    return _block_diag(tuple(tensors), tuple(tuple(t.shape) for t in tensors), tuple(t.dtype.np for t in tensors))
+
+
+@method
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements on a diagonal of a matrix.
+
+    >>> import penlight as torch
+    >>> torch.diagflat(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return input.contiguous().view(-1).diag_embed(offset)
+
+
+# ----- Splitting by direction ---------------------------------------------------------------------------------------
+
+
+def _split_along(name: str, input: Tensor, at: Any, dim: int, least: int) -> tuple[Tensor, ...]:
+    if input.dim() < least:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.dim()} dimensions!"
+        )
+    if isinstance(at, int):
+        n = input.shape[dim]
+        if at <= 0 or n % at:
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {n} is not divisible by "
+                f"the split_size {at}!"
+            )
+    return input.tensor_split(at, dim)
+
+
+def _cuts(indices_or_sections: Any, more: dict[str, Any]) -> Any:
+    for name in ("sections", "indices", "split_size"):
+        if name in more:
+            return more[name]
+    return indices_or_sections
+
+
+@method
+def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
+    """Split by columns (a vector by elements): into equal parts, or before the given places.
+
+    >>> import penlight as torch
+    >>> torch.hsplit(torch.tensor([1, 2, 3, 4]), 2)
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    return _split_along("hsplit", input, _cuts(indices_or_sections, more), 0 if input.dim() == 1 else 1, 1)
+
+
+@method
+def vsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
+    """Split by rows.
+
+    >>> import penlight as torch
+    >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
+    return _split_along("vsplit", input, _cuts(indices_or_sections, more), 0, 2)
+
+
+@method
+def dsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple[Tensor, ...]:
+    """Split along the third dimension.
+
+    >>> import penlight as torch
+    >>> [t.shape for t in torch.dsplit(torch.zeros(1, 1, 4), 2)]
+    [torch.Size([1, 1, 2]), torch.Size([1, 1, 2])]
+    """
+    return _split_along("dsplit", input, _cuts(indices_or_sections, more), 2, 3)

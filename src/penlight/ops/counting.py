@@ -1,0 +1,315 @@
+"""Distinct elements, places in sorted sequences, histograms and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from ._args import wrap_dim, wrap_dims
+from ._declare import differentiable, method, plain
+from ._guards import lazy, no_derivative, not_implemented, not_written
+from .arithmetic import scalar_like
+from .reduction import named_result
+
+__all__ = [
+    "bincount",
+    "bucketize",
+    "count_nonzero",
+    "histc",
+    "histogram",
+    "histogramdd",
+    "searchsorted",
+    "unique",
+    "unique_consecutive",
+]
+
+# ----- Distinct elements --------------------------------------------------------------------------------------------
+
+
+def _filled(found: Any) -> Any:
+    """A kernel's (values, inverse, counts) with empty arrays for what was not asked for."""
+    return tuple(np.empty(0, np.int64) if part is None else part for part in found)
+
+
+_unique_array, _unique_dim_array = lazy("sorting", "unique"), lazy("sorting", "unique_dim")
+_consecutive_array = lazy("sorting", "unique_consecutive")
+_PARTS = ("values", "inverse", "counts")
+
+
+def _raise(name: str) -> Any:
+    rule = not_written(name)
+    return lambda grads: rule(grads)
+
+
+@differentiable(lambda input, inverse_, counts_: _filled(_unique_array(input, inverse_, counts_)), node="Unique2Backward0", results=_PARTS,
+                input=_raise("_unique2"))  # fmt: skip
+def _unique(input: Tensor, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_)), node="UniqueDimBackward0",
+                results=_PARTS, input=_raise("unique_dim"))  # fmt: skip
+def _unique_dim(input: Tensor, dim: int, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_)),
+                node="UniqueConsecutiveBackward0", results=_PARTS, input=_raise("unique_consecutive"))  # fmt: skip
+def _unique_consecutive(
+    input: Tensor, dim: int | None, inverse_: bool, counts_: bool
+) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+def _asked_for(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    parts = [found[0]] + [found[1]] * return_inverse + [found[2]] * return_counts
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+@method
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices along `dim`), sorted; on demand where each element is among them, and how often.
+
+    >>> import penlight as torch
+    >>> torch.unique(torch.tensor([2, 1, 2]), return_counts=True)
+    (tensor([1, 2]), tensor([1, 2]))
+    """
+    if dim is None:
+        found = _unique(input, bool(return_inverse), bool(return_counts))
+    else:
+        found = _unique_dim(input, wrap_dim(dim, input.dim()), bool(return_inverse), bool(return_counts))
+    return _asked_for(found, bool(return_inverse), bool(return_counts))
+
+
+@method
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements (or slices along `dim`) with runs of equal ones reduced to one.
+
+    >>> import penlight as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    place = None if dim is None else wrap_dim(dim, input.dim())
+    found = _unique_consecutive(input, place, bool(return_inverse), bool(return_counts))
+    return _asked_for(found, bool(return_inverse), bool(return_counts))
+
+
+# ----- Places in sorted sequences -----------------------------------------------------------------------------------
+
+_search_array = lazy("sorting", "searchsorted")
+
+
+def _search_kernel(sorted_sequence: Any, input: Any, right: bool, int32: bool, sorter: Any) -> Any:
+    if sorted_sequence.dtype != input.dtype:
+        common = np.result_type(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, input = sorted_sequence.astype(common), input.astype(common)
+    return _search_array(sorted_sequence, input, right, sorter).astype(np.int32 if int32 else np.int64, copy=False)
+
+
+@plain(_search_kernel)
+def _searchsorted(
+    sorted_sequence: Tensor, input: Tensor, right: bool, int32: bool, sorter: Tensor | None
+) -> Tensor: ...
+
+
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: Tensor | None = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:  # fmt: skip
+    """Where values would go in sorted rows: before equal elements, or (`right`) behind them.
+
+    >>> import penlight as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    if "self" in kwargs:
+        input = kwargs.pop("self")
+    if side is not None:
+        if side not in ("left", "right"):
+            raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if right and side == "left":
+            raise RuntimeError(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+            )
+        right = side == "right"
+    return _searchsorted(sorted_sequence, _as_values(input), right, out_int32, sorter, out=out)
+
+
+def _as_values(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else scalar_like(value)
+
+
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The number of the bucket between sorted boundaries that each value falls into.
+
+    >>> import penlight as torch
+    >>> torch.bucketize(torch.tensor([0.5, 2.0]), torch.tensor([1.0, 3.0]))
+    tensor([0, 1])
+    """
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return _searchsorted(boundaries, _as_values(input), right, out_int32, None, out=out)
+
+
+# ----- Histograms ---------------------------------------------------------------------------------------------------
+
+_histc_array, _bincount_array = lazy("sorting", "histc"), lazy("sorting", "bincount")
+
+
+def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
+    if input.dtype.kind != "f" or input.dtype.itemsize < 4:
+        raise not_implemented("histogram_cpu", input.dtype)
+    return _histc_array(input, bins, min, max)
+
+
+@plain(_histc_kernel)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal).
+
+    >>> import penlight as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 2.0]), bins=2, min=1, max=3)
+    tensor([1., 2.])
+    """
+
+
+def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str) -> Any:
+    """The bin edges of one dimension: given, or evenly spaced over the limits (of the data, if none are given)."""
+    if isinstance(bins, np.ndarray):
+        return np.ascontiguousarray(bins)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if limits is None:
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    else:
+        low, high = limits
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.{name}: dimension 0's range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.{name}: min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    from ..creation import _linspace
+
+    return _linspace(low, high, bins + 1, dtypes.from_np(dtype))
+
+
+def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool, name: str) -> Any:
+    """Counts (or weights) in the cells of a grid, then its edges along each dimension. Points are rows of `input`."""
+    if input.dtype.kind != "f" or input.dtype.itemsize < 4:
+        raise not_implemented("histogramdd", input.dtype)
+    points = input.reshape(-1, len(bins))
+    spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
+    edges = [_edges(points[:, d], b, spans[d], input.dtype, name) for d, b in enumerate(bins)]
+    shape = tuple(len(e) - 1 for e in edges)
+    inside = np.ones(len(points), bool)
+    cell = np.zeros(len(points), np.int64)
+    for d, e in enumerate(edges):
+        x = points[:, d]
+        inside &= (x >= e[0]) & (x <= e[-1])
+        place = np.searchsorted(e, x, "right") - 1
+        cell = cell * shape[d] + np.clip(place, 0, shape[d] - 1)
+    weights = None if weight is None else weight.reshape(-1)[inside]
+    hist = np.bincount(cell[inside], weights, int(np.prod(shape))).astype(input.dtype).reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for d, e in enumerate(edges):
+            hist = hist / np.diff(e).reshape([-1 if k == d else 1 for k in range(len(edges))])
+    return hist.astype(input.dtype, copy=False), *edges
+
+
+@differentiable(lambda input, bins, limits, weight, density: _histogram_kernel(input, [bins], limits, weight, density, "histogram"),
+                node="NotImplemented", results=("hist", "bin_edges"),
+                input=lambda grads: no_derivative("histogram")(grads))  # fmt: skip
+def _histogram(
+    input: Tensor, bins: Any, limits: Any, weight: Tensor | None, density: bool
+) -> tuple[Tensor, Tensor]: ...
+
+
+_Histogram, _Histogramdd = named_result("histogram", "hist bin_edges"), named_result("histogramdd", "hist bin_edges")
+
+
+@method
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False,
+              out: Any = None) -> Any:  # fmt: skip
+    """A histogram and its bin edges; `bins` is how many equal ones, or their edges.
+
+    >>> import penlight as torch
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 2.0]), 2, range=(1.0, 3.0)).hist
+    tensor([1., 2.])
+    """
+    if isinstance(bins, Tensor):
+        bins = bins._array
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+        )
+    return _Histogram(*_histogram(input, bins, range, weight, density, out=out))
+
+
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """A histogram over several dimensions of points (the last dimension of `input`), and its bin edges.
+
+    >>> import penlight as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}")
+    count = input.shape[-1]
+    each = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(each) != count:
+        raise RuntimeError(
+            f"torch.histogramdd: expected {count} bin sizes or edges for input with innermost dimension {count}, but got {len(each)}"
+        )
+    arrays = [b._array if isinstance(b, Tensor) else b for b in each]
+    hist, *edges = _histogram_kernel(
+        input._array, arrays, range, None if weight is None else weight._array, density, "histogramdd"
+    )
+    return _Histogramdd(wrap(hist), tuple(wrap(e) for e in edges))
+
+
+# ----- Counts -------------------------------------------------------------------------------------------------------
+
+
+def _bincount_kernel(input: Any, weights: Any, minlength: int) -> Any:
+    if input.dtype.kind not in "iu":
+        raise not_implemented("bincount_cpu", input.dtype)
+    return _bincount_array(input, weights, minlength)
+
+
+@plain(_bincount_kernel)
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights.
+
+    >>> import penlight as torch
+    >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
+    """
+
+
+@plain(lambda input, dim: np.asarray(np.count_nonzero(input, axis=dim), np.int64))
+def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
+
+
+@method
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, altogether or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
+    tensor(2)
+    """
+    return _count_nonzero(input, wrap_dims(dim, input.dim()))

@@ -1,0 +1,255 @@
+"""Distances between tensors, between all pairs of rows, and rows held within a distance of zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from . import _dispatch
+from ._args import broadcast_shape, wrap_dim
+from ._declare import OPS, differentiable, method
+from ._raw import both
+from .norms import _norm_array, _norm_rule
+
+__all__ = [
+    "cdist",
+    "dist",
+    "pdist",
+    "renorm",
+]
+
+# ----- Two tensors --------------------------------------------------------------------------------------------------
+
+
+def _dist_array(input: Any, other: Any, p: float) -> Any:
+    broadcast_shape(input.shape, other.shape)
+    apart = input - other
+    return _norm_array(apart, p, tuple(range(apart.ndim)), False)
+
+
+def _dist_rule(grad: Any, input: Any, other: Any, p: float, result: Any, xp: Any) -> Any:
+    apart = input - other
+    return _norm_rule(grad, apart, result, p, tuple(range(len(apart.shape))), False, xp)
+
+
+@differentiable(_dist_array, node="DistBackward0",
+                input=lambda grad, input, other, p, result, input_shape, xp:
+                    xp.sum_to(_dist_rule(grad, input, other, p, result, xp), input_shape),
+                other=lambda grad, input, other, p, result, other_shape, xp:
+                    xp.sum_to(-_dist_rule(grad, input, other, p, result, xp), other_shape))  # fmt: skip
+def _dist(input: Tensor, other: Tensor, p: float) -> Tensor: ...
+
+
+@method
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference of two tensors.
+
+    >>> import penlight as torch
+    >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
+    common = dtypes.result_dtype([input._array, other._array])
+    if common.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[common]} instead."
+        )
+    return _dist(input.to(common), other.to(common), p)
+
+
+# ----- All pairs of rows --------------------------------------------------------------------------------------------
+
+_BLOCK = 1 << 20  # elements of the table of differences that are computed at a time
+
+
+def _pairs(x1: Any, x2: Any) -> Any:
+    return x1[..., :, None, :] - x2[..., None, :, :]
+
+
+def _by_blocks(x1: Any, x2: Any, compute: Any, out: Any) -> Any:
+    """Fill `out[..., rows, :]` from rows of x1 and all of x2, a few rows at a time, so that the table of pairs stays small."""
+    step = max(1, _BLOCK // max(1, x2.size))
+    for start in range(0, x1.shape[-2], step):
+        rows = slice(start, start + step)
+        out[..., rows, :] = compute(x1[..., rows, :], x2, rows)
+    return out
+
+
+def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
+    if by_product and p == 2 and out.size and x1.shape[-1]:
+        squares = np.square(x1).sum(-1)[..., :, None] + np.square(x2).sum(-1)[..., None, :]
+        return np.sqrt(np.maximum(squares - 2 * np.matmul(x1, np.swapaxes(x2, -1, -2)), 0, dtype=x1.dtype))
+    if not out.size or not x1.shape[-1]:
+        return out
+    return _by_blocks(x1, x2, lambda a, b, rows: _norm_array(_pairs(a, b), p, (len(batch) + 2,), False), out)
+
+
+def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
+    """The gradient for the rows of x1."""
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    out = np.zeros((*batch, *x1.shape[-2:]), x1.dtype)
+    if not grad.size:
+        return out
+    if p == 2:
+        with np.errstate(all="ignore"):
+            scale = np.where(result == 0, 0, grad / result)
+        return scale.sum(-1, keepdims=True) * x1 - np.matmul(scale, x2)
+    from ._raw import raw
+
+    def compute(a: Any, b: Any, rows: slice) -> Any:
+        pairs = np.broadcast_to(_pairs(a, b), (*batch, a.shape[-2], *b.shape[-2:]))
+        with np.errstate(all="ignore"):
+            return _norm_rule(grad[..., rows, :], pairs, result[..., rows, :], p, (len(batch) + 2,), False, raw).sum(-2)
+
+    return _by_blocks(x1, x2, compute, out)
+
+
+def _cdist_back_graph(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
+    from ._raw import graph
+
+    pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return _norm_rule(grad, pairs, result, p, (pairs.dim() - 1,), False, graph).sum(-2)
+
+
+both("cdist_backward", _cdist_back_array, _cdist_back_graph)
+both("mT", lambda x: np.swapaxes(x, -1, -2), lambda x: x.mT)
+
+
+@differentiable(_cdist_array, node="CdistBackward0",
+                x1=lambda grad, x1, x2, p, result, x1_shape, xp: xp.sum_to(xp.cdist_backward(grad, x1, x2, p, result), x1_shape),
+                x2=lambda grad, x1, x2, p, result, x2_shape, xp:
+                    xp.sum_to(xp.cdist_backward(xp.mT(grad), x2, x1, p, xp.mT(result)), x2_shape))  # fmt: skip
+def _cdist(x1: Tensor, x2: Tensor, p: float, by_product: bool) -> Tensor: ...
+
+
+_COMPUTE = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": True, "donot_use_mm_for_euclid_dist": False,
+}  # fmt: skip
+
+
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The p-norm distances between all rows of one matrix and all rows of another, in batches.
+
+    >>> import penlight as torch
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    if compute_mode is not None and compute_mode not in _COMPUTE:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.dtype.category != dtypes.FLOATING:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.LEGACY[x.dtype]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {dtypes.LEGACY[x1.dtype]} but found {dtypes.LEGACY[x2.dtype]}")
+    broadcast_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+    wish = None if compute_mode is None else _COMPUTE[compute_mode]
+    by_product = (x1.shape[-2] > 25 or x2.shape[-2] > 25) if wish is None else wish
+    return _cdist(x1, x2, float(p), by_product)
+
+
+def _pdist_array(input: Any, p: float) -> Any:
+    first, second = np.triu_indices(len(input), 1)
+    return _norm_array(input[first] - input[second], p, (1,), False)
+
+
+def _pdist_rule(grad: Any, input: Any, p: float, result: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
+    first, second = (xp.constant(i) for i in np.triu_indices(input_shape[0], 1))
+    apart = xp._index_select(input, 0, first) - xp._index_select(input, 0, second)
+    each = _norm_rule(grad, apart, result, p, (1,), False, xp)
+    return xp._index_select_backward(each, input_shape, 0, first) - xp._index_select_backward(
+        each, input_shape, 0, second
+    )
+
+
+both("constant", lambda array: array, wrap)
+
+
+@differentiable(_pdist_array, node="PdistBackward0", input=_pdist_rule)
+def _pdist(input: Tensor, p: float) -> Tensor: ...
+
+
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The p-norm distances between all pairs of rows of a matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
+
+    >>> import penlight as torch
+    >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if input.dtype.category != dtypes.FLOATING:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return _pdist(input.contiguous(), float(p))
+
+
+# ----- Rows within a distance of zero -------------------------------------------------------------------------------
+
+
+def _rest(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return tuple(d for d in range(len(shape)) if d != dim)
+
+
+def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    size = _norm_array(input, p, _rest(input.shape, dim), True)
+    factor = np.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(size.dtype)
+    return input * factor
+
+
+def _renorm_rule(grad: Any, input: Any, p: float, dim: int, maxnorm: float, xp: Any) -> Any:
+    dims = _rest(tuple(input.shape), dim)
+    size = xp._vector_norm(input, p, dims, True)
+    along = xp._sum_dims(xp.real_part(xp.conj(input) * grad), dims, True)
+    through_norm = _norm_rule(along, input, size, p, dims, True, xp)
+    inverse = 1 / (size + 1e-7)
+    return xp.where(size > maxnorm, maxnorm * inverse * (grad - inverse * through_norm), grad)
+
+
+@differentiable(_renorm_array, node="RenormBackward0", inplace=True, input=_renorm_rule)
+def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor: ...
+
+
+def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[Any, ...]:
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.LEGACY[input.dtype]}"
+        )
+    return input, float(p), wrap_dim(dim, input.dim()), float(maxnorm)
+
+
+@method
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+    """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
+
+    >>> import penlight as torch
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    return _renorm(*_renorm_arguments(input, p, dim, maxnorm), out=out)
+
+
+@method
+def renorm_(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """In-place version of `renorm`."""
+    return _dispatch.inplace(OPS["_renorm"], _renorm_arguments(input, p, dim, maxnorm))

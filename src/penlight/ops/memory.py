@@ -1,0 +1,404 @@
+"""What a tensor's memory and class are asked for besides computing: other sizes, other memory, functions of Python, DLPack, and
+clear answers to questions about sparse and quantized tensors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd import views
+from ..tensor import Tensor, _root, wrap
+from ._args import sizes
+from ._declare import install_method, method
+
+__all__ = [
+    "as_strided_",
+    "dequantize",
+    "from_dlpack",
+    "is_distributed",
+    "resize_as_",
+    "to_dlpack",
+]
+
+# ----- Other sizes, other memory ------------------------------------------------------------------------------------
+
+
+def _flat_memory(array: Any) -> Any:
+    """All the memory that an array is a window of, as a flat array of its dtype."""
+    root = _root(array)
+    if not root.flags.c_contiguous:
+        root = root.transpose(sorted(range(root.ndim), key=lambda d: -root.strides[d]))
+    return root.reshape(-1).view(array.dtype)
+
+
+def _resized(array: Any, shape: tuple[int, ...]) -> Any:
+    """The same memory in another shape; more of it, with the old content, where it does not suffice."""
+    flat = _flat_memory(array) if array.size else np.empty(0, array.dtype)
+    start = (
+        (array.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // array.itemsize
+        if array.size
+        else 0
+    )
+    need = math.prod(shape)
+    if start + need > flat.size:
+        grown = np.empty(start + need, array.dtype)
+        grown[: flat.size] = flat
+        flat = grown
+    return flat[start : start + need].reshape(shape)
+
+
+@method
+def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another size; elements stay where they are in memory, and new ones are uninitialised.
+
+    >>> import penlight as torch
+    >>> torch.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if input.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = sizes(size, "resize_")
+    if tuple(input.shape) != shape:
+        input._array = _resized(input._array, shape)
+    return input
+
+
+@method
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give the tensor another tensor's size."""
+    return resize_(input, tuple(the_template.shape))
+
+
+@method
+def resize(input: Tensor, *size: Any) -> Tensor:
+    """Another shape with as many elements; an old spelling of `reshape`."""
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    shape = sizes(size, "resize")
+    if math.prod(shape) != input.numel():
+        raise RuntimeError(
+            f"requested resize to {' x '.join(map(str, shape))} ({math.prod(shape)} elements in total), but the given tensor has a "
+            f"size of {' x '.join(map(str, input.shape))} ({input.numel()} elements). autograd's resize can only change the shape "
+            "of a given tensor, while preserving the number of elements. "
+        )
+    return input.contiguous().view(shape)
+
+
+@method
+def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
+    """The elements in another tensor's shape; an old spelling of `reshape_as`."""
+    warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
+    return input.contiguous().view(tuple(tensor.shape))
+
+
+@method
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """In-place version of `as_strided`: the tensor itself becomes that window of its memory."""
+    from .shape import in_place_class
+
+    views.check_inplace(input, input.requires_grad)
+    changed = input.as_strided(size, stride, storage_offset)
+    edge = views.edge_of(changed)
+    input._array = changed._array
+    views.bump(input)
+    if edge[0] is not None:
+        edge[0].__class__ = in_place_class(edge[0], "AsStridedBackward1")
+        input._edge = edge
+    return input
+
+
+@method
+def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Let the tensor be a window of other memory: another tensor's, or a storage.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).set_(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
+    if source is None:
+        input._array = np.empty(0, input.dtype.np)
+        return input
+    kind = getattr(source, "dtype", input.dtype)
+    if isinstance(kind, dtypes.dtype) and kind is not input.dtype:
+        from ._guards import c_name
+
+        raise RuntimeError(f"Could not set tensor of type {c_name(kind)} to a tensor of type {c_name(input.dtype)}")
+    if isinstance(source, Tensor):
+        memory = source._array
+        if size is None:
+            input._array = memory
+            return input
+        flat = _flat_memory(memory)
+    else:
+        untyped = source if hasattr(source, "_bytes") else source.untyped()
+        flat = untyped._bytes.view(input.dtype.np)
+    shape = (flat.size,) if size is None else tuple(size)
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))] if stride is None else list(stride)
+    input._array = views.strided_window(flat, shape, tuple(s * flat.itemsize for s in steps), storage_offset)
+    return input
+
+
+@method
+def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the one whose steps in memory are longest to the shortest.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).t().dim_order()
+    (1, 0)
+    """
+    strides = input.stride()
+    return tuple(sorted(range(input.dim()), key=lambda d: (-strides[d], d)))
+
+
+@method
+def const_data_ptr(input: Tensor) -> int:
+    """The address of the first element, for reading."""
+    return input.data_ptr()
+
+
+# ----- Functions of Python, element by element ----------------------------------------------------------------------
+
+
+def _refuse_graph(name: str, input: Tensor) -> None:
+    if input.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+
+
+def _written(input: Tensor, values: Any) -> Tensor:
+    input._array[...] = np.asarray(values, dtype=input.dtype.np).reshape(input._array.shape)
+    views.bump(input)
+    return input
+
+
+@method
+def apply_(input: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what a Python function makes of it. Slow; meant for a few elements.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
+    tensor([2., 3.])
+    """
+    _refuse_graph("apply_", input)
+    return _written(input, [callable(x) for x in input.flatten().tolist()])
+
+
+@method
+def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace each element by a Python function of it and another tensor's."""
+    _refuse_graph("map_", input)
+    others = tensor.expand(tuple(input.shape)).flatten().tolist()
+    return _written(input, [callable(x, y) for x, y in zip(input.flatten().tolist(), others)])
+
+
+@method
+def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Replace each element by a Python function of it and two other tensors'."""
+    _refuse_graph("map2_", input)
+    first, second = (t.expand(tuple(input.shape)).flatten().tolist() for t in (x, y))
+    return _written(input, [callable(*values) for values in zip(input.flatten().tolist(), first, second)])
+
+
+# ----- DLPack and Python's protocols --------------------------------------------------------------------------------
+
+
+def _dlpack(self: Tensor, **kwargs: Any) -> Any:
+    """The tensor's memory for another library, by way of NumPy."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    kwargs.pop("stream", None)
+    return self._array.__dlpack__(**kwargs)
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The tensor with its first dimension backwards."""
+    return self.flip(0) if self.dim() else self
+
+
+def _no_deletion(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array.
+
+    >>> import numpy as np, penlight as torch
+    >>> torch.from_dlpack(np.ones(2))
+    tensor([1., 1.], dtype=torch.float64)
+    """
+    array = np.from_dlpack(ext_tensor)
+    if copy or not array.flags.writeable:
+        array = array.copy()
+    return wrap(array)
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A tensor's memory as a DLPack capsule."""
+    return _dlpack(tensor)
+
+
+for _name, _function in {
+    "__dlpack__": _dlpack, "__dlpack_device__": lambda self: self._array.__dlpack_device__(), "__reversed__": _reversed,
+    "__delitem__": _no_deletion, "__abs__": lambda self: self.abs(), "__div__": lambda self, other: self / other,
+    "__rdiv__": lambda self, other: other / self, "__idiv__": lambda self, other: self.div_(other),
+    "__nonzero__": lambda self: bool(self), "__long__": lambda self: int(self),
+}.items():  # fmt: skip
+    install_method(_name, _function)
+
+
+def _shifted(name: str, operator: str) -> Any:
+    def reflected(self: Tensor, other: Any) -> Any:
+        from .arithmetic import scalar_like
+
+        return getattr(scalar_like(other), operator)(self) if isinstance(other, (bool, int)) else NotImplemented
+
+    reflected.__name__ = reflected.__qualname__ = name
+    return reflected
+
+
+install_method("__rlshift__", _shifted("__rlshift__", "bitwise_left_shift"))
+install_method("__rrshift__", _shifted("__rrshift__", "bitwise_right_shift"))
+
+# ----- Questions about sparse and quantized tensors -----------------------------------------------------------------
+
+
+def _wants_sparse(name: str, layout: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} expected {layout} layout but got Strided")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Refused: only sparse tensors have it, and Penlight's tensors are dense."
+    return refuse
+
+
+def _makes_sparse(name: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Tensor.{name}: Penlight has no sparse tensors. Keep the tensor dense (nonzero() and masks select elements), or use "
+            "scipy.sparse on tensor.numpy()"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Refused: Penlight's tensors are dense."
+    return refuse
+
+
+def _wants_quantized(name: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}': Penlight has no quantized tensors, only ordinary dtypes"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Refused: Penlight has no quantized tensors."
+    return refuse
+
+
+for _name, _layout in {
+    "is_coalesced": "sparse coordinate tensor", "coalesce": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
+    "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
+    "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor",
+    "_indices": "sparse coordinate tensor", "_values": "sparse coordinate tensor", "_nnz": "sparse tensor",
+}.items():  # fmt: skip
+    install_method(_name, _wants_sparse(_name, _layout))
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_mask", "sparse_resize_",
+              "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm", "to_padded_tensor"):  # fmt: skip
+    install_method(_name, _makes_sparse(_name))
+for _name in (
+    "int_repr",
+    "q_scale",
+    "q_zero_point",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "qscheme",
+):
+    install_method(_name, _wants_quantized(_name))
+
+
+@method
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    """The tensor itself: it is dense."""
+    return input if dtype is None else input.to(dtype)
+
+
+@method
+def dequantize(input: Tensor) -> Tensor:
+    """The tensor in float32; it is not quantized."""
+    return input.to(dtypes.float32)
+
+
+@method
+def sparse_dim(input: Tensor) -> int:
+    """The number of sparse dimensions: none."""
+    return 0
+
+
+@method
+def dense_dim(input: Tensor) -> int:
+    """The number of dense dimensions: all."""
+    return input.dim()
+
+
+@method
+def is_distributed(input: Tensor) -> bool:
+    """False: there is one process."""
+    return False
+
+
+@method
+def reinforce(input: Tensor, *args: Any) -> None:
+    """Removed from PyTorch: use torch.distributions."""
+    raise RuntimeError(
+        "reinforce() was removed.\nUse torch.distributions instead: Categorical(probs).log_prob(action) * reward"
+    )
+
+
+@method
+def record_stream(input: Tensor, stream: Any) -> None:
+    """Nothing to do: the CPU has no streams."""
+
+
+@method
+def storage_type(input: Tensor) -> Any:
+    """The class of the tensor's storage by its old name."""
+    from ..storage import TypedStorage
+
+    return TypedStorage
+
+
+@method
+def module_load(input: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other."""
+    return other.detach() if assign else input.copy_(other).detach()
+
+
+for _name in ("is_xla", "is_ipu", "is_maia", "is_mtia", "is_vulkan"):
+    install_method(_name, False)
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+install_method("volatile", property(_volatile))
+
+
+def _elsewhere(name: str) -> Any:
+    def move(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        from ..device import require_cpu
+
+        require_cpu(name)
+        return self
+
+    move.__name__ = move.__qualname__ = name
+    move.__doc__ = "Refused: Penlight runs on the CPU."
+    return move
+
+
+for _name in ("xpu", "ipu", "mtia"):
+    install_method(_name, _elsewhere(_name))

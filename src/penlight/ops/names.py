@@ -1,0 +1,149 @@
+"""Other names of the same ops: `arccos` for `acos` and the like; and the in-place forms that PyTorch also has as functions."""
+
+from __future__ import annotations
+
+from ..tensor import Tensor
+from . import pointwise
+from ._declare import OPS, install_method
+from ._dispatch import inplace
+from .matmul import outer
+
+__all__ = [
+    "ger",
+]
+
+_SAME = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "fix": "trunc",
+}  # fmt: skip
+_IN_PLACE = [
+    "abs_",
+    "absolute_",
+    "acos_",
+    "acosh_",
+    "addmv_",
+    "arccos_",
+    "arccosh_",
+    "arcsin_",
+    "arcsinh_",
+    "arctan_",
+    "arctanh_",
+    "as_strided_",
+    "asin_",
+    "asinh_",
+    "atan_",
+    "atanh_",
+    "ceil_",
+    "clamp_",
+    "clamp_max_",
+    "clamp_min_",
+    "conj_physical_",
+    "cos_",
+    "cosh_",
+    "deg2rad_",
+    "erf_",
+    "erfc_",
+    "exp2_",
+    "exp_",
+    "expm1_",
+    "fill_",
+    "fix_",
+    "floor_",
+    "frac_",
+    "gcd_",
+    "i0_",
+    "index_put_",
+    "lcm_",
+    "ldexp_",
+    "log10_",
+    "log1p_",
+    "log2_",
+    "log_",
+    "logit_",
+    "nan_to_num_",
+    "neg_",
+    "negative_",
+    "rad2deg_",
+    "reciprocal_",
+    "relu_",
+    "resize_as_",
+    "round_",
+    "rsqrt_",
+    "sigmoid_",
+    "sin_",
+    "sinc_",
+    "sinh_",
+    "sqrt_",
+    "square_",
+    "tan_",
+    "tanh_",
+    "trunc_",
+    "xlogy_",
+    "zero_",
+]
+
+
+for _name, _target in _SAME.items():
+    globals()[_name] = getattr(pointwise, _target)
+    install_method(_name, globals()[_name])
+    if hasattr(Tensor, _target + "_"):
+        install_method(_name + "_", getattr(Tensor, _target + "_"))
+
+ger = outer
+install_method("ger", ger)
+
+# ----- Comparisons in place -----------------------------------------------------------------------------------------
+
+
+def _comparing(name: str) -> object:
+    """`eq_`: the answer overwrites the tensor, as ones and zeros of its dtype."""
+
+    def compare(input: Tensor, other: object) -> Tensor:
+        return inplace(_comparison(name, isinstance(other, Tensor)), (input, other))
+
+    compare.__name__ = compare.__qualname__ = name + "_"
+    compare.__doc__ = f"In-place version of `{name}`."
+    return compare
+
+
+def _comparison(name: str, with_tensor: bool) -> object:
+    """The op that compares in place, declared when it is first needed: few programs do."""
+    from ._declare import pointwise as declare
+
+    key = f"_{name}_{'tensor' if with_tensor else 'number'}_into"
+    if key not in OPS:
+
+        def flat(grad, xp):  # type: ignore[no-untyped-def]
+            return xp.zeros_like(grad)
+
+        def face_tensor(input: Tensor, other: Tensor) -> Tensor: ...
+
+        def face_number(input: Tensor, other: Number) -> Tensor: ...  # type: ignore[name-defined]  # noqa: F821
+
+        face, rules = (face_tensor, {"input": flat, "other": flat}) if with_tensor else (face_number, {"input": flat})
+        face.__name__ = key
+        declare(OPS[name].kernel, node=f"{name.capitalize()}Backward{int(with_tensor)}", **rules)(face)
+    return OPS[key]
+
+
+for _name, _also in {
+    "eq": None,
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}.items():
+    _function = _comparing(_name)
+    install_method(_name + "_", _function)
+    if _also:
+        install_method(_also + "_", _function)
+
+# ----- In-place forms as functions ----------------------------------------------------------------------------------
+
+for _name in _IN_PLACE:
+    _function = getattr(Tensor, _name, None)
+    if _function is not None:
+        globals()[_name] = _function
+        __all__.append(_name)
+install_method("adjoint", lambda self: self.mH)

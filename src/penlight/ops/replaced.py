@@ -1,0 +1,302 @@
+"""Copies with one part replaced (`select_scatter` and its like), copies of views (`view_copy` and its like), filled diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd import modes, views
+from ..tensor import Tensor, wrap
+from . import parts, shape
+from ._args import wrap_dim
+from ._declare import install_method, linear, method
+from ._raw import both
+
+__all__ = [
+    "alias_copy",
+    "as_strided_copy",
+    "as_strided_scatter",
+    "diagonal_copy",
+    "diagonal_scatter",
+    "expand_copy",
+    "narrow_copy",
+    "permute_copy",
+    "select_copy",
+    "select_scatter",
+    "slice_copy",
+    "slice_scatter",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
+    "view_copy",
+]
+
+# ----- One part replaced --------------------------------------------------------------------------------------------
+
+
+def _replaced(input: Any, window: Any, src: Any) -> Any:
+    """A copy of an array with `src` in the window that a function takes of it."""
+    out = np.array(input, order="C")
+    part = window(out)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part[...] = src
+    return out
+
+
+def _window(dim: int, what: Any) -> Any:
+    return lambda array: array[(slice(None),) * dim + (what, ...)]
+
+
+@linear(lambda input, src, dim, index: _replaced(input, _window(dim, index), src), node="SelectScatterBackward0",
+        input=lambda grad, src_shape, dim, index, xp: xp._select_scatter(grad, xp.zeros_for(grad, src_shape), dim, index),
+        src=lambda grad, dim, index, xp: xp._select(grad, dim, index))  # fmt: skip
+def _select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor: ...
+
+
+@method
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy in which `src` replaces what `select(dim, index)` would give.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    place, n = wrap_dim(dim, input.dim()), input.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {place}"
+        )
+    return _select_scatter(input, src, place, index % n)
+
+
+@linear(lambda input, src, dim, start, end, step: _replaced(input, _window(dim, slice(start, end, step)), src),
+        node="SliceScatterBackward0",
+        input=lambda grad, src_shape, dim, start, end, step, xp:
+            xp._slice_scatter(grad, xp.zeros_for(grad, src_shape), dim, start, end, step),
+        src=lambda grad, dim, start, end, step, xp: xp._slice(grad, dim, start, end, step))  # fmt: skip
+def _slice_scatter(input: Tensor, src: Tensor, dim: int, start: int, end: int, step: int) -> Tensor: ...
+
+
+def _bounds(n: int, start: int | None, end: int | None, step: int) -> tuple[int, int, int]:
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    first, last, step = slice(start, end, step).indices(n)
+    return first, max(first, last), step
+
+
+@method
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy in which `src` replaces a slice along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
+    place = wrap_dim(dim, input.dim())
+    return _slice_scatter(input, src, place, *_bounds(input.shape[place], start, end, step))
+
+
+def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
+    return lambda array: parts._writable(np.diagonal(array, offset, dim1, dim2))
+
+
+@linear(lambda input, src, offset, dim1, dim2: _replaced(input, _diagonal_window(offset, dim1, dim2), src),
+        node="DiagonalScatterBackward0",
+        input=lambda grad, src_shape, offset, dim1, dim2, xp:
+            xp._diagonal_scatter(grad, xp.zeros_for(grad, src_shape), offset, dim1, dim2),
+        src=lambda grad, offset, dim1, dim2, xp: xp._diagonal(grad, offset, dim1, dim2))  # fmt: skip
+def _diagonal_scatter(input: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
+
+
+@method
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy in which `src` replaces a diagonal.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return _diagonal_scatter(input, src, offset, wrap_dim(dim1, input.dim()), wrap_dim(dim2, input.dim()))
+
+
+def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+    """A strided window of a contiguous array, counted in elements."""
+    whole = np.ascontiguousarray(array)
+    return views.strided_window(whole, tuple(size), tuple(s * whole.itemsize for s in stride), offset)
+
+
+both(
+    "strided",
+    lambda grad, size, stride, offset: _strided(grad, size, stride, offset).copy(),
+    lambda grad, size, stride, offset: grad.contiguous().as_strided(size, stride, offset),
+)
+
+
+@linear(lambda input, src, size, stride, storage_offset:
+            _replaced(input, lambda array: _strided(array, size, stride, storage_offset), src),
+        node="AsStridedScatterBackward0",
+        input=lambda grad, src_shape, size, stride, storage_offset, xp:
+            xp._as_strided_scatter(grad, xp.zeros_for(grad, src_shape), size, stride, storage_offset),
+        src=lambda grad, size, stride, storage_offset, xp: xp.strided(grad, size, stride, storage_offset))  # fmt: skip
+def _as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int) -> Tensor: ...
+
+
+@method
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A copy in which `src` replaces a strided window.
+
+    >>> import penlight as torch
+    >>> torch.zeros(4).as_strided_scatter(torch.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
+    """
+    return _as_strided_scatter(input, src, tuple(size), tuple(stride), storage_offset or 0)
+
+
+# ----- Copies of views ----------------------------------------------------------------------------------------------
+
+
+def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
+    """What a view op made as a tensor of its own; the view's node, under another name, is its history."""
+    if modes.slow():
+        return view.clone()
+    out = wrap(np.array(view._array, order="C") if copy else view._array)
+    node, number = views.edge_of(view)
+    if node is not None and modes.is_grad_enabled():
+        name = type(node).__name__
+        if not name.endswith(suffix) and not name.startswith("Unsafe"):
+            node.__class__ = shape.in_place_class(node, name + suffix if suffix else "Unsafe" + name)
+        out._edge = (node, number)
+    return out
+
+
+def _copying(name: str, view: Any) -> Any:
+    """`select_copy` for `select`."""
+
+    def make(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        made = view(input, *args, **kwargs)
+        if isinstance(made, tuple):
+            return tuple(_detached_copy(m, "_copy", True) for m in made)
+        return _detached_copy(made, "_copy", True)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"`{name.removesuffix('_copy')}` as a tensor with memory of its own."
+    return make
+
+
+def _slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    place = wrap_dim(dim, input.dim())
+    return parts._slice(input, place, *_bounds(input.shape[place], start, end, step))
+
+
+def _view_as_real(input: Tensor) -> Tensor:
+    from .conversion import view_as_real
+
+    return view_as_real(input)
+
+
+def _view_as_complex(input: Tensor) -> Tensor:
+    from .conversion import view_as_complex
+
+    return view_as_complex(input)
+
+
+alias_copy = _copying("alias_copy", shape.alias)
+as_strided_copy = _copying("as_strided_copy", parts.as_strided)
+diagonal_copy = _copying("diagonal_copy", parts.diagonal)
+expand_copy = _copying("expand_copy", shape.expand)
+permute_copy = _copying("permute_copy", shape.permute)
+select_copy = _copying("select_copy", parts.select)
+slice_copy = _copying("slice_copy", _slice_view)
+split_copy = _copying("split_copy", parts.split)
+split_with_sizes_copy = _copying("split_with_sizes_copy", parts.split_with_sizes)
+squeeze_copy = _copying("squeeze_copy", shape.squeeze)
+t_copy = _copying("t_copy", shape.t)
+transpose_copy = _copying("transpose_copy", shape.transpose)
+unbind_copy = _copying("unbind_copy", parts.unbind)
+unfold_copy = _copying("unfold_copy", parts.unfold)
+unsqueeze_copy = _copying("unsqueeze_copy", shape.unsqueeze)
+view_as_complex_copy = _copying("view_as_complex_copy", _view_as_complex)
+view_as_real_copy = _copying("view_as_real_copy", _view_as_real)
+view_copy = _copying("view_copy", shape.view)
+
+
+@linear(lambda input, dim, start, length: input[(slice(None),) * dim + (slice(start, start + length),)].copy(), node="NarrowCopyBackward0",
+        input=lambda grad, input_shape, dim, start, length, xp:
+            xp._slice_backward(grad, input_shape, dim, start, start + length, 1))  # fmt: skip
+def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor: ...
+
+
+@method
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of a part of a dimension.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).narrow_copy(0, 1, 2)
+    tensor([1, 2])
+    """
+    place = wrap_dim(dim, input.dim())
+    begin = start + input.shape[place] if start < 0 else start
+    input.narrow(place, start, length)  # refuses what does not fit
+    return _narrow_copy(input, place, begin, length)
+
+
+def _unsafe(name: str, view: Any) -> Any:
+    def make(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple(_detached_copy(m, "", False) for m in view(input, *args, **kwargs))
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"`{name.removeprefix('unsafe_')}` whose parts autograd does not take for views of one tensor."
+    install_method(name, make)
+    return make
+
+
+unsafe_chunk = _unsafe("unsafe_chunk", parts.chunk)
+unsafe_split = _unsafe("unsafe_split", parts.split)
+unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", parts.split_with_sizes)
+
+# ----- Diagonals in place -------------------------------------------------------------------------------------------
+
+
+@method
+def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if input.dim() > 2 and any(n != input.shape[0] for n in input.shape):
+        raise RuntimeError("all dimensions of input must be of equal length")
+    strides = input.stride()
+    length = min(input.shape)
+    step = sum(strides)
+    input.as_strided((length,), (step,), input.storage_offset()).fill_(fill_value)
+    rows, columns = input.shape[0], input.shape[1]
+    if wrap and input.dim() == 2 and rows > columns + 1:
+        below = rows * columns - (columns * columns + columns)
+        count = -(-below // (columns + 1))
+        offset = strides[0] * (columns + 1)
+        input.as_strided((count,), (step,), input.storage_offset() + offset).fill_(fill_value)
+    return input

@@ -1,0 +1,306 @@
+"""Filling tensors with random numbers in place, and drawing from weights and rates. The streams are PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor, wrap
+from . import _dispatch
+from ._declare import OPS, differentiable, install_method, method
+from ._guards import no_derivative
+
+__all__ = [
+    "binomial",
+    "multinomial",
+    "poisson",
+]
+
+# ----- In place -----------------------------------------------------------------------------------------------------
+
+
+def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
+    """Draws for an array, dealt out in the order in which its elements lie in memory, as PyTorch fills a tensor."""
+    if array.flags.c_contiguous:
+        return draw(array.shape)
+    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    return draw(tuple(array.shape[a] for a in axes)).transpose(np.argsort(axes))
+
+
+def _filler(module: str, name: str, contiguous: bool = False) -> Any:
+    """A kernel that draws for every element; `contiguous` tells the draw whether the tensor is."""
+
+    def kernel(input: Any, engine: Any, *parameters: Any) -> Any:
+        from importlib import import_module
+
+        draw = getattr(import_module("penlight.kernels." + module), name)
+        more = {"contiguous": bool(input.flags.c_contiguous)} if contiguous else {}
+        return _in_memory_order(input, lambda shape: draw(engine, shape, input.dtype, *parameters, **more))
+
+    return kernel
+
+
+def _flat(grad: Any, xp: Any) -> Any:
+    """What was overwritten by chance has no influence: its gradient is zero."""
+    return xp.zeros_like(grad)
+
+
+def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
+    """An op `_name_into(input, engine, ...)` that only runs in place."""
+    faces: list[Any] = []
+
+    def face0(input: Tensor, engine: Any) -> Tensor: ...
+
+    def face1(input: Tensor, engine: Any, a: Any) -> Tensor: ...
+
+    def face2(input: Tensor, engine: Any, a: Any, b: Any) -> Tensor: ...
+
+    faces += [face0, face1, face2]
+    face = faces[parameters]
+    face.__name__ = f"_{name}_into"
+    differentiable(kernel, node=node, inplace=True, input=_flat)(face)
+
+
+def _complex_uniform(input: Any, engine: Any, low: float, high: float) -> Any:
+    run = _filler("rng_uniform", "uniform")
+    if input.dtype.kind != "c":
+        return run(input, engine, low, high)
+    parts = np.ascontiguousarray(input).view(input.real.dtype)
+    return run(parts, engine, low, high).view(input.dtype)
+
+
+def _complex_normal(input: Any, engine: Any, mean: float, std: float) -> Any:
+    run = _filler("rng_normal", "normal", contiguous=True)
+    if input.dtype.kind != "c":
+        return run(input, engine, mean, std)
+    parts = np.ascontiguousarray(input).view(input.real.dtype)
+    return run(parts, engine, mean, std / 2**0.5).view(input.dtype)
+
+
+for _name, _kernel, _node, _parameters in (
+    ("uniform", _complex_uniform, "UniformBackward0", 2),
+    ("normal", _complex_normal, "NormalBackward0", 2),
+    ("exponential", _filler("rng_samplers", "exponential"), "ExponentialBackward0", 1),
+    ("geometric", _filler("rng_samplers", "geometric"), "GeometricBackward0", 1),
+    ("cauchy", _filler("rng_samplers", "cauchy"), "CauchyBackward0", 2),
+    ("log_normal", _filler("rng_samplers", "log_normal"), "LogNormalBackward0", 2),
+    ("random", _filler("rng_integers", "random"), "RandomBackward2", 0),
+    ("random_below", lambda input, engine, high: _randint(input, engine, 0, high), "RandomBackward1", 1),
+    ("random_between", lambda input, engine, low, high: _randint(input, engine, low, high), "RandomBackward0", 2),
+    ("bernoulli", lambda input, engine, p: _bernoulli(input, engine, p), "BernoulliBackward2", 1),
+    ("bernoulli_each", lambda input, engine, p: _bernoulli_each(input, engine, p), "BernoulliBackward1", 1),
+):
+    _declare_filler(_name, _kernel, _node, _parameters)
+
+
+def _randint(input: Any, engine: Any, low: int, high: int | None) -> Any:
+    from ..kernels.rng_integers import randint as draw
+
+    return _in_memory_order(input, lambda shape: draw(engine, shape, low, high, input.dtype))
+
+
+def _bernoulli(input: Any, engine: Any, p: float) -> Any:
+    from ..kernels.rng_uniform import bernoulli as draw
+
+    return _in_memory_order(input, lambda shape: draw(engine, p, shape, input.dtype))
+
+
+def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
+    from ..kernels.rng_uniform import bernoulli_each as draw
+
+    return draw(engine, np.broadcast_to(p, input.shape), input.dtype)
+
+
+def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
+    from ..random import engine_of
+
+    return _dispatch.inplace(OPS[f"_{name}_into"], (input, engine_of(generator), *parameters))
+
+
+@method
+def normal_(input: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with normally distributed numbers.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.empty(2).normal_()
+    tensor([ 1.5410, -0.2934])
+    """
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return _fill("normal", input, generator, float(mean), float(std))
+
+
+def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float) -> Tensor:
+    """Fill with numbers between `from` (0) and `to` (1), uniformly.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.empty(2).uniform_(0, 10)
+    tensor([4.9626, 7.6822])
+    """
+    low, high = _named_bounds("uniform_", bounds, more, (0.0, 1.0))
+    return _fill("uniform", input, generator, float(low), float(high))
+
+
+def _named_bounds(
+    name: str, given: tuple[Any, ...], more: dict[str, Any], defaults: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    """`from` and `to`, by place or by name; `from` is no name that Python lets a function have."""
+    values = dict(zip(("from", "to"), given))
+    for key, value in more.items():
+        if key not in ("from", "to") or key in values:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        values[key] = value
+    if len(given) > 2:
+        raise TypeError(f"{name}() takes from 0 to 2 positional arguments but {len(given)} were given")
+    return values.get("from", defaults[0]), values.get("to", defaults[1])
+
+
+def random_(input: Tensor, *bounds: Any, generator: Any = None, **more: Any) -> Tensor:
+    """Fill with integers: `random_(to)` below a bound, `random_(from, to)` between two, or all that the dtype holds exactly.
+
+    >>> import penlight as torch
+    >>> _ = torch.manual_seed(0); torch.empty(3).random_(10)
+    tensor([4., 9., 3.])
+    """
+    if len(bounds) == 1 and not more:
+        return _fill("random_below", input, generator, int(bounds[0]))
+    low, high = _named_bounds("random_", bounds, more, (None, None))
+    if low is None and high is None:
+        return _fill("random", input, generator)
+    if low is None:
+        return _fill("random_below", input, generator, int(high))
+    return _fill("random_between", input, generator, int(low), None if high is None else int(high))
+
+
+install_method("uniform_", uniform_)
+install_method("random_", random_)
+
+
+@method
+def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with exponentially distributed numbers."""
+    return _fill("exponential", input, generator, float(lambd))
+
+
+@method
+def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the numbers of trials up to the first success, which has probability p."""
+    return _fill("geometric", input, generator, float(p))
+
+
+@method
+def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill with numbers from a Cauchy distribution."""
+    return _fill("cauchy", input, generator, float(median), float(sigma))
+
+
+@method
+def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
+    """Fill with numbers whose logarithms are normally distributed."""
+    return _fill("log_normal", input, generator, float(mean), float(std))
+
+
+@method
+def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones, with probability p (a number, or a tensor with one for each element), and zeros.
+
+    >>> import penlight as torch
+    >>> torch.empty(2).bernoulli_(1.0)
+    tensor([1., 1.])
+    """
+    if isinstance(p, Tensor):
+        return _fill("bernoulli_each", input, generator, p.expand(tuple(input.shape))._array)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return _fill("bernoulli", input, generator, float(p))
+
+
+def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones with the probabilities that this tensor (or p) gives, else zeros."""
+    from ..random import bernoulli
+
+    return bernoulli(input, p, generator=generator)
+
+
+install_method("bernoulli", _bernoulli_method)
+
+# ----- From weights and rates ---------------------------------------------------------------------------------------
+
+
+@method
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Indices drawn from weights (rows of them), with or without putting them back.
+
+    >>> import penlight as torch
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
+    tensor([1])
+    """
+    from ..kernels.rng_samplers import multinomial as draw
+    from ..random import engine_of
+
+    drawn = wrap(draw(engine_of(generator), input._array, int(num_samples), bool(replacement)))
+    if out is None:
+        return drawn
+    from .differences import _into
+
+    return _into(out, drawn)
+
+
+def _poisson_array(input: Any, engine: Any) -> Any:
+    from ..kernels.rng_rejection import poisson as draw
+
+    return draw(engine, input)
+
+
+@differentiable(_poisson_array, node="PoissonBackward0", input=_flat)
+def _poisson(input: Tensor, engine: Any) -> Tensor: ...
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Numbers of events, from Poisson distributions with these rates.
+
+    >>> import penlight as torch
+    >>> torch.poisson(torch.zeros(2))
+    tensor([0., 0.])
+    """
+    from ..random import engine_of
+
+    return _poisson(input, engine_of(generator))
+
+
+def _binomial_array(count: Any, prob: Any, engine: Any) -> Any:
+    from ..kernels.rng_rejection import binomial as draw
+
+    return draw(engine, count, prob)
+
+
+@differentiable(
+    _binomial_array,
+    node="NotImplemented",
+    method=False,
+    count=no_derivative("binomial"),
+    prob=no_derivative("binomial"),
+)
+def _binomial(count: Tensor, prob: Tensor, engine: Any) -> Tensor: ...
+
+
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Numbers of successes in `count` trials that succeed with probability `prob`.
+
+    >>> import penlight as torch
+    >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
+    tensor([5.])
+    """
+    from ..random import engine_of
+
+    for name, value in (("count", count), ("prob", prob)):
+        if value.dtype.category != dtypes.FLOATING:
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {dtypes.LEGACY[value.dtype]}"
+            )
+    return _binomial(count, prob, engine_of(generator))

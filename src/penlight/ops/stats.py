@@ -1,0 +1,319 @@
+"""Variance with mean, sums that skip NaN, smallest with largest, covariance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from ._args import merge_dim, sizes, wrap_dim, wrap_dims
+from ._declare import differentiable, method
+from .reduction import _count, _share, _spread_arguments, _var_rule, named_result
+
+__all__ = [
+    "aminmax",
+    "corrcoef",
+    "cov",
+    "nanmean",
+    "nansum",
+    "std_mean",
+    "var_mean",
+]
+
+# ----- Variance and mean --------------------------------------------------------------------------------------------
+
+
+def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    from ..kernels.reduce import var_mean as kernel
+
+    return kernel(input, dim, correction, keepdim)
+
+
+def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    var, mean = _var_mean_array(input, dim, correction, keepdim)
+    return np.sqrt(var), mean
+
+
+def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    return xp.spread(grad / (_count(shape, dim) or 1), shape, dim, keepdim)
+
+
+def _two_parts(first: Any, second: Any) -> Any:
+    return second if first is None else first if second is None else first + second
+
+
+def _var_mean_rule(grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
+    through_var = None if grads[0] is None else _var_rule(grads[0], input, dim, correction, keepdim, xp)
+    through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
+    return _two_parts(through_var, through_mean)
+
+
+def _std_mean_rule(
+    grads: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, std: Any, xp: Any
+) -> Any:
+    through_std = None
+    if grads[0] is not None:
+        inner = xp.where(std == 0, 0.0, grads[0] / (std * 2))
+        through_std = _var_rule(inner, input, dim, correction, keepdim, xp)
+    through_mean = None if grads[1] is None else _through_mean(grads[1], tuple(input.shape), dim, keepdim, xp)
+    return _two_parts(through_std, through_mean)
+
+
+@differentiable(_var_mean_array, node="VarMeanBackward0", results=("var", "mean"), input=_var_mean_rule)
+def _var_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+@differentiable(_std_mean_array, node="StdMeanBackward0", results=("std", "mean"), input=_std_mean_rule)
+def _std_mean(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+def _both_of(name: str, run: Any, input: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    return run(input, *_spread_arguments(name, input, *arguments))
+
+
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
+             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The variance and the mean.
+
+    >>> import penlight as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    return _both_of("var_mean", _var_mean, input, dim, unbiased, correction, keepdim, kwargs)
+
+
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None,
+             **kwargs: Any) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The standard deviation and the mean.
+
+    >>> import penlight as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    return _both_of("std_mean", _std_mean, input, dim, unbiased, correction, keepdim, kwargs)
+
+
+# ----- Without NaN --------------------------------------------------------------------------------------------------
+
+
+def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    if input.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    if input.dtype.kind in "biu":
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+    from ..kernels.reduce import nansum as kernel
+
+    return kernel(input, dim, keepdim)
+
+
+def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
+    return xp.where(xp.isnan(input), 0.0, xp.spread(grad, tuple(input.shape), dim, keepdim))
+
+
+@differentiable(_nansum_array, node="NansumBackward0", input=_nansum_rule)
+def _nansum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def nansum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The sum of the elements that are not NaN, of all or over dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
+    return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim, out=out)
+
+
+@method
+def nanmean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """The mean of the elements that are not NaN, of all or over dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmean")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.LEGACY[input.dtype]}"
+        )
+    total = nansum(input, dim, keepdim, dtype=dtype)
+    count = (~input.detach().isnan()).sum(dim, keepdim)
+    result = total / count
+    return result if out is None else out.copy_(result)
+
+
+# ----- Extremes together --------------------------------------------------------------------------------------------
+
+
+def _aminmax_array(input: Any, dim: Any, keepdim: bool) -> Any:
+    return np.min(input, axis=dim, keepdims=keepdim), np.max(input, axis=dim, keepdims=keepdim)
+
+
+def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max: Any, xp: Any) -> Any:
+    dims = tuple(range(len(input.shape))) if dim is None else (dim,) if input.shape else ()
+    low = None if grads[0] is None else _share(grads[0], input, min, dims, keepdim, xp)
+    high = None if grads[1] is None else _share(grads[1], input, max, dims, keepdim, xp)
+    return _two_parts(low, high)
+
+
+@differentiable(_aminmax_array, node="AminmaxBackward0", results=("min", "max"), input=_aminmax_rule)
+def _aminmax(input: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]: ...
+
+
+_Aminmax = named_result("aminmax", "min max")
+
+
+@method
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
+    """The smallest and the largest element, of all or along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.aminmax(torch.tensor([1, 3, 2])).max
+    tensor(3)
+    """
+    if dim is None and input.numel() == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    place = None if dim is None else wrap_dim(dim, input.dim())
+    if place is not None and input.dim() and input.shape[place] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
+    return _Aminmax(*_aminmax(input, place if input.dim() else None, keepdim, out=out))
+
+
+# ----- Covariance ---------------------------------------------------------------------------------------------------
+
+
+def _observation_weights(weights: Tensor | None, name: str, count: int, integral: bool) -> None:
+    if weights is None:
+        return
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if (weights.dtype.category == dtypes.INTEGRAL) != integral:
+        wanted = "integral" if integral else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {dtypes.LEGACY[weights.dtype]} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if weights.numel() and bool(weights.min() < 0):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+@method
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariance matrix of variables (rows) over observations (columns), weighted on demand.
+
+    >>> import penlight as torch
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    table = input.view(1, -1) if input.dim() < 2 else input
+    count = table.shape[1]
+    _observation_weights(fweights, "fweights", count, True)
+    _observation_weights(aweights, "aweights", count, False)
+    if not count:
+        return table.new_full((table.shape[0],) * 2, math.nan).squeeze()
+    weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
+    if weights is None:
+        mean, size = table.sum(1) / count, count - correction
+    else:
+        total = weights.sum()
+        mean = (table * weights).sum(1) / total
+        size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
+    if size <= 0:
+        import warnings
+
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            stacklevel=2,
+        )
+        size = max(size, 0) if not isinstance(size, Tensor) else size.clamp(min=0)
+    centred = table - mean.unsqueeze(1)
+    products = centred.mm((centred if weights is None else centred * weights).t().conj())
+    return (products / size).squeeze()
+
+
+@method
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of variables (rows) over observations (columns).
+
+    >>> import penlight as torch
+    >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions"
+        )
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    spread = covariance.diagonal()
+    deviation = (spread.real if spread.is_complex() else spread).sqrt()
+    result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
+    if not result.is_complex():
+        return result.clamp(-1, 1)
+    from .numeric import complex
+
+    return complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+
+
+# ----- Sums to a shape ----------------------------------------------------------------------------------------------
+
+
+@method
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Summed over the dimensions that broadcasting from `size` would have added or widened.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    target = sizes(size, "sum_to_size")
+    extra = input.dim() - len(target)
+    shape = tuple(input.shape)
+    if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
+        raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    wide = tuple(range(extra)) + tuple(d for d in range(extra, input.dim()) if target[d - extra] == 1 and shape[d] != 1)
+    summed = input.sum(wide, keepdim=True) if wide else input
+    return summed.view(target) if extra > 0 else summed

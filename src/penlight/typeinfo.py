@@ -1,0 +1,239 @@
+"""Questions about types and tensors: limits of dtypes, the legacy tensor types, what an object is, where new tensors go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .device import CPU, device, require_cpu
+from .tensor import Tensor
+
+# ----- Limits of dtypes ---------------------------------------------------------------------------------------------
+
+
+class finfo:
+    """The limits of a floating dtype.
+
+    >>> import penlight as torch
+    >>> torch.finfo(torch.float32).eps
+    1.1920928955078125e-07
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: dtypes.dtype | None = None) -> None:
+        found = type or dtypes.get_default_dtype()
+        if not isinstance(found, dtypes.dtype) or found.category < dtypes.FLOATING:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        found = found.to_real()
+        if found is dtypes.bfloat16:
+            self.eps, self.max, self.tiny, self.resolution = 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01
+        else:
+            info: Any = np.finfo(found.np)
+            self.eps, self.max, self.tiny = float(info.eps), float(info.max), float(info.tiny)
+            self.resolution = float(str(info.resolution))
+        self.min, self.smallest_normal = -self.max, self.tiny
+        self.bits, self.dtype = 8 * found.itemsize, str(found).removeprefix("torch.")
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("finfo", self.dtype))
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import penlight as torch
+    >>> torch.iinfo(torch.int8).max
+    127
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: dtypes.dtype) -> None:
+        if not isinstance(type, dtypes.dtype) or type.category != dtypes.INTEGRAL:
+            if type is dtypes.bool_:
+                raise TypeError("torch.bool is not supported by torch.iinfo")
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        info: Any = np.iinfo(type.np)
+        self.min, self.max = int(info.min), int(info.max)
+        self.bits, self.dtype = 8 * type.itemsize, str(type).removeprefix("torch.")
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("iinfo", self.dtype))
+
+
+finfo.__module__ = iinfo.__module__ = "torch"
+
+# ----- The legacy tensor types --------------------------------------------------------------------------------------
+
+
+class tensortype(type):
+    """The class of `torch.FloatTensor` and its like: constructors that `isinstance` understands."""
+
+    dtype: dtypes.dtype
+    is_cuda = is_sparse = False
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .creation import legacy_tensor
+
+        return legacy_tensor(cls.dtype, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    @property
+    def layout(cls) -> Any:
+        from .layout import strided
+
+        return strided
+
+    def __reduce__(cls) -> Any:
+        return (getattr, (__import__("penlight"), cls.__name__))
+
+
+tensortype.__module__ = "torch"
+
+
+def _legacy(name: str, dtype: dtypes.dtype) -> Any:
+    doc = f"The legacy constructor of {dtype!r} tensors: `torch.{name}(2, 3)` is uninitialised, `torch.{name}([1, 2])` holds data."
+    return tensortype(name, (), {"dtype": dtype, "__module__": "torch", "__doc__": doc, "__slots__": ()})
+
+
+FloatTensor, DoubleTensor = _legacy("FloatTensor", dtypes.float32), _legacy("DoubleTensor", dtypes.float64)
+HalfTensor, BFloat16Tensor = _legacy("HalfTensor", dtypes.float16), _legacy("BFloat16Tensor", dtypes.bfloat16)
+LongTensor, IntTensor = _legacy("LongTensor", dtypes.int64), _legacy("IntTensor", dtypes.int32)
+ShortTensor, CharTensor = _legacy("ShortTensor", dtypes.int16), _legacy("CharTensor", dtypes.int8)
+ByteTensor, BoolTensor = _legacy("ByteTensor", dtypes.uint8), _legacy("BoolTensor", dtypes.bool_)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the dtype of new float tensors by a legacy type, such as `torch.DoubleTensor` or its name.
+
+    >>> import penlight as torch
+    >>> torch.set_default_tensor_type("torch.FloatTensor")
+    """
+    from .ops.conversion import legacy_dtype
+
+    if isinstance(t, str) and "cuda" in t:
+        require_cpu("cuda")
+    found = legacy_dtype(t)
+    if found.category != dtypes.FLOATING:
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(found)
+
+
+# ----- Devices ------------------------------------------------------------------------------------------------------
+
+
+def set_default_device(device: Any) -> None:
+    """Where new tensors go: the CPU. Other devices are refused.
+
+    >>> import penlight as torch
+    >>> torch.set_default_device("cpu")
+    """
+    require_cpu(device)
+
+
+def get_default_device() -> device:
+    """Where new tensors go: the CPU.
+
+    >>> import penlight as torch
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
+    return CPU
+
+
+def get_device(input: Tensor) -> int:
+    """The number of a tensor's device; -1 is the CPU."""
+    return input.get_device()
+
+
+# ----- What an object is --------------------------------------------------------------------------------------------
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor.
+
+    >>> import penlight as torch
+    >>> torch.is_tensor(torch.zeros(1)), torch.is_tensor([0])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage."""
+    from .storage import TypedStorage, UntypedStorage
+
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+def _of_tensor(name: str, doc: str) -> Any:
+    def ask(input: Tensor) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return getattr(input, name)()
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__module__, ask.__doc__ = "penlight", doc
+    return ask
+
+
+is_floating_point = _of_tensor("is_floating_point", "Whether a tensor's dtype is a floating one.")
+is_complex = _of_tensor("is_complex", "Whether a tensor's dtype is a complex one.")
+is_signed = _of_tensor("is_signed", "Whether a tensor's dtype has negative numbers.")
+is_inference = _of_tensor("is_inference", "Whether a tensor was made in inference mode.")
+is_conj = _of_tensor("is_conj", "Whether a tensor is a conjugate still to be computed: never here.")
+is_neg = _of_tensor("is_neg", "Whether a tensor is a negative still to be computed: never here.")
+is_distributed = _of_tensor("is_distributed", "Whether a tensor is spread over processes: never here.")
+numel = _of_tensor("numel", "The number of elements of a tensor.")
+detach = _of_tensor("detach", "The same memory, cut off the graph.")
+detach_ = _of_tensor("detach_", "Cut a tensor itself off the graph.")
+resolve_conj = _of_tensor("resolve_conj", "The tensor itself: conjugates are computed at once here.")
+resolve_neg = _of_tensor("resolve_neg", "The tensor itself: negatives are computed at once here.")
+
+
+def typename(obj: Any) -> str:
+    """The type of an object by its full name; of a tensor by its legacy name.
+
+    >>> import penlight as torch
+    >>> torch.typename(torch.zeros(1))
+    'torch.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    found = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(found, "__module__", None) or ""
+    return found.__qualname__ if module in ("", "builtins") else f"{module}.{found.__qualname__}"
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype of an operation on two tensors or numbers.
+
+    >>> import penlight as torch
+    >>> torch.result_type(torch.tensor([1]), 1.5)
+    torch.float32
+    """
+    operands = (tensor1, tensor2)
+    arrays = [t._array for t in operands if isinstance(t, Tensor)]
+    return dtypes.result_dtype(arrays, [n for n in operands if not isinstance(n, Tensor)])
