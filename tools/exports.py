@@ -38,6 +38,8 @@ def updated(source: str, known: set[str]) -> str:
     lines = source.splitlines(keepends=True)
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            if not (isinstance(node.value, ast.List) and all(isinstance(e, ast.Constant) for e in node.value.elts)):
+                return source  # made by the module itself
             del lines[node.lineno - 1 : node.end_lineno]
             return updated("".join(lines), known)
     last = 0

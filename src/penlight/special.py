@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import ops as _ops
 from .ops import special_more as _more
-from .ops.special import _special_i1 as i1
+from .ops.special_functions import _special_i1 as i1
 
 if TYPE_CHECKING:
     from .ops._types import Number

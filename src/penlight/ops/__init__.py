@@ -5,6 +5,8 @@ Importing this package declares them all and installs them as methods of Tensor.
 
 from __future__ import annotations
 
+from types import ModuleType as _ModuleType
+
 from ._declare import OPS as OPS
 from .arithmetic import *  # noqa: F403
 from .pointwise import *  # noqa: F403
@@ -20,7 +22,7 @@ from .selection import *  # noqa: F403
 from .activation import *  # noqa: F403
 from .numeric import *  # noqa: F403
 from .inquiry import *  # noqa: F403
-from .special import *  # noqa: F403
+from .special_functions import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .differences import *  # noqa: F403
 from .order import *  # noqa: F403
@@ -29,11 +31,14 @@ from .stats import *  # noqa: F403
 from .distance import *  # noqa: F403
 from .arrange import *  # noqa: F403
 from .products import *  # noqa: F403
-from .scatter import *  # noqa: F403
+from .scattering import *  # noqa: F403
 from .replaced import *  # noqa: F403
 from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .names import *  # noqa: F403
+
+# The functions, not the tables that they are in.
+__all__ = [name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)]
 
 
 def __getattr__(name: str) -> object:

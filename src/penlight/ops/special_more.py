@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..tensor import Tensor
 from ._declare import pointwise
 from ._guards import lazy, not_written, only
-from .special import _log_of, away_from_zero, by_operands, kernel, like
+from .special_functions import _log_of, away_from_zero, by_operands, kernel, like
 
 if TYPE_CHECKING:
     from ._types import Number
