@@ -8,79 +8,19 @@ from ._declare import OPS, install_method
 from ._dispatch import inplace
 from .matmul import outer
 
-__all__ = [
-    "ger",
-]
-
 _SAME = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "fix": "trunc",
 }  # fmt: skip
-_IN_PLACE = [
-    "abs_",
-    "absolute_",
-    "acos_",
-    "acosh_",
-    "addmv_",
-    "arccos_",
-    "arccosh_",
-    "arcsin_",
-    "arcsinh_",
-    "arctan_",
-    "arctanh_",
-    "as_strided_",
-    "asin_",
-    "asinh_",
-    "atan_",
-    "atanh_",
-    "ceil_",
-    "clamp_",
-    "clamp_max_",
-    "clamp_min_",
-    "conj_physical_",
-    "cos_",
-    "cosh_",
-    "deg2rad_",
-    "erf_",
-    "erfc_",
-    "exp2_",
-    "exp_",
-    "expm1_",
-    "fill_",
-    "fix_",
-    "floor_",
-    "frac_",
-    "gcd_",
-    "i0_",
-    "index_put_",
-    "lcm_",
-    "ldexp_",
-    "log10_",
-    "log1p_",
-    "log2_",
-    "log_",
-    "logit_",
-    "nan_to_num_",
-    "neg_",
-    "negative_",
-    "rad2deg_",
-    "reciprocal_",
-    "relu_",
-    "resize_as_",
-    "round_",
-    "rsqrt_",
-    "sigmoid_",
-    "sin_",
-    "sinc_",
-    "sinh_",
-    "sqrt_",
-    "square_",
-    "tan_",
-    "tanh_",
-    "trunc_",
-    "xlogy_",
-    "zero_",
-]
+_IN_PLACE = """
+    abs_ absolute_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_
+    atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_
+    fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_
+    negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+    trunc_ xlogy_ zero_
+"""
+
+__all__ = ["ger", *_SAME]
 
 
 for _name, _target in _SAME.items():
@@ -141,7 +81,7 @@ for _name, _also in {
 
 # ----- In-place forms as functions ----------------------------------------------------------------------------------
 
-for _name in _IN_PLACE:
+for _name in _IN_PLACE.split():
     _function = getattr(Tensor, _name, None)
     if _function is not None:
         globals()[_name] = _function
