@@ -118,6 +118,20 @@ _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "set_printoptions": "printing",
+    **dict.fromkeys(
+        """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor detach
+        detach_ finfo get_default_device get_device iinfo is_complex is_conj is_distributed is_floating_point is_inference is_neg is_signed
+        is_storage is_tensor numel resolve_conj resolve_neg result_type set_default_device set_default_tensor_type typename""".split(),
+        "typeinfo",
+    ),
+    **dict.fromkeys(
+        """are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_float32_matmul_precision
+        get_num_interop_threads get_num_threads init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
+        is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_num_interop_threads
+        set_num_threads set_warn_always use_deterministic_algorithms""".split(),
+        "settings",
+    ),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
 }
 
 
@@ -125,5 +139,7 @@ def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _importlib.import_module("." + name, __name__)
     if name in _LAZY_NAMES:
-        return getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
