@@ -16,6 +16,17 @@ from ..tensor import Tensor
 from ._declare import differentiable
 from ._raw import both
 
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "convolution",
+]
+
 Ints = tuple[int, ...]
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
@@ -327,7 +338,7 @@ def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dila
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
     if any(t % 2 for t in totals):
-        from .pad import constant_pad_nd
+        from .padding import constant_pad_nd
 
         if not _warned:
             _warned.append(True)

@@ -11,6 +11,11 @@ from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
 from ._raw import both
 
+__all__ = [
+    "constant_pad_nd",
+    "pad",
+]
+
 Ints = tuple[int, ...]
 
 

@@ -19,6 +19,16 @@ from ._guards import not_implemented
 from ._raw import both
 from ._together import Together
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
 Ints = tuple[int, ...]
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
@@ -455,7 +465,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
     torch.Size([1, 2, 3])
     """
-    from .pad import pad
+    from .padding import pad
     from .pool import avg_pool2d, avg_pool3d
 
     ndim = input.dim()
