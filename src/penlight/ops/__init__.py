@@ -9,6 +9,7 @@ from types import ModuleType as _ModuleType
 
 from ._declare import OPS as OPS
 from .arithmetic import *  # noqa: F403
+from .comparison import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .parts import *  # noqa: F403
