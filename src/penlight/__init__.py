@@ -104,6 +104,7 @@ from .random import (  # isort: skip
     set_rng_state as set_rng_state,
 )
 from . import autograd as autograd, indexing as _indexing  # isort: skip
+from .autograd import _calls as _calls  # isort: skip
 
 __version__ = "2.13.0+penlight"
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes
+from ..ops._dispatch import pack_hooks
+from ..tensor import Tensor, wrap
 from . import views
 from .node import NO_EDGE, AccumulateGrad, Node
+from .packing import Kept
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
     from .function import BackwardCFunction
 
 # ----- After forward -------------------------------------------------------------------------------------------------
@@ -23,8 +27,6 @@ def tie_outputs(
 
     `separate` says that the context was set up apart from forward, by `setup_context`.
     """
-    from ..tensor import Tensor
-
     outputs = list(output) if isinstance(output, tuple) else [output]
     ctx.outputs = len(outputs)  # type: ignore[misc]
     ctx._input_metadata = tuple([(t._array.shape, t._array.dtype) for t in inputs])
@@ -127,8 +129,6 @@ def _attach(ctx: BackwardCFunction, nr: int, out: Tensor, is_input: bool, modifi
 
 def _same(tensor: Tensor) -> Tensor:
     """A view of all of a tensor: what stands for an input that forward returned as it was."""
-    from ..tensor import wrap
-
     view = wrap(tensor._array)
     views.link(view, tensor)
     return view
@@ -156,9 +156,6 @@ def _save(ctx: BackwardCFunction, recorded: bool) -> None:
                 f"save_for_backward can only save variables, but argument {place} is of type {type(tensor).__name__}"
             )
     if recorded:
-        from ..ops._dispatch import pack_hooks
-        from .packing import Kept
-
         pair = pack_hooks.get()
         ctx._kept = tuple([None if t is None else Kept(t, ctx, pair) for t in tensors])
 
@@ -168,10 +165,6 @@ def _save(ctx: BackwardCFunction, recorded: bool) -> None:
 
 def zeros_for(ctx: BackwardCFunction, nr: int) -> Tensor | None:
     """Zeros for an output whose gradient did not arrive."""
-    import numpy as np
-
-    from ..tensor import wrap
-
     found = ctx._output_metadata[nr]
     return None if found is None else wrap(np.zeros(found[0], found[1]))
 

@@ -196,7 +196,7 @@ def batched_forward_grad(func: Callable[..., Any], inputs: Sequence[Any]) -> Non
 
     fw = forward_ad()
     try:
-        from ..func import vmap  # type: ignore[import-not-found,unused-ignore]
+        from ..func import vmap  # type: ignore[attr-defined,unused-ignore]
     except ImportError:
         raise NotImplementedError("vmap is not there yet: gradcheck without check_batched_forward_grad") from None
     for place, tensor in enumerate(inputs):

@@ -37,6 +37,8 @@ class UnpackedDualTensor(NamedTuple):
 class DualLevel:
     """One open level of forward mode. See Note [Dual levels]."""
 
+    batching = False
+
     def __init__(self, name: int = 0) -> None:
         self.name = name  # how `forward_ad` numbers it
         self.holders: list[weakref.ref[Any]] = []
@@ -188,11 +190,12 @@ def _has_views(tensor: Tensor) -> bool:
 
 
 def _below(level: DualLevel) -> Any:
-    """Make the levels below this one the open ones; gives the token to undo it."""
+    """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives the token to undo it."""
     from ..ops import _dispatch
 
     stack = _dispatch.interpreters.get()
-    return _dispatch.interpreters.set(stack[: stack.index(level)])
+    place = stack.index(level)
+    return _dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:

@@ -17,14 +17,16 @@ from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from . import modes
+import numpy as np
+
+from ..ops._dispatch import announce, interpreters
+from ..tensor import Tensor, wrap
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
-from .modes import grad_mode, sequence
+from .modes import NAMESPACE, grad_mode, sequence
 from .node import FREED, NO_EDGE, USED_TWICE, Freed, Node, RemovableHandle
 from .views import edge_of
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
     from .packing import Kept, SavedTensor
 
 __all__ = [
@@ -42,6 +44,12 @@ AUTOGRAD_FUNCTION_COUNTER = count()
 
 class FunctionCtx:
     """What `forward` can tell about itself through its `ctx`."""
+
+    to_save: tuple[Any, ...] | None
+    saved_for_forward: tuple[Any, ...] | None
+    dirty_tensors: tuple[Any, ...] | None
+    non_differentiable: tuple[Any, ...] | None
+    materialize_grads: bool
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for `backward`, which reads them from `ctx.saved_tensors`.
@@ -203,10 +211,8 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         return results
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from ..tensor import wrap
-
         grads = grad if self.outputs != 1 else [grad]
-        wrapped = [None if g is None else wrap(modes.NAMESPACE["asarray"](g)) for g in grads]
+        wrapped = [None if g is None else wrap(np.asarray(g)) for g in grads]
         del grads, grad
         results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)
         return tuple(None if r is None else r._array for r in results)
@@ -308,12 +314,8 @@ class Function(_SingleLevelFunction):
         """Run `forward` on these arguments and put one node into the graph."""
         if cls.setup_context is not _SingleLevelFunction.setup_context:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
-        if modes.slow():
-            from ..ops._dispatch import interpreters
-
-            stack = interpreters.get()
-            if stack:
-                return _in_transform(stack[-1], cls, args, kwargs)
+        if NAMESPACE["SLOW"] and interpreters.get():
+            return _in_transform(interpreters.get()[-1], cls, args, kwargs)
         return run_forward(cls, args, kwargs)
 
 
@@ -345,8 +347,6 @@ def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`apply` outside of any transform: run forward without recording, then tie its outputs to the node."""
-    from ..tensor import Tensor
-
     ctx = object.__new__(cls._backward_cls)
     ctx.seq = next(sequence)
     ctx._hooks = ctx._fit = None
@@ -357,9 +357,7 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     token = grad_mode.set(False)
     try:
         ctx.next_functions = tuple([edge_of(t) for t in inputs]) if recorded else ()
-        if recorded and modes.slow():
-            from ..ops._dispatch import announce
-
+        if recorded and NAMESPACE["SLOW"]:
             announce(ctx)
         separate = cls.setup_context is not _SingleLevelFunction.setup_context
         output = cls.forward(*args, **kwargs) if separate else cls.forward(ctx, *args, **kwargs)
@@ -412,8 +410,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        from ..tensor import Tensor
-
         enabled = grad_mode.get()
         token = grad_mode.set(False)
         try:

@@ -28,9 +28,9 @@ def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
         for function in list(functions.values()):
             tensors[nr] = _replaced(function(tensors[nr]), tensors[nr], function)
     for nr, ref in list(registered.retain.items()):
-        owner = ref()
-        if owner is not None and tensors[nr] is not None:
-            _retain(owner, tensors[nr], graph)
+        owner, arrived = ref(), tensors[nr]
+        if owner is not None and arrived is not None:
+            _retain(owner, arrived, graph)
     if run_pre:
         for function in list(registered.pre.values()):
             tensors = list(_all_replaced(function(tuple(tensors)), tuple(tensors), function))

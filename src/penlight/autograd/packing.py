@@ -10,16 +10,16 @@ can't be tracked through hooks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..ops._dispatch import PackedFit, unpack_graph
+from ..tensor import Tensor, wrap
 from .modes import grad_mode
 from .node import NO_EDGE, USED_TWICE, Edge, Freed, Node
-from .saved import version_of
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
+from .saved import input_modified, result_modified, version_of, versions_of
+from .views import edge_of
 
 
 class Pair:
@@ -62,8 +62,6 @@ class Packed:
 
     def data(self) -> Tensor:
         """What the unpack hook returns."""
-        from ..tensor import Tensor
-
         data = self.unpack_hook(self.value)
         if not isinstance(data, Tensor):
             raise TypeError(
@@ -81,8 +79,6 @@ def at_edge(data: Tensor, edge: Edge) -> Tensor:
     """The values of `data` as a tensor whose gradient goes to `edge`."""
     if edge is NO_EDGE and not data.requires_grad:
         return data
-    from ..tensor import wrap
-
     out = wrap(data._array)
     out._edge, out._meta = edge, data._meta
     return out
@@ -166,9 +162,6 @@ class SlotSaved(SavedTensor):
         keep_packed(self._node, self._want, packed)
 
     def unpack(self) -> Tensor:
-        from ..ops._dispatch import unpack_graph
-        from ..tensor import wrap
-
         node: Any = self._node
         value = unpack_graph(node.op, node, self._want)
         return value if hasattr(value, "_array") else wrap(np.asarray(value))
@@ -176,8 +169,6 @@ class SlotSaved(SavedTensor):
 
 def keep_packed(node: Any, want: str, packed: Packed) -> None:
     """Put a packed value into a node's slot. A packed output has a version counter that never moves."""
-    from ..ops._dispatch import PackedFit
-
     if hasattr(type(node), "c_" + want):
         packed.edge = NO_EDGE  # the edge of an output leads to the node itself: a cycle
         setattr(node, "c_" + want, [0, None])
@@ -191,9 +182,6 @@ class Kept(SavedTensor):
     """One tensor that a custom function saved. See Note [Saved inputs and saved outputs] in autograd/saved.py."""
 
     def __init__(self, tensor: Tensor, node: Node, pair: Pair | None) -> None:
-        from .saved import versions_of
-        from .views import edge_of
-
         edge = edge_of(tensor)
         output = edge[0] is node
         self._nr = edge[1] if output else -1
@@ -227,8 +215,6 @@ class Kept(SavedTensor):
         return value if self._nr < 0 else self._output(node)
 
     def _output(self, node: Node | None) -> Tensor:
-        from ..tensor import wrap
-
         out = wrap(self.value)
         out._vc = self._vc
         if node is not None:
@@ -236,8 +222,6 @@ class Kept(SavedTensor):
         return out
 
     def _refuse(self, node: Node | None) -> None:
-        from .saved import input_modified, result_modified
-
         if self._nr < 0:
             input_modified(self.value, self._version)
         assert node is not None

@@ -185,19 +185,19 @@ class profile:
         modes.open_slow_mode()
         return self
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> None:
         from ..ops._dispatch import op_watchers
         from .engine import watchers
 
         if self.enabled and self._collector is not None:
             modes.close_slow_mode()
-            for variable, value in zip((op_watchers, watchers, _current), self._before):
+            variables: tuple[Any, ...] = (op_watchers, watchers, _current)
+            for variable, value in zip(variables, self._before):
                 variable.set(value)
             for event in self._collector.open[::-1]:
                 event.time_range.end = self._collector.now()
             self._events = self._list(self._collector.events)
             self._finished = True
-        return False
 
     @property
     def function_events(self) -> EventList:
@@ -291,8 +291,8 @@ class emit_itt:
         self.entered = True
         return self
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        pass
 
 
 class emit_nvtx:
@@ -306,8 +306,8 @@ class emit_nvtx:
             return None
         raise AssertionError("Torch not compiled with CUDA enabled")
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        pass
 
 
 def load_nvprof(path: str) -> EventList:

@@ -73,9 +73,11 @@ class _unsafe_preserve_version_counter(_Decorator):
     """Inside, writes to these tensors go unnoticed by autograd: their versions are put back."""
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
-        self.tensors = (tensors,) if hasattr(tensors, "_array") else tensors
-        if not isinstance(self.tensors, tuple):
-            raise AssertionError("Expected tensors to be a tuple")
+        if not isinstance(tensors, tuple):
+            if not hasattr(tensors, "_array"):
+                raise AssertionError("Expected tensors to be a tuple")
+            tensors = (tensors,)
+        self.tensors: tuple[Tensor, ...] = tensors
         self.prev_versions = tuple(t._version for t in self.tensors)
 
     def __enter__(self) -> None:

@@ -1,0 +1,130 @@
+"""What `autograd.backward` and `autograd.grad` do: check their arguments, run the engine, hand out the gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import wrap
+from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
+from .engine import Captures, execute
+
+
+def backward(
+    tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, grad_variables: Any, inputs: Any
+) -> None:
+    """`torch.autograd.backward`."""
+    if grad_variables is not None:
+        import warnings
+
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    wanted = () if inputs is None else as_tuple(inputs)
+    if inputs is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = as_tuple(tensors)
+    grads = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
+    if len(grads) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    found = root_grads(outputs, grads)
+    roots = root_edges(outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        execute(roots, found, keep, create_graph, None)
+        return
+    for tensor in wanted:
+        if not is_edge(tensor):
+            tensor.retain_grad()  # how a non-leaf gets its `.grad`; a leaf's AccumulateGrad does that anyway
+    execute(roots, found, keep, create_graph, Captures(input_edges(wanted), accumulate=True))
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    only_inputs: bool,
+    allow_unused: bool | None,
+    is_grads_batched: bool,
+    materialize_grads: bool,
+) -> tuple[Any, ...]:
+    """`torch.autograd.grad`."""
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if not only_inputs:
+        import warnings
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
+    sources, wanted = as_tuple(outputs), as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    grads = (None,) * len(sources) if grad_outputs is None else as_tuple(grad_outputs)
+    if len(grads) < len(sources):
+        raise RuntimeError(f"got {len(sources)} tensors and {len(grads)} gradients")
+    found = root_grads(sources, grads, is_grads_batched)
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = root_edges(sources)
+    captures = Captures(input_edges(wanted))
+    if is_grads_batched:
+        return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
+    execute(roots, found, keep, create_graph, captures)
+    return _results(wanted, captures.grads, allow_unused, materialize_grads)
+
+
+def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> tuple[Any, ...]:
+    results: list[Any] = []
+    for place, (tensor, grad) in enumerate(zip(wanted, grads)):
+        if grad is None:
+            if not allow_unused:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+            if materialize:
+                from ..creation import zeros_like
+
+                if is_edge(tensor):
+                    raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+                grad = zeros_like(tensor)
+        elif not hasattr(grad, "_array"):
+            grad = wrap(_own(grad))
+        results.append(grad)
+    return tuple(results)
+
+
+def _own(grad: Any) -> Any:
+    """A gradient as an array that nobody else can write to: rules hand on broadcasts and arrays of others."""
+    array = np.asarray(grad)
+    if not array.flags.writeable and 0 not in array.strides:
+        return array.copy()
+    return array
+
+
+def _batched_grad(
+    roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool
+) -> Any:
+    """One pass for each gradient in the batch, stacked."""
+    from ..ops import stack
+
+    rows = []
+    count = next(g for g in grads if g is not None).shape[0]
+    for i in range(count):
+        captures = Captures(input_edges(wanted))
+        execute(roots, [None if g is None else g[i] for g in grads], keep or i + 1 < count, create_graph, captures)
+        rows.append(_results(wanted, captures.grads, allow_unused, materialize))
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
