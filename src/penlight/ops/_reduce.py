@@ -1,0 +1,77 @@
+"""What the losses share: reductions, their legacy flags, shapes that differ."""
+
+from __future__ import annotations
+
+import warnings
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..tensor import Tensor
+
+WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
+_NUMBERS = {word: number for number, word in enumerate(WORDS)}
+
+
+def reduction_number(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+    """The number of a reduction, also from the two flags that came before the word."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_word(size_average, reduce)
+    found = _NUMBERS.get(reduction)
+    if found is None:
+        if reduction == "elementwise_mean":
+            warnings.warn(
+                "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3
+            )
+            return 1
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return found
+
+
+def legacy_word(size_average: Any, reduce: Any) -> str:
+    """The word for the two flags, after a warning."""
+    average, all_together = size_average is None or size_average, reduce is None or reduce
+    word = "none" if not all_together else "mean" if average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.", stacklevel=4
+    )
+    return word
+
+
+def reduce_values(values: Any, reduction: int) -> Any:
+    """All losses, their mean or their sum."""
+    return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
+
+
+def unreduce(grad: Any, shape: tuple[int, ...], reduction: int) -> Any:
+    """The gradient of each loss from the gradient of their reduction (a number, unless nothing was reduced)."""
+    return grad if reduction != 1 else grad / prod(shape)
+
+
+def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Input and target in one shape and dtype; PyTorch warns if the shapes had to be made equal."""
+    a, b = input._array, target._array
+    if a.shape != b.shape:
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+        from ._args import broadcast_shape
+
+        shape = broadcast_shape(a.shape, b.shape)
+        input, target = input.expand(shape), target.expand(shape)
+    if a.dtype is not b.dtype and input.dtype is not target.dtype:
+        common = dtypes.result_dtype([a, b])
+        input, target = input.to(common), target.to(common)
+    return input, target
+
+
+def not_differentiable(function: str, **tensors: Tensor | None) -> None:
+    """Refuse inputs that require grad where PyTorch has no derivative."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.requires_grad:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot have "
+                "requires_grad True."
+            )
