@@ -93,7 +93,7 @@ class Op:
 
 
 def _camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    return "".join(part.title() for part in name.split("_"))  # a letter after a digit is a capital too: Log1PBackward0
 
 
 def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
