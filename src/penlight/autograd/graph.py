@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from weakref import WeakKeyDictionary, WeakSet
 
 from . import modes
 from ._mutation import allow_mutation_on_saved_tensors
@@ -277,7 +278,8 @@ class _Gather:
     def __init__(self, nodes: list[Node], fn: Callable[..., Any]) -> None:
         self.nodes, self.fn = nodes, fn
         self.lock = threading.Lock()
-        self.passes: dict[Any, list[Any]] = {}  # by pass: how many gradients are still to come, and those that came
+        # By pass: how many gradients are still to come, and those that came. A pass that failed is forgotten.
+        self.passes: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
     def __call__(self, place: int, grad: Tensor) -> None:
         task = _running()
@@ -295,8 +297,6 @@ class _Gather:
 
 def _first_only(fn: Callable[..., Any]) -> Callable[[Tensor], None]:
     """`fn`, but only at its first call in each backward pass."""
-    from weakref import WeakSet
-
     lock, done = threading.Lock(), WeakSet[Any]()
 
     @functools.wraps(fn)

@@ -11,8 +11,10 @@ saved through the outer frame's hook.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -78,27 +80,49 @@ GraphExecGroup.__module__ = "penlight.utils.checkpoint"
 
 
 class Surroundings:
-    """The state of the random numbers at one point, put up again for a `with` block, and afterwards taken down."""
+    """The state of the random numbers and of autocast at one point, put up again for a `with` block."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
         from ..random import get_rng_state
 
         self.preserve = preserve_rng_state
-        self.then = get_rng_state() if preserve_rng_state else None
+        self.then: Any = get_rng_state() if preserve_rng_state else None
+        self.cast = _autocast_settings()
         self.now: list[Any] = []
 
     def __enter__(self) -> None:
         from ..random import get_rng_state, set_rng_state
 
+        amp = sys.modules.get(_AMP)
+        casting: Any = nullcontext() if amp is None else amp.autocast("cpu", **self.cast)
+        casting.__enter__()
+        self.now.append((get_rng_state() if self.preserve else None, casting))
         if self.preserve:
-            self.now.append(get_rng_state())
             set_rng_state(self.then)
 
-    def __exit__(self, *args: object) -> None:
+    def __exit__(self, *args: Any) -> None:
         from ..random import set_rng_state
 
+        state, casting = self.now.pop()
         if self.preserve:
-            set_rng_state(self.now.pop())
+            set_rng_state(state)
+        casting.__exit__(*args)
+
+
+_AMP = __name__.partition(".")[0] + ".amp"
+
+
+def _autocast_settings() -> dict[str, Any]:
+    """How autocast is set; off if its module was never imported."""
+    if _AMP not in sys.modules:
+        return {"enabled": False}
+    from ..amp import _state
+
+    return {
+        "enabled": _state.is_autocast_enabled("cpu"),
+        "dtype": _state.get_autocast_dtype("cpu"),
+        "cache_enabled": _state.is_autocast_cache_enabled(),
+    }
 
 
 class Holder:
