@@ -20,7 +20,7 @@ from typing import Any, Callable, TypeVar
 import numpy as np
 
 from .. import dtypes
-from .. import tensor as _tensor
+from .. import tensor as _tensor_module
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
@@ -131,7 +131,7 @@ def quiet(kernel: Any) -> Any:
 
 
 def install_method(name: str, function: Any) -> None:
-    if name not in _tensor.Tensor.__dict__:
+    if name not in _tensor_module.Tensor.__dict__:
         setattr(Tensor, name, function)
 
 
@@ -188,7 +188,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
             raise RuntimeError(USED_TWICE)
         value = _dispatch.unpack_graph(op, node, want)
         if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
-            return Tensor._make_subclass(Tensor, _tensor.wrap(np.asarray(value)))
+            return Tensor._make_subclass(Tensor, _tensor_module.wrap(np.asarray(value)))
         return value
 
     return read

@@ -18,9 +18,7 @@ __all__ = [
     "clone",
     "concat",
     "concatenate",
-    "contiguous",
     "flip",
-    "repeat",
     "roll",
     "stack",
     "tile",
@@ -68,7 +66,8 @@ def _cat_arrays(tensors: Sequence[Any], dim: int) -> Any:
 
 
 def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
-    parts, start = [], 0
+    parts: list[Any] = []
+    start = 0
     for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
         if shape is None:
             parts.append(None)

@@ -299,7 +299,7 @@ def _scaled(x: Any, factor: Any) -> Any:
 
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
     """beta * dinput + alpha * (dmat1 @ mat2 + mat1 @ dmat2)."""
-    total = None
+    total: Any = None
     parts = []
     if tangents.get("mat1") is not None:
         parts.append(_scaled(tangents["mat1"] @ env["mat2"], env["alpha"]))

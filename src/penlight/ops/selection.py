@@ -20,20 +20,15 @@ __all__ = [
     "diag",
     "diag_embed",
     "gather",
-    "index",
     "index_add",
-    "index_add_",
     "index_put",
     "index_put_",
     "index_select",
     "masked_fill",
-    "masked_fill_",
     "masked_select",
     "nonzero",
     "scatter",
-    "scatter_",
     "scatter_add",
-    "scatter_add_",
     "tril",
     "triu",
 ]
@@ -80,12 +75,16 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                     f"The shape of the mask {list(array.shape)} at index 0 does not match the shape of the indexed tensor "
                     f"{list(input.shape)} at index {dim}"
                 )
+            if item._level is not None:
+                from ..indexing import refuse_batched_mask
+
+                refuse_batched_mask(item)
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:
                 found += [wrap(i) for i in np.nonzero(array)]
             continue
-        if array.size:
+        if array.size and item._level is None:
             n = input.shape[dim]
             low, high = int(array.min()), int(array.max())
             if low < -n or high >= n:
@@ -127,7 +126,13 @@ def _clear_at(grad: Any, indices: Any) -> Any:
     return out
 
 
-both("_clear_at", _clear_at, lambda grad, indices: _index_put(grad, indices, grad.new_zeros(()), False))
+
+
+def _clear_at_tensor(grad: Any, indices: Any) -> Any:
+    return _index_put(grad, indices, grad.new_zeros(()), False)
+
+
+both("_clear_at", _clear_at, _clear_at_tensor)
 
 
 def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any:
@@ -151,7 +156,7 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
                 f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
                 f"{kinds[1]} for the source."
             )
-    target = input._array[_np_index(found)].shape
+    target = _indexed_shape(input, found)
     while values.dim() > len(target) and values.shape[0] == 1:
         values = values.squeeze(0)
     try:
@@ -164,6 +169,16 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
             f"{list(target)}"
         )
     return input, found, values, accumulate
+
+
+def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
+    given = [d for d, i in enumerate(indices) if i is not None]
+    if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
+        return input._array[_np_index(indices)].shape
+    rest = [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]
+    at = given[0] if given[-1] - given[0] + 1 == len(given) else 0
+    return (*rest[:at], *np.broadcast_shapes(*(tuple(indices[d].shape) for d in given)), *rest[at:])
 
 
 @method
@@ -437,7 +452,7 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
     array = index._array
     n = input.shape[dim] if input.dim() else 1
-    if array.size and (int(array.min()) < 0 or int(array.max()) >= n):
+    if array.size and index._level is None and (int(array.min()) < 0 or int(array.max()) >= n):
         raise IndexError("index out of range in self")
 
 
