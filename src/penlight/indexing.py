@@ -83,7 +83,8 @@ def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]
             tensor = tensor.unsqueeze(dim)
             picks.append(wrap(np.zeros(1 if item else 0, np.int64)))
             dim += 1
-        elif isinstance(item, Tensor) and item.dim() == 0:
+        elif isinstance(item, Tensor) and item.dim() == 0 and item.dtype in (dtypes.bool_, dtypes.uint8):
+            refuse_batched_mask(item)
             tensor = tensor.unsqueeze(dim)
             picks.append(wrap(np.zeros(int(bool(item._array)), np.int64)))
             dim += 1
@@ -109,7 +110,7 @@ def _normal(item: Any) -> Any:
         kind = item.dtype
         if kind.category >= dtypes.FLOATING or kind in (dtypes.int8, dtypes.int16):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if item.dim() == 0 and kind.category == dtypes.INTEGRAL and kind is not dtypes.uint8 and hasattr(item, "_array"):
+        if item.dim() == 0 and kind.category == dtypes.INTEGRAL and kind is not dtypes.uint8 and item._level is None:
             return int(item._array)
         return item
     if isinstance(item, np.ndarray):
@@ -171,7 +172,16 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
                 f"The shape of the mask {list(item.shape)} at index {d} does not match the shape of the indexed tensor "
                 f"{list(tensor.shape)} at index {dim + d}"
             )
+    refuse_batched_mask(item)
     return [wrap(i) for i in np.nonzero(item._array)]
+
+
+def refuse_batched_mask(mask: Tensor) -> None:
+    """Inside vmap a mask selects another number of elements in each sample."""
+    if mask._level is not None:
+        from .func.batching_index import MASK
+
+        raise RuntimeError(MASK)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -73,6 +73,7 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _view: views.View | None
     _meta: Meta | None  # what few tensors have
+    _level: Any = None  # the vmap that it is batched at: see func/batched.py
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""

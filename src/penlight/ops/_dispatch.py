@@ -58,9 +58,22 @@ class PackedFit:
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
     stack = interpreters.get()
-    if stack:
-        return stack[-1].run(op, arguments, out)
-    return execute(op, arguments, out)
+    level = interpreter(stack, arguments) if stack else None
+    return execute(op, arguments, out) if level is None else level.run(op, arguments, out)
+
+
+def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
+    innermost level of forward mode, else None. See Note [Levels] in func/level.py."""
+    found = None
+    for value in arguments:
+        for v in value if isinstance(value, (tuple, list)) else (value,):
+            level = getattr(v, "_level", None)
+            if level is not None and (found is None or level.depth > found.depth):
+                found = level
+    if found is None:
+        return next((level for level in reversed(stack) if not level.batching), None)
+    return found.checked(stack)
 
 
 def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None) -> Any:
@@ -485,8 +498,9 @@ def precheck(tensor: Tensor, *others: Any) -> None:
 def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, move its version, rewrite its history."""
     stack = interpreters.get()
-    if stack:
-        return stack[-1].run_inplace(op, arguments)
+    level = interpreter(stack, arguments) if stack else None
+    if level is not None:
+        return level.run_inplace(op, arguments)
     if op_watchers.get():
         return _watched(op, arguments, lambda: inplace(op, arguments), True)
     env = coerce(op, arguments)

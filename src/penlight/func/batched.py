@@ -1,0 +1,363 @@
+"""Batched: what a tensor is inside a vmapped function, and how batch dimensions are put on and taken off.
+
+# Note [Batched tensors]
+Inside `vmap(f)` a mapped tensor is a `Batched`: it looks like one sample and holds all of them, as a physical tensor
+`_value` whose dimension 0 runs over the batch of one level. An op on it goes to that level (`level.py`), which runs the op on
+the physical tensors by a batching rule. Levels nest: the value may be Batched at an outer level, so the dimensions of the
+innermost physical tensor are (outermost vmap, ..., innermost vmap, logical ones).
+
+The graph and forward mode's tangents are on physical tensors only, so gradients and tangents of vmapped code are those of the
+code that the rules run. A Batched itself is outside of every graph.
+
+# Note [Outlines]
+Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline`, which knows these for
+one sample, and refuses to be read: there is no single value to decide on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterable, NoReturn
+
+from ..autograd.node import NO_EDGE
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .level import BatchLevel
+
+LOOP = "To look at each sample, use a loop instead of vmap: torch.stack([f(x) for x in xs])."
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues . " + LOOP
+)
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
+    "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
+    "a bug report. " + LOOP
+)
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage. Inside vmap a tensor is many at once. " + LOOP
+REQUIRES_GRAD = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
+    "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
+    "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead."
+)
+BACKWARD = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
+    "or call backward() outside of functorch transforms."
+)
+ESCAPED = (
+    "vmap: a tensor from inside a function that was vmapped is used after that function has returned. Return it from the "
+    "function instead, then it has the batch as one of its dimensions."
+)
+
+new = object.__new__
+
+
+class Outline:
+    """Shape and dtype of one sample, where other tensors have an array. See Note [Outlines]."""
+
+    __slots__ = ("_level", "_of")
+
+    def __init__(self, batched: Batched) -> None:
+        self._level, self._of = batched._level, batched._value
+
+    def _refuse(self, message: str) -> NoReturn:
+        from ..ops._dispatch import interpreters
+
+        raise RuntimeError(message if self._level in interpreters.get() else ESCAPED)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._of._array.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        return self._of._array.ndim - 1
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def dtype(self) -> Any:
+        return self._of._array.dtype
+
+    @property
+    def itemsize(self) -> int:
+        return self._of._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(self._of._array.strides[1:])
+
+    @property
+    def flags(self) -> Any:
+        return self._of._array.flags
+
+    @property
+    def base(self) -> Any:
+        return self._of._array.base
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        self._refuse(CONTROL_FLOW)
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        self._refuse(CONTROL_FLOW)
+
+    def __bool__(self) -> NoReturn:
+        self._refuse(CONTROL_FLOW)
+
+    def __int__(self) -> NoReturn:
+        self._refuse(ITEM)
+
+    __index__ = __float__ = __complex__ = __int__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self._refuse(CONTROL_FLOW)
+
+
+class Batched(Tensor):
+    """A tensor inside a vmapped function. See Note [Batched tensors]."""
+
+    __slots__ = ("_level", "_value")
+
+    _level: BatchLevel
+    _value: Tensor
+
+    @property
+    def _array(self) -> Any:
+        return Outline(self)
+
+    @property
+    def _edge(self) -> Any:
+        return NO_EDGE
+
+    # The physical tensor's, through and through.
+    _vc = property(lambda self: self._value._vc, lambda self, vc: setattr(self._value, "_vc", vc))
+    _view = property(lambda self: self._value._view)
+    _meta = property(lambda self: self._value._meta, lambda self, meta: setattr(self._value, "_meta", meta))
+    _grad = property(lambda self: self._value._grad, lambda self, grad: setattr(self._value, "_grad", grad))
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise RuntimeError(message)
+
+    def item(self) -> Any:
+        self._refuse(ITEM)
+
+    __index__ = __float__ = __int__ = __complex__ = item
+
+    def __bool__(self) -> bool:
+        self._refuse(CONTROL_FLOW)
+
+    def tolist(self) -> Any:
+        self._refuse(NO_STORAGE)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        self._refuse(NO_STORAGE)
+
+    def data_ptr(self) -> int:
+        self._refuse(NO_STORAGE)
+
+    def untyped_storage(self) -> Any:
+        return self._value.untyped_storage()
+
+    def storage_offset(self) -> int:
+        return self._value.storage_offset()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._refuse(NO_STORAGE)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.clone()
+
+    @property
+    def data(self) -> Any:
+        self._refuse("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._refuse("mutating directly with `.data` under vmap transform is not allowed.")
+
+    def detach(self) -> Any:
+        return wrap(self._level, self._value.detach())
+
+    def detach_(self) -> Any:
+        self._value.detach_()
+        return self
+
+    @property
+    def requires_grad(self) -> bool:
+        return False
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if value:
+            self._refuse(REQUIRES_GRAD)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        self._refuse(BACKWARD)
+
+    def as_subclass(self, cls: type) -> Any:
+        return self
+
+    def new_zeros(self, *size: Any, **kwargs: Any) -> Any:
+        return _filled(self, "new_zeros", size, kwargs)
+
+    def new_ones(self, *size: Any, **kwargs: Any) -> Any:
+        return _filled(self, "new_ones", size, kwargs)
+
+    def new_empty(self, *size: Any, **kwargs: Any) -> Any:
+        return _filled(self, "new_empty", size, kwargs)
+
+    def new_full(self, size: Any, fill_value: Any, **kwargs: Any) -> Any:
+        return self.new_empty(size, **kwargs).fill_(fill_value)
+
+    def squeeze_(self, dim: Any = None) -> Any:
+        return _reshaped(self, self.squeeze(dim))
+
+    def unsqueeze_(self, dim: int) -> Any:
+        return _reshaped(self, self.unsqueeze(dim))
+
+    def t_(self) -> Any:
+        return _reshaped(self, self.t())
+
+    def transpose_(self, dim0: int, dim1: int) -> Any:
+        return _reshaped(self, self.transpose(dim0, dim1))
+
+    swapaxes_ = swapdims_ = transpose_
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        inner = repr(self._value).replace("\n", "\n    ")
+        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n    {inner}\n)"
+
+
+def _filled(like: Batched, name: str, size: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched:
+    """`new_zeros` and the like: batched too, so that batched values can be written into the result."""
+    from ..ops._args import sizes
+
+    if "size" in kwargs:
+        size = (kwargs.pop("size"),)
+    return wrap(like._level, getattr(like._value, name)(like._level.size, *sizes(size, name), **kwargs))
+
+
+def _reshaped(tensor: Batched, changed: Any) -> Batched:
+    """The in-place form of a view: this object becomes what the view is."""
+    tensor._value = changed._value
+    return tensor
+
+
+# ----- Putting batch dimensions on and off -----------------------------------------------------------------------------
+
+
+def wrap(level: BatchLevel, value: Tensor) -> Batched:
+    """A physical tensor, whose dimension 0 is the level's batch, as one sample."""
+    out = new(Batched)
+    out._level, out._value = level, value
+    return out
+
+
+def levels_of(tensor: Any) -> list[BatchLevel]:
+    """The levels at which a tensor is batched, outermost first."""
+    found = []
+    while tensor._level is not None:
+        found.append(tensor._level)
+        tensor = tensor._value
+    return found[::-1]
+
+
+def physical(tensor: Any) -> Any:
+    """The tensor under all batches."""
+    while tensor._level is not None:
+        tensor = tensor._value
+    return tensor
+
+
+def wrap_all(levels: Iterable[BatchLevel], value: Any) -> Any:
+    """A physical tensor whose first dimensions are the batches of these levels, outermost first."""
+    for level in levels:
+        value = wrap(level, value)
+    return value
+
+
+def spread(level: BatchLevel, tensor: Any) -> Any:
+    """The tensor, batched at a level: if it is not, the same value for each sample, without a copy."""
+    own = tensor._level
+    if own is level:
+        return tensor
+    if own is not None and own.depth > level.depth:
+        # The level's dimension goes in front of the inner level's.
+        return wrap(own, spread(level, tensor._value))
+    return wrap(level, _expanded(level, tensor))
+
+
+def _expanded(level: BatchLevel, tensor: Any) -> Any:
+    """A tensor with the batch as a new first dimension, and its tangents too, which may be batched already."""
+    from ..ops.shape import _expand
+
+    tangents = None if tensor._meta is None else tensor._meta.tangents
+    if not tangents:
+        return _expand(tensor, (level.size, *tensor.shape))
+    kept = dict(tangents)
+    tangents.clear()
+    try:
+        out = _expand(tensor, (level.size, *tensor.shape))
+    finally:
+        tangents.update(kept)
+    for dual, tangent in kept.items():
+        dual.attach(out, lifted(level, tangent))
+    return out
+
+
+def lifted(level: BatchLevel, tensor: Any) -> Any:
+    """A tensor with a level's batch as its first (logical) dimension."""
+    return expose(tensor, [level])
+
+
+def expose(tensor: Any, levels: list[BatchLevel]) -> Any:
+    """A tensor with the batches of these levels as its first dimensions, in this order; other batches stay hidden."""
+    for level in levels:
+        tensor = spread(level, tensor)
+    present = levels_of(tensor)
+    kept = [level for level in present if level not in levels]
+    value = physical(tensor)
+    order = [present.index(level) for level in (*kept, *levels)]
+    if order != list(range(len(order))):
+        value = value.permute(*order, *range(len(order), value.dim()))
+    return wrap_all(kept, value)
+
+
+def hide(tensor: Any, levels: list[BatchLevel]) -> Any:
+    """The reverse of `expose`: the first dimensions of a tensor become the batches of these levels."""
+    if not levels:
+        return tensor
+    kept = levels_of(tensor)
+    value = physical(tensor)
+    present = [*kept, *levels]
+    wanted = sorted(present, key=lambda level: level.depth)
+    order = [present.index(level) for level in wanted]
+    if order != list(range(len(order))):
+        value = value.permute(*order, *range(len(order), value.dim()))
+    return wrap_all(wanted, value)
+
+
+def involves(level: BatchLevel, tensor: Any) -> bool:
+    """Whether a tensor is batched at a level, or any of its tangents is."""
+    while tensor._level is not None:
+        if tensor._level is level:
+            return True
+        tensor = tensor._value
+    tangents = None if tensor._meta is None else tensor._meta.tangents
+    return bool(tangents) and any(involves(level, t) for t in tangents.values())

@@ -1,0 +1,191 @@
+"""Batching rules: how an op on samples becomes an op on the whole batch.
+
+A rule is called as `rule(level, op, arguments)`. Arguments that are batched at the level are `Batched`; it returns physical
+results, with the batch as dimension 0. Rules are found by the op's name, or by its kind: elementwise ops need none of
+their own. An op without a rule runs in a loop over the samples (`loop`), which is right, but slow.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..ops._op import LIST, NUMBER, TENSOR, Op
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .level import BatchLevel
+
+Rule = Callable[["BatchLevel", Op, tuple[Any, ...]], Any]
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function `(level, *arguments)` the batching rule of these ops."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+            return function(level, *arguments)
+
+        for name in names:
+            RULES[name] = run
+        return function
+
+    return decorate
+
+
+def rule_for(op: Op) -> Rule:
+    """The batching rule of an op."""
+    if op.batch is None:
+        from . import batching_dims, batching_index, batching_matmul, batching_nn  # noqa: F401  # they register their rules
+
+        found = RULES.get(op.name)
+        if found is None:
+            found = pointwise if op.kind == "pointwise" else loop
+        op.batch = found
+    return op.batch
+
+
+# ----- Elementwise --------------------------------------------------------------------------------------------------
+
+
+def pointwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """An elementwise op: on the physical tensors, aligned so that samples broadcast against samples."""
+    return op.function(*aligned(level, op, arguments))
+
+
+def elementwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """An op on one tensor that does to each element, or to the last dimensions, what it does to a sample's."""
+    return op.function(*(level.value(a) for a in arguments))
+
+
+def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
+    """Physical arguments of an elementwise op: missing dimensions of a sample are inserted after the batch."""
+    names = [p for p in op.parameters if op.kinds[p] in (TENSOR, NUMBER)]
+    env = dict(zip(op.parameters, arguments))
+    tensors = [env[p] for p in names if isinstance(env[p], Tensor)]
+    ndim = max(t.dim() for t in tensors)
+    _check_broadcast(tensors)
+    _keep_categories(op, env)
+    return [insert_dims(level, a, ndim) if level.has(a) else a for a in env.values()]
+
+
+def insert_dims(level: BatchLevel, tensor: Any, ndim: int) -> Any:
+    """The physical tensor of a batched one, with dimensions of size one after the batch, so that samples have `ndim`."""
+    from ..ops.shape import _view
+
+    value = tensor._value
+    extra = ndim - tensor.dim()
+    return value if extra <= 0 else _view(value, (level.size, *(1,) * extra, *tensor.shape))
+
+
+def _check_broadcast(tensors: list[Any]) -> None:
+    """Refuse samples that don't broadcast, before the batch gets in the way: PyTorch counts it as dimension 0."""
+    shapes = {tuple(t.shape) for t in tensors}
+    if len(shapes) > 1:
+        from ..ops._args import broadcast_shape
+
+        ndim = max(map(len, shapes))
+        broadcast_shape(*((-1, *(1,) * (ndim - t.dim()), *t.shape) for t in tensors))
+
+
+def _keep_categories(op: Op, env: dict[str, Any]) -> None:
+    """Convert samples without dimensions as promotion would: as physical tensors they would count as having one."""
+    operands = [i for i in op.operands if isinstance(env[i], Tensor)]
+    if len({env[i].dtype for i in operands}) < 2:
+        return
+    arrays = [np.empty((0,) * min(env[i].dim(), 1), env[i].dtype.np) for i in operands]
+    numbers = [env[i] for i in op.operands if not isinstance(env[i], Tensor)]
+    common = dtypes.result_dtype(arrays, numbers)
+    for i in operands:
+        if env[i].dim() == 0 and env[i].dtype is not common:
+            env[i] = env[i].to(common)
+
+
+# ----- In place -----------------------------------------------------------------------------------------------------
+
+
+def in_place_arguments(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Physical arguments with which the in-place form of an op can run, if there are any."""
+    tensor = arguments[0]
+    if op.name == "_copy":
+        source = level.value(arguments[1])
+        if level.has(arguments[1]):
+            source = insert_dims(level, arguments[1], tensor.dim())
+        return tensor._value, source
+    if op.name in ("_zero", "_fill"):
+        return tuple(level.value(a) for a in arguments)
+    if op.kind != "pointwise":
+        return None
+    others = [tuple(a.shape) for a in arguments if isinstance(a, Tensor)]
+    from ..ops._args import broadcast_shape
+
+    shape = broadcast_shape(*others)
+    if shape != tuple(tensor.shape):
+        raise RuntimeError(f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(shape)}")
+    return tuple(aligned(level, op, arguments))
+
+
+# ----- Without a rule -----------------------------------------------------------------------------------------------
+
+_warned: set[str] = set()
+
+
+def loop(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """An op sample by sample, and the results stacked."""
+    if op.name not in _warned:
+        _warned.add(op.name)
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule for "
+            f"aten::{op.public}. It runs in a loop over the samples.",
+            stacklevel=2,
+        )
+    return sample_by_sample(level, op, arguments)
+
+
+def sample_by_sample(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`loop` without the warning."""
+    if level.size == 0:
+        raise NotImplementedError(
+            f"vmap: {op.public} has no batching rule, and a loop over no samples cannot tell the shape of its result"
+        )
+    rows = []
+    for i in range(level.size):
+        out = op.function(*(sample(level, a, i) for a in arguments))
+        rows.append(out if isinstance(out, tuple) else (out,))
+    results = tuple([_stacked(op, column) for column in zip(*rows)])
+    return results if isinstance(out, tuple) else results[0]
+
+
+def sample(level: BatchLevel, value: Any, i: int) -> Any:
+    """An argument as it is for one sample."""
+    from ..ops.parts import _select
+
+    if isinstance(value, (tuple, list)):
+        return tuple(sample(level, v, i) for v in value)
+    return _select(value._value, 0, i) if level.has(value) else value
+
+
+def _stacked(op: Op, column: tuple[Any, ...]) -> Any:
+    from ..ops.joining import stack
+
+    if len({tuple(t.shape) for t in column}) > 1:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"aten::{op.public}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+        )
+    return stack(list(column))
+
+
+def loops(op: Op) -> bool:
+    """Whether an op has no batching rule and runs in a loop."""
+    return rule_for(op) is loop
+
+
+def list_inputs(op: Op) -> list[str]:
+    return [i for i in op.inputs if op.kinds[i] == LIST]

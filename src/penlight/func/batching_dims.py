@@ -1,0 +1,264 @@
+"""Batching rules of ops on one tensor with dims, sizes and the like: these are moved on by the batch's dimension.
+
+# Note [Adapted arguments]
+`adapt("_sum_dims", dim=DIMS)` says that the op acts on the batch as on a sample once its argument `dim` counts the batch.
+The words: DIM (one dimension), DIMS (several), SHAPE (sizes of a whole tensor: the batch's goes in front). A sample
+without dimensions is given one first, and loses it after: no dims at all mean all of them to some ops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ops import OPS
+from ..ops._op import Op
+from .batching import RULES, elementwise, insert_dims, pointwise, rule
+
+if TYPE_CHECKING:
+    from .level import BatchLevel
+
+DIM, DIMS, SHAPE = "dim", "dims", "shape"
+
+
+def adapt(*names: str, **words: str) -> None:
+    """Let ops run on the batch with some arguments adapted. See Note [Adapted arguments]."""
+    needs_dim = SHAPE not in words.values()
+
+    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        values = list(arguments)
+        tensor = arguments[0]
+        bare = needs_dim and tensor.dim() == 0
+        values[0] = tensor._value.unsqueeze(1) if bare else tensor._value
+        for place, name in enumerate(op.parameters):
+            word = words.get(name)
+            if word == DIM:
+                values[place] = values[place] + 1
+            elif word == DIMS:
+                values[place] = (1,) if bare else tuple([d + 1 for d in values[place]])
+            elif word == SHAPE:
+                values[place] = (level.size, *values[place])
+        result = op.function(*values)
+        if not bare:
+            return result
+        if isinstance(result, tuple):
+            return tuple([r.reshape(level.size) for r in result])
+        return result.reshape(level.size)
+
+    def guarded(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        if all(not level.has(a) for a in arguments[1:]):
+            return run(level, op, arguments)
+        from .batching import loop
+
+        return loop(level, op, arguments)
+
+    for name in names:
+        RULES[name] = guarded
+
+
+# ----- As they are --------------------------------------------------------------------------------------------------
+
+for _name in (
+    "alias", "_clone", "_to_copy", "_zero", "_fill", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
+    "isfinite", "isinf", "isposinf", "isneginf", "isreal", "signbit", "_frexp",
+):  # fmt: skip
+    RULES[_name] = elementwise
+for _name in ("_isclose", "_copy"):
+    RULES[_name] = pointwise
+
+# ----- Dims ---------------------------------------------------------------------------------------------------------
+
+adapt("_select", "_slice", "_split", "_split_with_sizes", "_unbind", dim=DIM)
+adapt("_select_backward", "_slice_backward", shape=SHAPE, dim=DIM)
+adapt("_diagonal", "_diag_embed", dim1=DIM, dim2=DIM)
+adapt("_diagonal_backward", shape=SHAPE, dim1=DIM, dim2=DIM)
+adapt("_view", "_unsafe_view", "_reshape_alias", size=SHAPE)
+adapt("_flip", dims=DIMS)
+adapt("_cumsum", "_cumprod", "_cummax", "_cummin", "_logcumsumexp", "_softmax", "_log_softmax", "_glu", dim=DIM)
+adapt("_sort", "_sort_stable", "_argsort", "_topk", "_kthvalue", "_mode", "_median_dim", "_nanmedian_dim", dim=DIM)
+adapt("_max_dim", "_min_dim", dim=DIM)
+adapt("_sum_dims", "_mean_dims", "_prod_dims", "_amax", "_amin", "_all", "_any", "_var", "_std", "_logsumexp", dim=DIMS)
+adapt("_var_mean", "_std_mean", dim=DIMS)
+adapt("_renorm", dim=DIM)
+
+
+@rule("_unsqueeze")
+def _unsqueeze(level: BatchLevel, input: Any, dim: int) -> Any:
+    return input._value.unsqueeze(dim + 1)
+
+
+@rule("_transpose")
+def _transpose(level: BatchLevel, input: Any, dim0: int, dim1: int) -> Any:
+    return input._value.transpose(dim0 + 1, dim1 + 1) if input.dim() else OPS["alias"].function(input._value)
+
+
+@rule("_t")
+def _t(level: BatchLevel, input: Any) -> Any:
+    return input._value.transpose(1, 2) if input.dim() == 2 else OPS["alias"].function(input._value)
+
+
+@rule("_permute")
+def _permute(level: BatchLevel, input: Any, dims: tuple[int, ...]) -> Any:
+    return input._value.permute(0, *(d + 1 for d in dims))
+
+
+@rule("_squeeze_all")
+def _squeeze_all(level: BatchLevel, input: Any) -> Any:
+    return input._value.squeeze(tuple([d + 1 for d, n in enumerate(input.shape) if n == 1]))
+
+
+@rule("_squeeze_dim")
+def _squeeze_dim(level: BatchLevel, input: Any, dim: int) -> Any:
+    return input._value.squeeze(dim + 1) if input.dim() else OPS["alias"].function(input._value)
+
+
+@rule("_squeeze_dims")
+def _squeeze_dims(level: BatchLevel, input: Any, dim: tuple[int, ...]) -> Any:
+    return input._value.squeeze(tuple([d + 1 for d in dim]))
+
+
+@rule("_expand")
+def _expand(level: BatchLevel, input: Any, size: tuple[int, ...]) -> Any:
+    return OPS["_expand"].function(insert_dims(level, input, len(size)), (level.size, *size))
+
+
+@rule("_repeat")
+def _repeat(level: BatchLevel, input: Any, repeats: tuple[int, ...]) -> Any:
+    return OPS["_repeat"].function(insert_dims(level, input, len(repeats)), (1, *repeats))
+
+
+@rule("_roll")
+def _roll(level: BatchLevel, input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    value = input._value
+    if dims:
+        return OPS["_roll"].function(value, shifts, tuple([d + 1 for d in dims]))
+    return OPS["_roll"].function(value.reshape(level.size, -1), shifts, (1,)).reshape(value.shape)
+
+
+@rule("_unfold")
+def _unfold(level: BatchLevel, input: Any, dimension: int, size: int, step: int) -> Any:
+    value = input._value if input.dim() else input._value.unsqueeze(1)
+    out = OPS["_unfold"].function(value, dimension + 1, size, step)
+    return out if input.dim() else out.squeeze(1)
+
+
+@rule("_unfold_backward")
+def _unfold_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
+    if not shape:
+        return input._value.sum(1)
+    return OPS["_unfold_backward"].function(input._value, (level.size, *shape), dimension + 1, size, step)
+
+
+def _triangles(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    if arguments[0].dim() < 2:
+        raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions")
+    return elementwise(level, op, arguments)
+
+
+RULES["tril"] = RULES["triu"] = _triangles
+
+
+@rule("_view_dtype")
+def _view_dtype(level: BatchLevel, input: Any, dtype: Any) -> Any:
+    value = input._value.contiguous()
+    if input.dim():
+        return OPS["_view_dtype"].function(value, dtype)
+    return OPS["_view_dtype"].function(value.unsqueeze(1), dtype).squeeze(1)
+
+
+# ----- Over all of a sample -------------------------------------------------------------------------------------------
+
+
+def _solid(input: Any) -> tuple[Any, tuple[int, ...]]:
+    """The physical tensor with at least one dimension besides the batch, and all these dimensions."""
+    value = input._value if input.dim() else input._value.unsqueeze(1)
+    return value, tuple(range(1, value.dim()))
+
+
+def _whole(name: str, along: str, *rest: Any) -> None:
+    """An op over all elements of a sample: the one along dims, over all but the batch."""
+
+    @rule(name)
+    def run(level: BatchLevel, input: Any) -> Any:
+        return OPS[along].function(*_solid(input), *rest)
+
+
+_whole("_sum_all", "_sum_dims", False)
+_whole("_mean_all", "_mean_dims", False)
+_whole("_prod_all", "_prod_dims", False)
+
+
+def _extreme(name: str, along: str, public: str) -> None:
+    @rule(name)
+    def run(level: BatchLevel, input: Any) -> Any:
+        if input.numel() == 0:
+            raise RuntimeError(
+                f"{public}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+                "'dim' argument."
+            )
+        return OPS[along].function(*_solid(input), False)
+
+
+_extreme("_max_all", "_amax", "max")
+_extreme("_min_all", "_amin", "min")
+
+
+def _along_flat(op: Op, level: BatchLevel, input: Any, dim: int | None, keepdim: bool) -> Any:
+    value = input._value
+    if dim is None or not input.dim():
+        out = op.function(value.reshape(level.size, -1), 1, False)
+        return out.reshape(level.size, *(1,) * input.dim()) if keepdim else out
+    return op.function(value, dim + 1, keepdim)
+
+
+RULES["_argmax"] = RULES["_argmin"] = lambda level, op, arguments: _along_flat(op, level, *arguments)
+
+
+@rule("_vector_norm")
+def _vector_norm(level: BatchLevel, input: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    value, dims = _solid(input)
+    if dim is not None and input.dim():
+        dims = tuple([d + 1 for d in dim])
+    out = OPS["_vector_norm"].function(value, ord, dims, keepdim)
+    return out if input.dim() else out.reshape(level.size)
+
+
+# ----- Lists --------------------------------------------------------------------------------------------------------
+
+
+@rule("_cat_list")
+def _cat_list(level: BatchLevel, tensors: Any, dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
+    shapes = tuple([None if s is None else (level.size, *s) for s in tensors_shapes])
+    return OPS["_cat_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, shapes, tensors_dtypes)
+
+
+@rule("_stack_list")
+def _stack_list(level: BatchLevel, tensors: Any, dim: int, tensors_dtypes: Any) -> Any:
+    return OPS["_stack_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, tensors_dtypes)
+
+
+# ----- Windows of memory ----------------------------------------------------------------------------------------------
+
+
+@rule("_as_strided")
+def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Any:
+    """A window into each sample's memory: in steps of a sample. The tensor's own samples must be laid out like that too."""
+    from ..ops.parts import as_strided
+
+    value = input._value
+    return as_strided(value, (level.size, *size), (value.stride(0), *stride), storage_offset)
+
+
+def _geometry(level: BatchLevel, geometry: Any, step: int) -> Any:
+    size, stride, offset = geometry
+    return (level.size, *size), (step, *stride), offset
+
+
+def _windows(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Maps between a tensor and a window of its memory: one memory for each sample, one after the other."""
+    input, geometry, window = arguments
+    ends = [g[2] + sum((n - 1) * s for n, s in zip(g[0], g[1])) + 1 for g in (geometry, window) if 0 not in g[0]]
+    step = max(ends, default=1) - min(geometry[2], window[2])
+    return op.function(input._value, _geometry(level, geometry, step), _geometry(level, window, step))
+
+
+RULES["_window_to_tensor"] = RULES["_tensor_to_window"] = _windows

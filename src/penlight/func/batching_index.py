@@ -1,0 +1,220 @@
+"""Batching rules of indexing, gather and scatter: the batch gets an index of its own, or is a dimension like others.
+
+# Note [Where indexed dimensions go]
+Indexing puts the dimensions of the index tensors where the first of them was, or in front if dimensions in between are not
+indexed. With the batch in front that comes out differently: indexing it too, or not, changes what is "in between". So
+`_placed` gives besides the physical indices the order of dimensions that leads from the physical result to the logical
+one, batch first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+
+from ..ops import OPS
+from ..ops._op import Op
+from ..tensor import Tensor
+from ..tensor import wrap as plain_tensor
+from .batched import physical
+from .batching import RULES, insert_dims, rule
+
+if TYPE_CHECKING:
+    from .level import BatchLevel
+
+
+def _run(name: str, *args: Any) -> Any:
+    return OPS[name].function(*args)
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return [list(order).index(d) for d in range(len(order))]
+
+
+def _adjacent(indices: Sequence[Any]) -> bool:
+    places = [d for d, i in enumerate(indices) if i is not None]
+    return places[-1] - places[0] + 1 == len(places)
+
+
+def _first(indices: Sequence[Any]) -> int:
+    return next(d for d, i in enumerate(indices) if i is not None)
+
+
+def _width(indices: Sequence[Any]) -> int:
+    """How many dimensions the index tensors have together."""
+    return max(i.dim() for i in indices if i is not None)
+
+
+def _aligned(level: BatchLevel, indices: Sequence[Any]) -> list[Any]:
+    width = _width(indices)
+    return [insert_dims(level, i, width) if i is not None and level.has(i) else i for i in indices]
+
+
+def _check(indices: Sequence[Any], shape: Sequence[int]) -> None:
+    """Batched indices are checked here: before, there was no one value to look at."""
+    for dim, index in enumerate(indices):
+        if index is None or index._level is None:
+            continue
+        array = physical(index)._array
+        if array.dtype.kind == "b":
+            raise RuntimeError(MASK)
+        n = shape[dim]
+        if array.size and (array.min() < -n or array.max() >= n):
+            bad = int(array.min()) if array.min() < -n else int(array.max())
+            raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+
+
+MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean "
+    "mask. Where the shape need not change, use torch.where(mask, a, b)."
+)
+
+
+def _placed(level: BatchLevel, ndim: int, indices: Sequence[Any]) -> tuple[tuple[Any, ...], list[int]]:
+    """Indices for physical tensors whose samples have `ndim` dimensions. See Note [Where indexed dimensions go]."""
+    width, first, adjacent = _width(indices), _first(indices), _adjacent(indices)
+    count = sum(i is not None for i in indices)
+    total = 1 + width + ndim - count
+    if not any(i is not None and level.has(i) for i in indices):
+        order = list(range(total))
+        if not adjacent:
+            order = [width, *range(width), *range(width + 1, total)]
+        return (None, *indices), order
+    batch = plain_tensor(np.arange(level.size).reshape(-1, *(1,) * width))
+    order = list(range(total))
+    if adjacent and first:
+        order = [0, *range(width + 1, width + 1 + first), *range(1, width + 1), *range(width + 1 + first, total)]
+    return (batch, *_aligned(level, indices)), order
+
+
+def _ordered(tensor: Any, order: list[int]) -> Any:
+    return tensor if order == list(range(len(order))) else tensor.permute(order)
+
+
+@rule("_index")
+def index(level: BatchLevel, input: Any, indices: Sequence[Any]) -> Any:
+    _check(indices, input.shape)
+    if level.has(input):
+        places, order = _placed(level, input.dim(), indices)
+        return _ordered(_run("_index", input._value, places), order)
+    out = _run("_index", input, tuple(_aligned(level, indices)))
+    return out.movedim(_first(indices), 0) if _adjacent(indices) and _first(indices) else out
+
+
+@rule("_index_backward")
+def index_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], indices: Sequence[Any]) -> Any:
+    places, order = _placed(level, len(shape), indices)
+    return _run("_index_backward", _ordered(level.full(input), _inverse(order)), (level.size, *shape), places)
+
+
+@rule("_index_put")
+def index_put(level: BatchLevel, input: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
+    _check(indices, input.shape)
+    places, order = _placed(level, input.dim(), indices)
+    ndim = len(order) - 1
+    if level.has(values):
+        given = insert_dims(level, values, ndim)
+    else:
+        given = values.reshape(*(1,) * (ndim + 1 - values.dim()), *values.shape)
+    return _run("_index_put", level.full(input), places, _ordered(given, _inverse(order)), accumulate)
+
+
+# ----- Along a dimension --------------------------------------------------------------------------------------------
+
+
+def _solid(level: BatchLevel, tensor: Any) -> Any:
+    """A physical tensor with the batch and at least one dimension more."""
+    value = level.full(tensor)
+    return value if value.dim() > 1 else value.unsqueeze(1)
+
+
+@rule("_gather")
+def gather(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
+    out = _run("_gather", _solid(level, input), dim + 1, _solid(level, index))
+    return out.reshape(level.size, *index.shape)
+
+
+@rule("_gather_backward")
+def gather_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    solid = (level.size, *(shape or (1,)))
+    out = _run("_gather_backward", _solid(level, input), solid, dim + 1, _solid(level, index))
+    return out.reshape(level.size, *shape)
+
+
+def _scatter(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    input, dim, index, source = arguments
+    given = _solid(level, source) if isinstance(source, Tensor) else source
+    out = op.function(_solid(level, input), dim + 1, _solid(level, index), given)
+    return out.reshape(level.size, *input.shape)
+
+
+RULES["_scatter"] = RULES["_scatter_value"] = RULES["_scatter_add"] = _scatter
+
+
+def _refuse_negative(index: Any) -> None:
+    array = physical(index)._array
+    if array.size and array.min() < 0:
+        raise IndexError("index out of range in self")
+
+
+@rule("_index_select")
+def index_select(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
+    if level.has(index):
+        _refuse_negative(index)
+        return globals()["index"](level, _vector(input), (*(None,) * dim, index))
+    out = _run("_index_select", _solid(level, input), dim + 1, index)
+    return out if input.dim() else out.reshape(level.size, *index.shape)
+
+
+def _vector(tensor: Any) -> Any:
+    return tensor if tensor.dim() else tensor.unsqueeze(0)
+
+
+@rule("_index_select_backward")
+def index_select_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    solid = shape or (1,)
+    if level.has(index):
+        out = index_backward(level, _vector(input), solid, (*(None,) * dim, index))
+    else:
+        out = _run("_index_select_backward", _solid(level, input), (level.size, *solid), dim + 1, index)
+    return out.reshape(level.size, *shape)
+
+
+@rule("_index_add")
+def index_add(level: BatchLevel, input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+    if level.has(index):
+        _refuse_negative(index)
+        scaled = source if alpha == 1 else source * alpha
+        out = index_put(level, _vector(input), (*(None,) * dim, index), _vector(scaled), True)
+    else:
+        out = _run("_index_add", _solid(level, input), dim + 1, index, _solid(level, source), alpha)
+    return out.reshape(level.size, *input.shape)
+
+
+# ----- Filling from a tensor ------------------------------------------------------------------------------------------
+
+
+@rule("_fill_tensor")
+def fill_tensor(level: BatchLevel, input: Any, value: Any) -> Any:
+    given = insert_dims(level, value, input.dim()) if level.has(value) else value
+    return given.to(input.dtype).expand(level.size, *input.shape).clone()
+
+
+# ----- Shapes that depend on values -----------------------------------------------------------------------------------
+
+
+def _dynamic(name: str) -> Any:
+    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+        )
+
+    return run
+
+
+RULES["_nonzero"] = _dynamic("nonzero")
+RULES["_unique"] = _dynamic("_unique2")
+RULES["_unique_dim"] = _dynamic("unique_dim")
+RULES["_unique_consecutive"] = _dynamic("unique_consecutive")

@@ -1,0 +1,1 @@
+"""Batching rules of convolutions, pooling, normalisation, losses and other ops of neural networks."""

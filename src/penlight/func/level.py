@@ -1,0 +1,146 @@
+"""BatchLevel: one open vmap, and how it runs an op on batched tensors.
+
+# Note [Levels]
+The open levels of a thread, of vmap and of forward mode, are in `_dispatch.interpreters`. An op goes to the innermost vmap
+that any of its tensors is batched at. The batching rule runs ops on the physical tensors, which then go to the next level, and
+at last to forward mode and to the kernel. Batches come first and tangents last whatever the order in which the levels
+were opened: so each op that is recorded or has a tangent is one on physical tensors, with nothing hidden in it.
+
+# Note [Tangents with a batch of their own]
+An unbatched tensor may have a batched tangent, in `vmap(lambda t: jvp(f, (x,), (t,)))`: then what depends on x alone is
+computed once. Where such a tensor meets one that is batched at the tangent's level it is spread over the batch first,
+tangent and all (`BatchLevel.ready`).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ..autograd import modes
+from ..tensor import Tensor
+from .batched import ESCAPED, Batched, involves, spread, wrap
+
+if TYPE_CHECKING:
+    from ..ops._op import Op
+
+_depths = count()
+
+TOO_BIG = (
+    "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
+    "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
+    "use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a "
+    "bug report instead."
+)
+# In-place ops that PyTorch's refusal calls by name; the others are "inplace arithmetic" to it.
+_BY_NAME = {"_index_put": "index_put_", "_scatter": "scatter_", "_scatter_add": "scatter_add_", "_index_add": "index_add_"}
+
+
+class BatchLevel:
+    """One open vmap. See Note [Levels]."""
+
+    batching = True
+
+    def __init__(self, size: int, randomness: str = "error", tangents_only: bool = False) -> None:
+        self.size, self.randomness = size, randomness
+        self.depth = next(_depths)
+        self.number = 0  # how it is counted among the open ones, from 1
+        # Only tangents are batched here, as in jacfwd: what f computes with stays unbatched.
+        self.tangents_only = tangents_only
+
+    def __enter__(self) -> BatchLevel:
+        from ..ops._dispatch import interpreters
+
+        stack = interpreters.get()
+        self.number = 1 + sum(level.batching for level in stack)
+        self._token = interpreters.set((*stack, self))
+        modes.open_slow_mode()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        from ..ops._dispatch import interpreters
+
+        modes.close_slow_mode()
+        interpreters.reset(self._token)
+
+    def checked(self, stack: tuple[Any, ...]) -> BatchLevel:
+        """This level, if it is still open."""
+        if self not in stack:
+            raise RuntimeError(ESCAPED)
+        return self
+
+    # ----- Ops ------------------------------------------------------------------------------------------------------
+
+    def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
+        """An op of which some argument is batched at this level, and none at an inner one."""
+        from .batching import rule_for
+
+        arguments = self.ready(arguments)
+        result = self.wrapped(rule_for(op)(self, op, arguments))
+        if out is None:
+            return result
+        for target, source in zip(out if isinstance(out, tuple) else (out,), result if isinstance(result, tuple) else (result,)):
+            target.copy_(source)
+        return out
+
+    def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
+        """The in-place form: on the physical tensors if they can be aligned, else by copying the result in."""
+        from ..ops import OPS, _dispatch
+        from .batching import in_place_arguments, rule_for
+
+        tensor = arguments[0]
+        if tensor._level is not self:
+            raise RuntimeError(TOO_BIG.format(_BY_NAME.get(op.name, "inplace arithmetic")))
+        arguments = self.ready(arguments)
+        aligned = in_place_arguments(self, op, arguments)
+        if aligned is not None:
+            _dispatch.inplace(op, aligned)
+        else:
+            result = rule_for(op)(self, op, arguments)
+            _dispatch.inplace(OPS["_copy"], (tensor._value, result))
+        return tensor
+
+    def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with those spread over the batch that have tangents with this level's batch."""
+        return tuple([self._spread_tangents(a) for a in arguments])
+
+    def _spread_tangents(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
+            return tuple([self._spread_tangents(v) for v in value])
+        if isinstance(value, Tensor) and value._level is not self and involves(self, value):
+            return spread(self, value)
+        return value
+
+    def wrapped(self, result: Any) -> Any:
+        if isinstance(result, tuple):
+            return tuple([wrap(self, r) for r in result])
+        return wrap(self, result)
+
+    # ----- What rules ask -------------------------------------------------------------------------------------------
+
+    def has(self, value: Any) -> bool:
+        """Whether an argument is batched here."""
+        return type(value) is Batched and value._level is self
+
+    def value(self, value: Any) -> Any:
+        """The physical tensor of an argument that is batched here; others as they are."""
+        return value._value if self.has(value) else value
+
+    def full(self, value: Any) -> Any:
+        """The physical tensor of an argument, with the batch as dimension 0 also if it is not batched here."""
+        return spread(self, value)._value if isinstance(value, Tensor) else value
+
+    # ----- Custom functions -----------------------------------------------------------------------------------------
+
+    def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`MyFunction.apply` inside vmap."""
+        from .functions import run_batched
+
+        return run_batched(self, cls, args, kwargs)
+
+
+def open_levels() -> list[BatchLevel]:
+    """The open vmaps of this thread, outermost first."""
+    from ..ops._dispatch import interpreters
+
+    return [level for level in interpreters.get() if level.batching]

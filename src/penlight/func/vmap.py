@@ -1,0 +1,218 @@
+"""vmap: a function of one sample becomes a function of a batch of them.
+
+>>> import penlight as torch
+>>> x, y = torch.arange(6.0).view(3, 2), torch.ones(3, 2)
+>>> torch.vmap(torch.dot)(x, y)
+tensor([1., 5., 9.])
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..tensor import Tensor
+from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
+from .batched import spread, wrap
+from .level import BatchLevel
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: int | tuple[Any, ...] = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that applies `func` to each sample of a batch, by ops on the whole batch.
+
+    `in_dims` says which dimension of each input is the batch (None: the input is the same for all samples), `out_dims` where
+    the batch goes in each output. `randomness`: whether random ops in `func` are refused ("error"), draw for each sample
+    ("different") or once for all ("same"). `chunk_size`: at most that many samples at a time.
+
+    >>> import penlight as torch
+    >>> torch.vmap(lambda x, w: (x * w).sum(), in_dims=(0, None))(torch.ones(3, 2), torch.tensor([1.0, 10.0]))
+    tensor([11., 11., 11.])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        _check_out_dims(func, out_dims)
+        dims, flat, spec = _inputs(func, in_dims, args)
+        size = _batch_size(dims, flat)
+        if chunk_size is not None:
+            return _in_chunks(func, size, dims, flat, spec, out_dims, randomness, chunk_size, kwargs)
+        return run(func, BatchLevel(size, randomness), dims, flat, spec, out_dims, kwargs)
+
+    return _like(wrapped, func)
+
+
+def _like(wrapped: Callable[..., Any], func: Any) -> Callable[..., Any]:
+    """A transformed function with the name and docstring of the one it was made from."""
+    return functools.update_wrapper(wrapped, func, updated=())
+
+
+def name_of(func: Any) -> str:
+    if hasattr(func, "__name__"):
+        return func.__name__
+    if isinstance(func, functools.partial):
+        return f"functools.partial({name_of(func.func)}, ...)"
+    return repr(func)
+
+
+# ----- Inputs -------------------------------------------------------------------------------------------------------
+
+
+def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[int | None], list[Any], TreeSpec]:
+    """The inputs as a flat list, each with its batch dimension."""
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"tuple matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    flat, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
+            f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    return [_in_dim(func, in_dims, d, arg) for d, arg in zip(dims, flat)], flat, spec
+
+
+def _in_dim(func: Any, in_dims: Any, dim: Any, arg: Any) -> int | None:
+    if dim is None:
+        return None
+    head = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for "
+    if not isinstance(dim, int):
+        raise ValueError(head + "an input but in_dim must be either an integer dimension or None.")
+    if not isinstance(arg, Tensor):
+        raise ValueError(
+            f"{head}an input but the input is of type {type(arg)}. We cannot vmap over non-Tensor arguments, please use None as "
+            "the respective in_dim"
+        )
+    n = arg.dim()
+    if not -n <= dim < n:
+        raise ValueError(
+            f"{head}some input, but that input is a Tensor of dimensionality {n} so expected in_dim to satisfy -{n} <= in_dim "
+            f"< {n}."
+        )
+    return dim % n
+
+
+def _batch_size(dims: list[int | None], flat: list[Any]) -> int:
+    sizes = [arg.size(d) for d, arg in zip(dims, flat) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(n != sizes[0] for n in sizes):
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def enter(level: BatchLevel, tensor: Tensor, dim: int) -> Any:
+    """A tensor as one sample of the batch in one of its dimensions."""
+    return wrap(level, tensor.movedim(dim, 0) if dim else tensor)
+
+
+# ----- Running ------------------------------------------------------------------------------------------------------
+
+
+def run(
+    func: Any,
+    level: BatchLevel,
+    dims: list[int | None],
+    flat: list[Any],
+    spec: TreeSpec,
+    out_dims: Any,
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function with a level open and its batch put on the inputs; take it off the outputs."""
+    with level:
+        inputs = [arg if d is None else enter(level, arg, d) for d, arg in zip(dims, flat)]
+        return _outputs(func, level, func(*tree_unflatten(inputs, spec), **kwargs), out_dims)
+
+
+def _outputs(func: Any, level: BatchLevel, outputs: Any, out_dims: Any) -> Any:
+    flat, spec = tree_flatten(outputs)
+    if isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        dims: Any = list(out_dims)
+    elif isinstance(outputs, Tensor) and not isinstance(out_dims, int) and out_dims is not None:
+        dims = None
+    else:
+        dims = _broadcast_to_and_flatten(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    return tree_unflatten([leave(level, out, d, name_of(func)) for out, d in zip(flat, dims)], spec)
+
+
+def leave(level: BatchLevel, out: Any, dim: int | None, name: str) -> Any:
+    """An output with the level's batch as one of its dimensions."""
+    if dim is None:
+        if isinstance(out, Tensor) and level.has(out):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return out
+    if not isinstance(out, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean to set out_dims= to None "
+            "for output?"
+        )
+    value = spread(level, out)._value
+    return value.movedim(0, dim) if dim else value
+
+
+def _check_out_dims(func: Any, out_dims: Any) -> None:
+    for d in tree_leaves(out_dims):
+        if d is not None and not isinstance(d, int):
+            raise ValueError(
+                f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                "representing where in the outputs the vmapped dimension should appear."
+            )
+
+
+# ----- Chunks -------------------------------------------------------------------------------------------------------
+
+
+def _in_chunks(
+    func: Any,
+    size: int,
+    dims: list[int | None],
+    flat: list[Any],
+    spec: TreeSpec,
+    out_dims: Any,
+    randomness: str,
+    chunk_size: int,
+    kwargs: dict[str, Any],
+) -> Any:
+    """The batch in parts, one after the other, and the outputs joined."""
+    from ..ops import cat
+    from ..random import get_rng_state, set_rng_state
+
+    state = get_rng_state() if randomness == "same" else None
+    parts = []
+    for start in range(0, size, chunk_size):
+        length = min(chunk_size, size - start)
+        if state is not None:
+            set_rng_state(state)
+        part = [arg if d is None else arg.narrow(d, start, length) for d, arg in zip(dims, flat)]
+        parts.append(run(func, BatchLevel(length, randomness), dims, part, spec, out_dims, kwargs))
+    if not parts:
+        return run(func, BatchLevel(0, randomness), dims, flat, spec, out_dims, kwargs)
+    columns = list(zip(*(tree_flatten(p)[0] for p in parts)))
+    out_spec = tree_flatten(parts[0])[1]
+    places: Any = _broadcast_to_and_flatten(out_dims, out_spec) or out_dims
+    return tree_unflatten([cat(column, d) for column, d in zip(columns, places)], out_spec)
