@@ -358,3 +358,39 @@ def test_nothing_is_kept():
             assert node() is None and inner[-1]() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("reentrant", [None, True, False])
+def test_modes_combine(reentrant):
+    """Saved-tensor hooks, anomaly mode, the profiler and checkpoints in all pairs: always the same gradients."""
+    from contextlib import ExitStack
+    from itertools import combinations
+
+    from penlight.utils.checkpoint import checkpoint
+
+    graph, ag = penlight.autograd.graph, penlight.autograd
+    modes = [
+        lambda: ag.set_detect_anomaly(True),
+        lambda: graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t),
+        graph.allow_mutation_on_saved_tensors,
+        ag.profiler.profile,
+        graph.save_on_cpu,
+    ]
+
+    def f(x, w):
+        return ((x @ w).tanh() * x.sum(1, keepdim=True)).exp()
+
+    def gradients(contexts):
+        x = penlight.tensor([[1.0, 2.0], [3.0, 0.5]], requires_grad=True)
+        w = penlight.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+        with ExitStack() as stack:
+            for context in contexts:
+                stack.enter_context(context())
+            y = f(x, w) if reentrant is None else checkpoint(f, x, w, use_reentrant=reentrant)
+            y.sum().backward()
+        return x.grad.tolist() + w.grad.tolist()
+
+    plain = gradients([])
+    for pair in combinations(modes, 2):
+        assert gradients(pair) == [pytest.approx(row, rel=1e-5) for row in plain]
+    assert not penlight.autograd.modes.slow()

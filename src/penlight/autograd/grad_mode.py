@@ -204,10 +204,11 @@ def is_grad_enabled() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from . import switches  # PyTorch has them in this module; here they need not be imported for no_grad
+    if not name.startswith("__"):
+        from . import switches  # PyTorch has them in this module; here they need not be imported for no_grad
 
-    if not name.startswith("__") and name in vars(switches):
-        return vars(switches)[name]
+        if name in vars(switches):
+            return vars(switches)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

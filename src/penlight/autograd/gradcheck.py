@@ -8,7 +8,7 @@ The Jacobians are in `_gradcheck_jacobians.py`, their comparison in `_gradcheck_
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -49,15 +49,16 @@ class GradcheckError(RuntimeError):
     """A check of `gradcheck` or `gradgradcheck` failed."""
 
 
-class Settings(NamedTuple):
+class Settings:
     """What the checks are told."""
 
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
-    check_grad_dtypes: bool
-    fast: bool
+    __slots__ = ("atol", "check_grad_dtypes", "eps", "fast", "nondet_tol", "rtol")
+
+    def __init__(
+        self, eps: float, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool, fast: bool
+    ) -> None:
+        self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
+        self.check_grad_dtypes, self.fast = check_grad_dtypes, fast
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
