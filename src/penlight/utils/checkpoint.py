@@ -102,7 +102,7 @@ def checkpoint_sequential(
     >>> x = torch.ones(1, requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.sin, torch.exp], 2, x, use_reentrant=False).backward()
     >>> x.grad
-    tensor([-3.7367])
+    tensor([-3.7373])
     """
     if use_reentrant is None:
         warnings.warn(
