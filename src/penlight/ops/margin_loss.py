@@ -93,15 +93,6 @@ def _plain(x: Any) -> Any:
     return getattr(x, "_array", x)
 
 
-def _constant(array: Any, like: Any) -> Any:
-    """An array as what `like` is: an array or a tensor."""
-    if not hasattr(like, "_array"):
-        return array
-    from ..tensor import wrap
-
-    return wrap(array)
-
-
 def _spread(grad: Any, count: int, reduction: int) -> Any:
     """The gradient of each sample's loss, as a column."""
     grad = grad / count if reduction == 1 else grad
@@ -137,12 +128,12 @@ def _multi_margin_rule(
     short, outside, t = _multi_margin_parts(input, target, margin)
     n, classes = short.shape
     scale = np.ones((n, 1), _plain(short).dtype) if weight is None else _plain(weight)[t][:, None]
-    mask = _constant((~outside * (scale / classes)).astype(_plain(short).dtype), input)
+    mask = xp.constant((~outside * (scale / classes)).astype(_plain(short).dtype))
     slopes = mask if p == 1 else mask * short * 2.0
     slopes = slopes * _spread(grad, n, reduction)
     chosen = np.zeros((n, classes), bool)
     chosen[np.arange(n), t] = True
-    return (slopes - _constant(chosen.astype(_plain(short).dtype), input) * slopes.sum(1).reshape((n, 1))).reshape(
+    return (slopes - xp.constant(chosen.astype(_plain(short).dtype)) * slopes.sum(1).reshape((n, 1))).reshape(
         tuple(input.shape)
     )
 
@@ -218,7 +209,7 @@ def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any
     slopes = counts.sum(1).astype(short.dtype)
     np.subtract.at(slopes, (np.arange(n)[:, None], labels), counts.sum(2))
     slopes /= classes
-    return (_constant(slopes, input) * _spread(grad, n, reduction)).reshape(tuple(input.shape))
+    return (xp.constant(slopes) * _spread(grad, n, reduction)).reshape(tuple(input.shape))
 
 
 @differentiable(_multilabel_array, node="MultilabelMarginLossBackward0", input=_multilabel_rule)
