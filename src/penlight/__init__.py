@@ -106,7 +106,7 @@ from .random import (  # isort: skip
 from . import autograd as autograd, indexing as _indexing  # isort: skip
 from .autograd import _calls as _calls  # isort: skip
 
-__version__ = "2.13.0+penlight"
+from .torch_version import __version__ as __version__  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
@@ -115,6 +115,11 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # Parts that are imported when first used.
 _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
+_LAZY |= set(
+    """accelerator amp ao compiler cpu distributed export functional futures fx hub jit library masked monitor mps mtia multiprocessing
+    nested onnx overrides package profiler quantization sparse testing torch_version types version xpu _C _dynamo _inductor _logging
+    _utils __config__""".split()
+)
 _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "is_anomaly_enabled": "autograd.anomaly_mode",
@@ -133,6 +138,24 @@ _LAZY_NAMES = {
         "settings",
     ),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
+    **dict.fromkeys(
+        """_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
+        get_device_module get_file_path sym_float sym_int sym_max sym_min sym_not""".split(),
+        "_checks",
+    ),
+    **dict.fromkeys(
+        """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
+        get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
+        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""".split(),
+        "amp._state",
+    ),
+    **dict.fromkeys(("GradScaler", "autocast"), "amp"),
+    **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "cuda"),
+    **dict.fromkeys(("Event", "Stream"), "cpu"),
+    **dict.fromkeys(("load", "save"), "serialization"),
+    **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
+    "classes": "_classes",
+    "compile": "compiler",
 }
 
 
@@ -143,4 +166,6 @@ def __getattr__(name: str) -> _Any:
         found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    raise _importlib.import_module("._refused", __name__).missing("torch", name)

@@ -1,0 +1,129 @@
+"""`torch._check` and its kin: conditions with PyTorch's errors; and other small functions at the top of torch."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .tensor import Tensor
+
+_UNSAID = (
+    "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement "
+    "request to PyTorch.)"
+)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """`assert condition, message`, also of a tensor."""
+    assert condition, message
+
+
+def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise an error of a class unless a condition holds; the message is a function."""
+    if isinstance(cond, Tensor):
+        raise TypeError(
+            "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert that all "
+            "elements are true."
+        )
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is not None and not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(_UNSAID if message is None else str(message()))
+
+
+def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise RuntimeError unless a condition holds.
+
+    >>> import penlight as torch
+    >>> torch._check(1 < 2, lambda: "one should be less than two")
+    """
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise IndexError unless a condition holds."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise ValueError unless a condition holds."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise TypeError unless a condition holds."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise NotImplementedError unless a condition holds."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise RuntimeError unless a condition holds for all elements."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    _check_with(RuntimeError, bool(cond._array.all()), message)
+
+
+def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
+    """Raise RuntimeError unless a number can be a size."""
+    warnings.warn(
+        "_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     Use _check(i >= 0) "
+        "instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def get_file_path(*path_components: str) -> str:
+    """The path of a file of this package."""
+    return os.path.join(os.path.dirname(__file__), *path_components)
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device, such as `torch.cuda`; of the CPU by default."""
+    from importlib import import_module
+
+    from .device import device as Device
+
+    kind = "cpu" if device is None else Device(device).type
+    if kind not in ("cpu", "cuda", "mps", "xpu", "mtia"):
+        raise RuntimeError(f"Invalid device module type '{kind}'. Expected a module attribute named '{kind}' in torch.")
+    return import_module(f"penlight.{kind}")
+
+
+def sym_int(a: Any) -> int:
+    """A number as an integer, towards zero."""
+    return int(a)
+
+
+def sym_float(a: Any) -> float:
+    """A number as a float."""
+    return float(a)
+
+
+def sym_not(a: Any) -> bool:
+    """The opposite."""
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger number; a float if one of them is."""
+    larger = max(a, b)
+    return float(larger) if isinstance(a, float) or isinstance(b, float) else larger
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller number; a float if one of them is."""
+    smaller = min(a, b)
+    return float(smaller) if isinstance(a, float) or isinstance(b, float) else smaller

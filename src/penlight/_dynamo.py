@@ -1,0 +1,48 @@
+"""torch._dynamo, the front of PyTorch's compiler: its switches are accepted, and nothing is compiled."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import Any
+
+from ._refused import refused_function
+from ._settable import Settings
+from .compiler import allow_in_graph as allow_in_graph
+from .compiler import disable as disable
+from .compiler import list_backends as list_backends
+from .compiler import reset as reset
+
+config = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
+utils = sys.modules[f"{__name__}.utils"] = Settings(f"{__name__}.utils", counters=Counter())
+
+__path__: list[str] = []
+
+
+def optimize(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that gives back its function."""
+    return lambda function: function
+
+
+def graph_break(msg: str = "") -> None:
+    """Without effect: there is no graph to break."""
+
+
+def mark_dynamic(*args: Any, **kwargs: Any) -> None:
+    """Without effect: nothing is specialised."""
+
+
+mark_static = maybe_mark_dynamic = mark_dynamic
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+explain = refused_function("_dynamo.explain", "Penlight does not compile, so there is nothing to explain.")
+export = refused_function("_dynamo.export", "Penlight does not export programs.")
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

@@ -1,0 +1,168 @@
+"""Parts of PyTorch that a NumPy library does not have: importable, and refused when they are used.
+
+# Note [Refused, not missing]
+Programs import names that they use only on a cluster or a GPU, subclass them, and write them into annotations. So a name
+that PyTorch has is there: a function that raises when it is called, a class that raises when it is made. Names that
+PyTorch has not are missing as usual, so that `hasattr` and `try: import` answer as they do there. `names.txt` lists what
+PyTorch has; `tools/refused_names.py` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+
+class NotAvailable(AttributeError, NotImplementedError):
+    """A name that PyTorch has and Penlight has not. `hasattr` says False; the message says what to do."""
+
+
+def missing(module: str, name: str) -> AttributeError:
+    """The error for a name that is not in a module: whether PyTorch has it, and what to do then."""
+    words = f"module '{module}' has no attribute '{name}'"
+    from penlight._torch_names import NAMES
+
+    if name not in NAMES.get(module, "").split():
+        return AttributeError(words)
+    hints = {
+        "sparse_": "Its tensors are dense",
+        "quantize": "It has no quantised arithmetic",
+        "nested_": "It has no nested tensors",
+    }
+    hint = next(
+        (text for start, text in hints.items() if name.startswith(start)), "Compose it of functions that are here"
+    )
+    return NotAvailable(f"{words}: PyTorch has it, Penlight has not. {hint}")
+
+
+def message(name: str, why: str) -> str:
+    """The words of a refusal: what is refused, why, and the nearest way."""
+    return f"torch.{name} is not available: {why}"
+
+
+def refused_function(name: str, why: str, error: type[Exception] = NotImplementedError) -> Callable[..., Any]:
+    """A function that raises when it is called."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise error(message(name, why))
+
+    where, _, own = name.rpartition(".")
+    function.__name__ = function.__qualname__ = own
+    function.__module__ = f"penlight.{where}".removesuffix(".")
+    function.__doc__ = f"Refused: {why}"
+    return function
+
+
+class RefusedType(type):
+    """The class of refused classes: making an instance raises, also of a subclass."""
+
+    _refusal: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(cls._refusal)
+
+
+class Member:
+    """A member of a refused enumeration. It can be named, compared and passed on."""
+
+    def __init__(self, owner: str, name: str) -> None:
+        self._owner, self.name, self.value = owner, name, name
+
+    def __repr__(self) -> str:
+        return f"<{self._owner}.{self.name}>"
+
+
+def refused_class(name: str, why: str, members: Iterable[str] = ()) -> type:
+    """A class that can be named and subclassed; making an instance raises."""
+    where, _, own = name.rpartition(".")
+    body: dict[str, Any] = {
+        "__module__": f"penlight.{where}".removesuffix("."),
+        "__doc__": f"Refused: {why}",
+        "_refusal": message(name, why),
+        "__class_getitem__": classmethod(lambda cls, _: cls),
+    }
+    body.update({member: Member(own, member) for member in members})
+    return RefusedType(own, (), body)
+
+
+# ----- Whole namespaces -----------------------------------------------------------------------------------------------
+
+_names: dict[str, dict[str, str]] = {}
+
+
+def names_of(module: str) -> dict[str, str]:
+    """What PyTorch has in a module of it: its kind for each name, `f` or `c` with the members of an enumeration."""
+    if not _names:
+        from importlib.resources import files
+
+        for line in files(__name__).joinpath("names.txt").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            kinds = _names[name] = {}
+            for word in rest.split():
+                own, is_class, members = word.partition("!")
+                kinds[own] = "c" + members if is_class else "f"
+    return _names.get(module, {})
+
+
+def modules_under(root: str) -> list[str]:
+    """The modules that PyTorch has below one of its."""
+    names_of(root)
+    return [name for name in _names if name.startswith(root + ".")]
+
+
+def stand_in(module: str, name: str, why: str) -> Any:
+    """The refusing function or class for a name of PyTorch's module; AttributeError if PyTorch has no such name."""
+    kind = names_of(module).get(name)
+    if kind is None:
+        raise AttributeError(f"module 'torch.{module}' has no attribute '{name}'")
+    if kind == "f":
+        return refused_function(f"{module}.{name}", why)
+    return refused_class(f"{module}.{name}", why, filter(None, kind[1:].split(",")))
+
+
+def refuse(module: str, why: str, instead: str) -> Any:
+    """The `__getattr__` of a refused module of the package, which makes stand-ins. Its submodules are registered too."""
+    own = module.removeprefix("penlight.")
+    reason = f"{why} {instead}"
+    sys.modules[module].__dict__.setdefault("__path__", [])  # so that `import torch.fx.proxy` looks below
+    for name in modules_under(own):
+        full = f"penlight.{name}"
+        if full not in sys.modules:
+            sys.modules[full] = _Submodule(full, reason)
+
+    def __getattr__(name: str) -> Any:
+        below = sys.modules.get(f"{module}.{name}")
+        if below is not None:
+            return below
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch.{own}' has no attribute '{name}'")
+        found = stand_in(own, name, reason)
+        setattr(sys.modules[module], name, found)
+        return found
+
+    return __getattr__
+
+
+class _Submodule(ModuleType):
+    """A module of PyTorch's that has no file here."""
+
+    def __init__(self, name: str, why: str) -> None:
+        from importlib.machinery import ModuleSpec
+
+        super().__init__(name, f"Refused: {why}")
+        self.__dict__["_why"] = why
+        self.__path__: list[str] = []
+        self.__package__ = name
+        self.__spec__ = ModuleSpec(name, None, is_package=True)
+
+    def __getattr__(self, name: str) -> Any:
+        below = sys.modules.get(f"{self.__name__}.{name}")
+        if below is not None:
+            return below
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = stand_in(self.__name__.removeprefix("penlight."), name, self.__dict__["_why"])
+        setattr(self, name, found)
+        return found

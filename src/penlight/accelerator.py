@@ -1,0 +1,72 @@
+"""torch.accelerator where there is none.
+
+>>> import penlight as torch
+>>> torch.accelerator.is_available(), torch.accelerator.current_accelerator()
+(False, None)
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+_HINT = "Penlight runs on the CPU: ask torch.accelerator.is_available() first (it is False here)"
+
+
+def is_available() -> bool:
+    """False: there is only the CPU."""
+    return False
+
+
+def device_count() -> int:
+    """0: there is only the CPU."""
+    return 0
+
+
+def current_accelerator(check_available: bool = False) -> Any:
+    """None: there is only the CPU. `torch.accelerator.current_accelerator() or torch.device("cpu")` is a device."""
+    return None
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(f"Cannot access accelerator device when none is available. {_HINT}")
+
+
+current_device_index = current_stream = empty_cache = empty_host_cache = get_device_capability = get_memory_info = (
+    _refuse
+)
+max_memory_allocated = max_memory_reserved = memory_allocated = memory_reserved = memory_stats = _refuse
+reset_accumulated_memory_stats = reset_peak_memory_stats = set_device_index = set_stream = synchronize = _refuse
+
+
+def current_device_idx() -> int:
+    """Deprecated: `current_device_index`."""
+    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
+    return _refuse()
+
+
+def set_device_idx(device: Any, /) -> None:
+    """Deprecated: `set_device_index`."""
+    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
+    _refuse()
+
+
+class device_index:
+    """A region that runs on another accelerator; only None, which changes nothing, can be entered."""
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            _refuse()
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+class Graph:
+    """Work on an accelerator that was recorded; making one is refused."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        _refuse()

@@ -1,0 +1,19 @@
+"""torch.amp: mixed precision. On the CPU, products and convolutions in bfloat16 or float16.
+
+>>> import penlight as torch
+>>> with torch.amp.autocast("cpu", dtype=torch.float16):
+...     print((torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
+torch.float16
+"""
+
+from __future__ import annotations
+
+from .autocast_mode import _enter_autocast as _enter_autocast
+from .autocast_mode import _exit_autocast as _exit_autocast
+from .autocast_mode import autocast as autocast
+from .autocast_mode import custom_bwd as custom_bwd
+from .autocast_mode import custom_fwd as custom_fwd
+from .autocast_mode import is_autocast_available as is_autocast_available
+from .grad_scaler import GradScaler as GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -1,0 +1,186 @@
+"""Which functions autocast casts on the CPU, and how it gets between them and their callers.
+
+# Note [Borrowed functions]
+Autocast acts on functions as a whole: `linear` casts its input, weight and bias, and then nothing inside it. A test for
+that in `linear`, `matmul`, ... would cost every program that never uses autocast. Instead the functions are borrowed
+while a region is open somewhere: their code object is swapped for one that comes here, so that everyone who holds the
+function (the method, `from torch.nn.functional import linear`) gets it, and is given back when the last region ends. In
+a thread without autocast a borrowed function does what it always did.
+"""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import ref
+
+from penlight import dtypes
+from penlight.autograd.modes import is_grad_enabled
+from penlight.tensor import Tensor
+
+from . import _state
+
+_FFT = "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft"
+_LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals eig eigvals eigh eigvalsh lstsq qr tensorinv tensorsolve"
+
+# By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
+SHORT = {
+    "ops.matmul": "mm _matmul bmm addmm baddbmm linear",
+    "ops.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc",
+    "nn.functional": "scaled_dot_product_attention prelu",
+    "linalg": "vecdot",
+    "": "addbmm prelu",
+}
+FLOAT32 = {
+    "nn.functional": "avg_pool3d max_pool3d adaptive_avg_pool3d adaptive_max_pool3d lp_pool3d fractional_max_pool2d "
+    "fractional_max_pool3d grid_sample binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss "
+    "huber_loss poisson_nll_loss kl_div soft_margin_loss nll_loss cross_entropy multi_margin_loss multilabel_margin_loss "
+    "hinge_embedding_loss cosine_embedding_loss triplet_margin_loss ctc_loss",
+    "": "cdist prod trace quantile nanquantile polar view_as_complex stft inverse cholesky cholesky_inverse triangular_solve "
+    "orgqr geqrf svd qr lu pinverse bilinear",
+    "fft": _FFT,
+    "linalg": _LINALG,
+}
+WIDEST = {"ops.joining": "cat stack", "": "index_copy"}
+
+
+class Borrowed:
+    """A function whose code was swapped: what it ran before is in `original`."""
+
+    def __init__(self, function: Any, policy: str, key: str) -> None:
+        self.function, self.policy = function, policy
+        self.original = FunctionType(function.__code__, function.__globals__, function.__name__)
+        self.stub = _stub(key)
+        self.take()
+
+    def take(self) -> None:
+        """Keep the function's code, and swap it. Also when the function has changed it: see Note [Compiled at first use]."""
+        function, original = self.function, self.original
+        original.__code__ = function.__code__
+        original.__defaults__, original.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        function.__code__ = self.stub
+
+    def give_back(self) -> None:
+        if self.function.__code__ is self.stub:
+            self.function.__code__ = self.original.__code__
+
+    def run(self, args: Any, kwargs: Any) -> Any:
+        result = self.original(*args, **kwargs)
+        if self.function.__code__ is not self.stub:
+            with _lock:
+                if _users:
+                    self.take()
+        return result
+
+
+_lock = threading.RLock()
+_users = 0
+borrowed: dict[str, Borrowed] = {}
+
+
+def _stub(key: str) -> CodeType:
+    module = compile(
+        f"def stub(*args, **kwargs):\n    from penlight.amp._casting import call\n    return call({key!r}, args, kwargs)\n",
+        "<penlight autocast>",
+        "exec",
+    )
+    return next(c for c in module.co_consts if isinstance(c, CodeType))
+
+
+def targets() -> dict[str, tuple[Any, str]]:
+    """The functions that autocast casts, with their policy, by the place they are found at."""
+    found: dict[str, tuple[Any, str]] = {}
+    seen = set()
+    for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST)):
+        for where, names in table.items():
+            module = import_module(f"penlight.{where}".removesuffix("."))
+            for name in names.split():
+                function = getattr(module, name, None)
+                function = getattr(Tensor, name, None) if function is None else function
+                if isinstance(function, FunctionType) and id(function) not in seen:
+                    seen.add(id(function))
+                    found[f"{where}.{name}"] = (function, policy)
+    return found
+
+
+def open_mode() -> None:
+    """Autocast was turned on in some thread. See Note [Borrowed functions]."""
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            for key, (function, policy) in targets().items():
+                borrowed[key] = Borrowed(function, policy, key)
+
+
+def close_mode() -> None:
+    global _users
+    with _lock:
+        _users -= 1
+        if _users == 0:
+            for entry in borrowed.values():
+                entry.give_back()
+
+
+# ----- Casting --------------------------------------------------------------------------------------------------------
+
+# Casts of weights, until the outermost region ends: the weight (weakly), and its cast, by its id and the dtype.
+kept: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
+
+
+def call(key: str, args: Any, kwargs: Any) -> Any:
+    """A borrowed function was called."""
+    entry = borrowed[key]
+    enabled, dtype = _state._of("cpu")
+    if not enabled or _state.inside.get() or kwargs.get("out") is not None:
+        return entry.run(args, kwargs)
+    if entry.policy == "float32":
+        dtype = dtypes.float32
+    elif entry.policy == "widest":
+        dtype = _widest((*args, *kwargs.values()))
+    args = _cast(tuple(args), dtype)
+    kwargs = {name: _cast(value, dtype) for name, value in kwargs.items()}
+    token = _state.inside.set(True)
+    try:
+        return entry.run(args, kwargs)
+    finally:
+        _state.inside.reset(token)
+
+
+def _eligible(value: Any) -> bool:
+    return value.is_floating_point() and value.dtype is not dtypes.float64
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    """A tensor, or the tensors in a list or tuple, in another dtype; float64 and what is no float stays."""
+    if isinstance(value, Tensor):
+        return _cast_tensor(value, dtype) if _eligible(value) and value.dtype is not dtype else value
+    if type(value) in (list, tuple):
+        return type(value)(_cast(item, dtype) for item in value)
+    return value
+
+
+def _cast_tensor(tensor: Tensor, dtype: Any) -> Tensor:
+    keep = (
+        _state.keeping.get() and tensor.dtype is dtypes.float32 and dtype is not dtypes.float32
+        and tensor.requires_grad and tensor.is_leaf and not tensor._is_view()
+    )  # fmt: skip
+    if not keep:
+        return tensor.to(dtype)
+    key = (id(tensor), dtype)
+    found = kept.get(key)
+    if found is not None and found[0]() is tensor and (found[1].requires_grad or not is_grad_enabled()):
+        return found[1]
+    made = tensor.to(dtype)
+    kept[key] = (ref(tensor), made)
+    return made
+
+
+def _widest(values: Any) -> Any:
+    """The widest dtype among tensors that can be cast; None if one is float64 (then nothing is cast)."""
+    tensors = [t for v in values for t in (v if isinstance(v, (list, tuple)) else (v,)) if isinstance(t, Tensor)]
+    floating = {t.dtype for t in tensors if _eligible(t)}
+    short = _state._of("cpu")[1]
+    return short if floating <= {short} else dtypes.float32

@@ -1,0 +1,146 @@
+"""The autocast settings of a thread, and the functions at the top of torch that read and set them."""
+
+from __future__ import annotations
+
+import warnings
+from contextvars import ContextVar
+from typing import Any
+
+from penlight import dtypes
+from penlight.device import device as Device
+
+# Which dtype each device casts to if none is set.
+_DEFAULT = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16, "hpu": dtypes.bfloat16, "mtia": dtypes.bfloat16}
+
+# (enabled, dtype) by device type, as far as they were set; and whether casts of weights are kept.
+settings: ContextVar[dict[str, tuple[bool, Any]]] = ContextVar("penlight_autocast", default={})
+keeping: ContextVar[bool] = ContextVar("penlight_autocast_cache", default=True)
+depth: ContextVar[int] = ContextVar("penlight_autocast_depth", default=0)
+
+# Set while an op that was cast runs: what it is made of is not cast again.
+inside: ContextVar[bool] = ContextVar("penlight_autocast_inside", default=False)
+
+
+def _kind(device_type: str) -> str:
+    if not isinstance(device_type, str):
+        raise TypeError(f"argument 'device_type' (position 1) must be str, not {type(device_type).__name__}")
+    return Device(device_type).type
+
+
+def _of(device_type: str) -> tuple[bool, Any]:
+    kind = _kind(device_type)
+    return settings.get().get(kind, (False, _DEFAULT.get(kind, dtypes.float16)))
+
+
+def _change(device_type: str, enabled: bool, dtype: Any) -> None:
+    before = _of(device_type)
+    kind = _kind(device_type)
+    settings.set({**settings.get(), kind: (enabled, dtype)})
+    if kind == "cpu" and enabled != before[0]:
+        from . import _casting
+
+        (_casting.open_mode if enabled else _casting.close_mode)()
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether ops on a device are cast to a shorter dtype in this thread.
+
+    >>> import penlight as torch
+    >>> torch.is_autocast_enabled("cpu")
+    False
+    """
+    return _of(device_type)[0]
+
+
+def set_autocast_enabled(*args: Any) -> None:
+    """`set_autocast_enabled(device_type, enabled)`; without the device type, for a GPU."""
+    device_type, enabled = ("cuda", *args) if len(args) == 1 else args
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+    _change(device_type, enabled, _of(device_type)[1])
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """The dtype that ops on a device are cast to under autocast.
+
+    >>> import penlight as torch
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
+    """
+    return _of(device_type)[1]
+
+
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
+    """Set the dtype that ops on a device are cast to under autocast."""
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"dtype must be a torch.dtype (got {type(dtype).__name__})")
+    _change(device_type, _of(device_type)[0], dtype)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether autocast keeps the casts of weights until its outermost region ends."""
+    return keeping.get()
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether autocast keeps the casts of weights until its outermost region ends."""
+    keeping.set(enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts of weights that autocast has kept."""
+    from . import _casting
+
+    _casting.kept.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """One more autocast region is open; returns how many."""
+    depth.set(depth.get() + 1)
+    return depth.get()
+
+
+def autocast_decrement_nesting() -> int:
+    """One autocast region less is open; returns how many."""
+    depth.set(depth.get() - 1)
+    return depth.get()
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning, stacklevel=3)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Deprecated: `is_autocast_enabled("cpu")`."""
+    _deprecated("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Deprecated: `set_autocast_enabled("cpu", enabled)`."""
+    _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> Any:
+    """Deprecated: `get_autocast_dtype("cpu")`."""
+    _deprecated("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """Deprecated: `set_autocast_dtype("cpu", dtype)`."""
+    _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    set_autocast_dtype("cpu", dtype)
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """Deprecated: `get_autocast_dtype("cuda")`."""
+    _deprecated("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype: Any) -> None:
+    """Deprecated: `set_autocast_dtype("cuda", dtype)`."""
+    _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", dtype)

@@ -1,0 +1,27 @@
+"""torch.backends: the switches of libraries below PyTorch. They can be set, and change nothing: NumPy computes.
+
+>>> import penlight as torch
+>>> torch.backends.cudnn.benchmark = True
+>>> torch.backends.cudnn.benchmark, torch.backends.mps.is_available()
+(True, False)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+fp32_precision = "none"
+
+_PARTS = ("cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp",
+          "opt_einsum", "quantized")  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.backends' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PARTS})

@@ -1,0 +1,105 @@
+"""torch.cpu: the device that there is, in the words of the others.
+
+>>> import penlight as torch
+>>> torch.cpu.is_available(), torch.cpu.device_count()
+(True, 1)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_available() -> bool:
+    """True."""
+    return True
+
+
+def is_initialized() -> bool:
+    """True."""
+    return True
+
+
+def device_count() -> int:
+    """1."""
+    return 1
+
+
+def current_device() -> str:
+    """The CPU."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """Without effect."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Without effect: an operation is done when its function returns."""
+
+
+class Stream:
+    """A queue of work, which does nothing: operations run at once."""
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Without effect."""
+
+    def record_event(self) -> None:
+        """Without effect."""
+
+    def wait_event(self, event: Any) -> None:
+        """Without effect."""
+
+
+class Event:
+    """A mark in a stream, which is always reached."""
+
+    def query(self) -> bool:
+        """True."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Without effect."""
+
+    def synchronize(self) -> None:
+        """Without effect."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Without effect."""
+
+
+_stream = Stream()
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The one stream."""
+    return _stream
+
+
+class StreamContext:
+    """`with torch.cpu.stream(s)`: without effect."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
+        return None
+
+
+def stream(stream: Any) -> StreamContext:
+    """Without effect."""
+    return StreamContext(stream)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.amp")
+    raise AttributeError(f"module 'torch.cpu' has no attribute '{name}'")

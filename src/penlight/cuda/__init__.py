@@ -1,0 +1,285 @@
+"""torch.cuda where there is no GPU: questions are answered, seeds accepted, everything else refused as PyTorch refuses.
+
+>>> import penlight as torch
+>>> torch.cuda.is_available(), torch.cuda.device_count()
+(False, 0)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from penlight._refused import RefusedType, refused_function
+
+from .memory import *  # noqa: F403
+from .streams import Event as Event
+from .streams import ExternalStream as ExternalStream
+from .streams import Stream as Stream
+from .streams import StreamContext as StreamContext
+from .streams import stream as stream
+
+_WORDS = "Torch not compiled with CUDA enabled"
+_HINT = "Penlight runs on the CPU: ask torch.cuda.is_available() first (it is False here)"
+
+
+def _refuse() -> Any:
+    raise AssertionError(f"{_WORDS}. {_HINT}")
+
+
+# ----- Questions ------------------------------------------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """False: there is no GPU here."""
+    return False
+
+
+def device_count() -> int:
+    """0: there is no GPU here."""
+    return 0
+
+
+def is_initialized() -> bool:
+    """False: there is nothing to initialise."""
+    return False
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: there is no GPU here."""
+    return False
+
+
+def is_tf32_supported() -> bool:
+    """False: there is no GPU here."""
+    return False
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels were compiled for: none."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """The flags that kernels were compiled with: none."""
+    return ""
+
+
+has_half = True
+has_magma = False
+default_generators: tuple[Any, ...] = ()
+
+
+# ----- Seeds: accepted, so that a program can seed everything ---------------------------------------------------------
+
+
+def manual_seed(seed: int) -> None:
+    """Accepted and without effect: PyTorch keeps the seed for a GPU that may come."""
+    int(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Accepted and without effect."""
+    int(seed)
+
+
+def seed() -> None:
+    """Accepted and without effect."""
+
+
+def seed_all() -> None:
+    """Accepted and without effect."""
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of all GPUs' generators: none."""
+    return []
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Accepted and without effect."""
+
+
+def set_rng_state_all(new_states: Iterable[Any]) -> None:
+    """Accepted and without effect."""
+
+
+# ----- Devices --------------------------------------------------------------------------------------------------------
+
+
+def _index_of(device: Any, optional: bool = False) -> int:
+    """The number in a CUDA device by any of its names, or PyTorch's complaint."""
+    from penlight.device import device as Device
+
+    if isinstance(device, int):
+        return device
+    found = Device(device) if isinstance(device, str) else device
+    if isinstance(found, Device):
+        if found.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {found}")
+        if found.index is not None:
+            return found.index
+        if optional:
+            return 0
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    if device is None and optional:
+        return -1
+    raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+
+
+def set_device(device: Any) -> None:
+    """Refused for every GPU; a negative number is ignored, as in PyTorch."""
+    if _index_of(device) >= 0:
+        _refuse()
+
+
+class device:
+    """The context manager that selects a GPU; entering it is refused, except for a negative number."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _index_of(device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            raise RuntimeError(f"PyTorch was compiled without CUDA support. {_HINT}")
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> bool:
+        return False
+
+
+class device_of(device):
+    """The context manager that selects the GPU of a tensor: none, for a tensor on the CPU."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.get_device() if obj.is_cuda else -1)
+
+
+class CudaError(RuntimeError):
+    """An error that a CUDA function returned."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {code}")
+
+
+class DeferredCudaCallError(Exception):
+    """An error in a call that waited for CUDA to be initialised."""
+
+
+class AcceleratorError(RuntimeError):
+    """An error that an accelerator reported."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """An accelerator has no memory left; programs name it in `except`."""
+
+
+# What has no answer without a GPU. PyTorch raises for all of them, for some by an accident of its build.
+_REFUSED = [
+    "cudart",
+    "current_blas_handle",
+    "current_device",
+    "current_solver_handle",
+    "current_stream",
+    "default_stream",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_stream_from_external",
+    "get_sync_debug_mode",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "set_stream",
+    "set_sync_debug_mode",
+    "synchronize",
+    "can_device_access_peer",
+    "make_graphed_callables",
+    "graph_pool_handle",
+    "clock_rate",
+    "device_memory_used",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "utilization",
+    "check_error",
+    "_lazy_init",
+    "_sleep",
+]
+_REFUSED_CLASSES = ("CUDAGraph", "GreenContext", "graph", "MemPool", "CUDAPluggableAllocator")
+_TYPES = ["BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]
+_MODULES = {"amp", "comm", "gds", "graphs", "jiterator", "memory", "nccl", "nvtx", "profiler", "random", "sparse", "streams",
+            "tunable"}  # fmt: skip
+
+
+class _LegacyType(RefusedType):
+    """`torch.cuda.FloatTensor` and its kin: for `isinstance`, which says False; making one raises PyTorch's TypeError."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        name = f"{cls.__module__}.{cls.__name__}".replace("penlight", "torch")
+        raise TypeError(f"type {name} not available. Torch not compiled with CUDA enabled. {_HINT}")
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>".replace("penlight", "torch")
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return False
+
+
+def legacy_type(module: str, name: str) -> type:
+    """A tensor type of the GPU, by its old name."""
+    return _LegacyType(name, (), {"__module__": module, "__doc__": "A tensor type of the GPU, which is not here."})
+
+
+def _part(name: str) -> Any:
+    """One of the modules below: those with a file, and the rest, which only refuse."""
+    full = f"{__name__}.{name}"
+    if name in ("amp", "memory", "nccl", "nvtx", "random", "streams"):
+        return import_module(full)
+    if full not in sys.modules:
+        sys.modules[full] = _Refused(full)
+    return sys.modules[full]
+
+
+class _Refused(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if name.endswith("Tensor"):
+            made: Any = legacy_type(self.__name__, name)
+        else:
+            made = refused_function(
+                f"{self.__name__.removeprefix('penlight.')}.{name}", f"{_WORDS}. {_HINT}", AssertionError
+            )
+        setattr(self, name, made)
+        return made
+
+
+for _name in _MODULES - {"amp", "memory", "nccl", "nvtx", "random", "streams"}:
+    _part(_name)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return _part(name)
+    made: Any
+    if name in _REFUSED:
+
+        def made(*args: Any, **kwargs: Any) -> Any:
+            _refuse()
+
+        made.__name__ = made.__qualname__ = name
+    elif name in _REFUSED_CLASSES:
+        from penlight._refused import refused_class
+
+        made = refused_class(f"cuda.{name}", f"{_WORDS}. {_HINT}")
+    elif name.removesuffix("Tensor") in _TYPES or name.removesuffix("Storage") in _TYPES:
+        made = legacy_type(__name__, name)
+    else:
+        raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+    globals()[name] = made
+    return made

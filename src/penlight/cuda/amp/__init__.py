@@ -1,0 +1,10 @@
+"""torch.cuda.amp: the old names of `torch.amp` for a GPU. They warn, and do nothing where there is none."""
+
+from __future__ import annotations
+
+from .autocast_mode import autocast as autocast
+from .autocast_mode import custom_bwd as custom_bwd
+from .autocast_mode import custom_fwd as custom_fwd
+from .grad_scaler import GradScaler as GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -1,0 +1,120 @@
+"""torch.futures: results that come later, of other threads.
+
+>>> import penlight as torch
+>>> future = torch.futures.Future()
+>>> future.then(lambda f: f.wait() + 1).done()
+False
+>>> future.set_result(1); future.value()
+1
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Future", "collect_all", "wait_all"]
+
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
+    """A result that is set once, waited for, and followed by callbacks."""
+
+    def __init__(self, *, devices: Any = None) -> None:
+        self._lock = threading.Condition()
+        self._done = False
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[Future[T]], Any]] = []
+
+    def done(self) -> bool:
+        """Whether there is a result or an error."""
+        return self._done
+
+    def wait(self) -> T:
+        """The result, once it is there; an error is raised."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._done)
+        return self._get()
+
+    def value(self) -> T:
+        """The result, which must be there."""
+        if not self._done:
+            raise RuntimeError("Future::value() called on a Future that is not completed")
+        return self._get()
+
+    def _get(self) -> T:
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
+        """A future for what `callback(self)` gives when this is done."""
+        following: Future[Any] = Future()
+
+        def run(this: Future[T]) -> None:
+            try:
+                following.set_result(callback(this))
+            except Exception as error:
+                following.set_exception(error)
+
+        self.add_done_callback(run)
+        return following
+
+    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
+        """Call `callback(self)` when this is done, or now if it is."""
+        with self._lock:
+            if not self._done:
+                self._callbacks.append(callback)
+                return
+        callback(self)
+
+    def set_result(self, result: T) -> None:
+        """Set the result and run the callbacks; only once."""
+        self._finish(result, None)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Set an error instead, which `wait` raises."""
+        if not isinstance(result, Exception):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        self._finish(None, result)
+
+    def _finish(self, value: Any, error: BaseException | None) -> None:
+        with self._lock:
+            if self._done:
+                raise RuntimeError(
+                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+                    "completed once."
+                )
+            self._value, self._error, self._done = value, error, True
+            callbacks, self._callbacks = self._callbacks, []
+            self._lock.notify_all()
+        for callback in callbacks:
+            callback(self)
+
+
+def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
+    """A future for the list of futures, done when all of them are."""
+    result: Future[list[Future[Any]]] = Future()
+    left = [len(futures)]
+    lock = threading.Lock()
+
+    def one_done(_: Any) -> None:
+        with lock:
+            left[0] -= 1
+            last = left[0] == 0
+        if last:
+            result.set_result(futures)
+
+    if not futures:
+        result.set_result(futures)
+    for future in futures:
+        future.add_done_callback(one_done)
+    return result
+
+
+def wait_all(futures: list[Future[Any]]) -> list[Any]:
+    """The results of all futures, once they are there."""
+    return [future.wait() for future in collect_all(futures).wait()]

@@ -1,0 +1,173 @@
+"""torch.hub: weights from addresses, and models from a directory with a `hubconf.py`."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from typing import Any, BinaryIO
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+_dir: builtins.list[str | None] = [None]
+
+
+def get_dir() -> str:
+    """Where downloads are kept: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`."""
+    if _dir[0] is not None:
+        return _dir[0]
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Set where downloads are kept."""
+    _dir[0] = os.path.expanduser(d)
+
+
+# ----- Files ----------------------------------------------------------------------------------------------------------
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Fetch a file; it is there completely or not at all. `hash_prefix` is the beginning of its SHA-256."""
+    import tempfile
+    from urllib.request import Request, urlopen
+
+    dst = os.path.expanduser(dst)
+    folder = os.path.dirname(dst) or "."
+    part = tempfile.NamedTemporaryFile(dir=folder, prefix=os.path.basename(dst) + ".", suffix=".partial", delete=False)
+    try:
+        with part, urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
+            digest = _copy(source, part, int(source.headers.get("Content-Length") or 0), progress)
+        if hash_prefix is not None and not digest.startswith(hash_prefix):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest}")')
+        os.replace(part.name, dst)
+    finally:
+        if os.path.exists(part.name):
+            os.remove(part.name)
+
+
+def _copy(source: Any, target: BinaryIO | Any, size: int, progress: bool) -> str:
+    """Copy a stream, showing how far it is; returns the SHA-256 of what was copied."""
+    import hashlib
+
+    digest, done = hashlib.sha256(), 0
+    while block := source.read(1 << 17):
+        target.write(block)
+        digest.update(block)
+        done += len(block)
+        if progress:
+            sys.stderr.write(f"\r{100 * done / size:.1f}%" if size else f"\r{done} bytes")
+            sys.stderr.flush()
+    if progress:
+        sys.stderr.write("\n")
+    return digest.hexdigest()
+
+
+_download_url_to_file = download_url_to_file
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> dict[str, Any]:
+    """Load a file that `torch.save` wrote from an address; it is fetched once and kept in `model_dir`."""
+    import re
+    from urllib.parse import urlparse
+
+    from .serialization import load as load_file
+
+    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    os.makedirs(folder, exist_ok=True)
+    name = file_name or os.path.basename(urlparse(url).path)
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        sys.stdout.write(f'Downloading: "{url}" to {path}\n')
+        found = re.search(r"-([a-f0-9]*)\.", name) if check_hash else None
+        download_url_to_file(url, path, found.group(1) if found else None, progress)
+    return load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+# ----- Models -----------------------------------------------------------------------------------------------------------
+
+
+def _hubconf(repo_or_dir: str, source: str) -> Any:
+    """The `hubconf.py` of a directory, as a module."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source == "github":
+        raise NotImplementedError(
+            f"torch.hub of GitHub repositories is not available: Penlight does not fetch and run code. Clone {repo_or_dir} "
+            'and give its directory with source="local"'
+        )
+    path = os.path.join(os.path.expanduser(repo_or_dir), "hubconf.py")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"[Errno 2] No such file or directory: '{path}'")
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        spec = spec_from_file_location("hubconf", path)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(os.path.dirname(path))
+    return module
+
+
+def _entry(module: Any, model: str) -> Any:
+    if not isinstance(model, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    missing = [name for name in getattr(module, "dependencies", ()) if not _importable(name)]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    found = getattr(module, model, None)
+    if found is None or not callable(found):
+        raise RuntimeError(f"Cannot find callable {model} in hubconf")
+    return found
+
+
+def _importable(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return name == "torch" or find_spec(name) is not None
+
+
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = "check",
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call an entry of a directory's `hubconf.py` (`source="local"`); repositories on GitHub are refused."""
+    return _entry(_hubconf(repo_or_dir, source.lower()), model)(*args, **kwargs)
+
+
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+    verbose: bool = True,
+) -> builtins.list[str]:
+    """The entries of a repository; only a directory can be listed here."""
+    module = _hubconf(github, "local" if os.path.isdir(github) else "github")
+    return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
+
+
+def help(
+    github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check"
+) -> Any:
+    """The docstring of an entry of a repository; only a directory can be asked here."""
+    return _entry(_hubconf(github, "local" if os.path.isdir(github) else "github"), model).__doc__

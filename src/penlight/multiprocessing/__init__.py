@@ -1,0 +1,50 @@
+"""torch.multiprocessing: the standard library's, with PyTorch's names.
+
+Tensors are pickled on their way to another process; those that were moved to shared memory (`share_memory_()`) stay
+shared.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as _std
+from multiprocessing import *  # noqa: F403
+from typing import Any
+
+from ._shared import init_reductions as init_reductions
+from .spawn import ProcessContext as ProcessContext
+from .spawn import ProcessExitedException as ProcessExitedException
+from .spawn import ProcessRaisedException as ProcessRaisedException
+from .spawn import SpawnContext as SpawnContext
+from .spawn import spawn as spawn
+from .spawn import start_processes as start_processes
+
+__all__ = [*_std.__all__]  # type: ignore[attr-defined]
+__all__ += ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]
+
+_strategy = ["file_descriptor"]
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The names that `set_sharing_strategy` takes."""
+    return {"file_descriptor", "file_system"}
+
+
+def get_sharing_strategy() -> str:
+    """The name that was set."""
+    return _strategy[0]
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Accepted: shared tensors travel by file descriptors in any case."""
+    if new_strategy not in get_all_sharing_strategies():
+        raise AssertionError(
+            f"Unsupported sharing strategy: {new_strategy}, must be one of {get_all_sharing_strategies()}"
+        )
+    _strategy[0] = new_strategy
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_std, name)
+
+
+init_reductions()

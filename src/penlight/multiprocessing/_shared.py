@@ -1,0 +1,107 @@
+"""Tensors in memory that processes share.
+
+# Note [Shared memory]
+The memory of a shared tensor is a file without a name, mapped by every process that has it. A forked process inherits
+the map; to others the file's descriptor travels with the pickled tensor (only through `multiprocessing`). Nothing has a
+name, so nothing is left behind whichever process ends first.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from multiprocessing import reduction
+from typing import Any
+
+import numpy as np
+
+from penlight.tensor import Tensor, rebuild, wrap
+
+
+class SharedMap(mmap.mmap):
+    """A mapped file that remembers its descriptor."""
+
+    descriptor: int
+
+    def __del__(self) -> None:
+        descriptor = self.__dict__.pop("descriptor", None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _map(descriptor: int, size: int) -> SharedMap:
+    made = SharedMap(descriptor, size)
+    made.descriptor = descriptor
+    return made
+
+
+def _new_file(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("penlight-shared", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+def memory_of(array: np.ndarray[Any, Any]) -> SharedMap | None:
+    """The shared map that an array lies in, or None."""
+    base: Any = array
+    while base is not None and not isinstance(base, SharedMap):
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+    return base
+
+
+def shared_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A contiguous copy of an array in new shared memory."""
+    memory = _map(_new_file(max(array.nbytes, 1)), max(array.nbytes, 1))
+    copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def share(tensor: Tensor) -> Tensor:
+    """Move a tensor into shared memory; views of it stay behind. See Note [Shared memory]."""
+    if memory_of(tensor._array) is None:
+        tensor.data = wrap(shared_copy(tensor._array))
+    return tensor
+
+
+def _reduce(tensor: Tensor) -> Any:
+    """How `multiprocessing` pickles a tensor: shared memory by its descriptor, other memory by its bytes."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
+            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
+            "(e.g., putting it on the queue)."
+        )
+    array = tensor._array
+    memory = memory_of(array)
+    if memory is None:
+        return tensor.__reduce_ex__(2)
+    start = array.__array_interface__["data"][0] - np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
+    place = (len(memory), start, tensor.dtype, array.shape, array.strides)
+    return _attach, (
+        type(tensor),
+        reduction.DupFd(memory.descriptor),
+        place,
+        tensor.requires_grad,
+        dict(tensor.__dict__),
+    )
+
+
+def _attach(cls: type, handle: Any, place: tuple[Any, ...], requires_grad: bool, extra: dict[str, Any]) -> Tensor:
+    size, start, dtype, shape, strides = place
+    memory = _map(handle.detach(), size)
+    array: Any = np.ndarray(shape, dtype.np, buffer=memory, offset=start, strides=strides)
+    return rebuild(cls, array, None, requires_grad, extra)
+
+
+def init_reductions() -> None:
+    """Teach `multiprocessing` to send tensors."""
+    from penlight.nn.parameter import Parameter
+
+    for cls in (Tensor, Parameter):
+        reduction.ForkingPickler.register(cls, _reduce)

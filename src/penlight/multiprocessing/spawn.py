@@ -1,0 +1,185 @@
+"""`torch.multiprocessing.spawn`: a function in several processes, whose errors come back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from multiprocessing import connection
+from typing import Any
+
+__all__ = [
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "spawn",
+    "start_processes",
+]
+
+
+class ProcessException(Exception):
+    """One of the processes failed."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
+        super().__init__(msg)
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.error_pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """The function raised in one of the processes; its traceback is in the message."""
+
+
+class ProcessExitedException(ProcessException):
+    """One of the processes was killed, or exited by itself."""
+
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
+
+
+def _run(function: Any, index: int, args: tuple[Any, ...], error_file: str) -> None:
+    """What a process does: the function, or its traceback into a file."""
+    try:
+        function(index, *args)
+    except KeyboardInterrupt:
+        pass
+    except Exception:
+        import traceback
+
+        with open(error_file, "w") as file:
+            file.write(traceback.format_exc())
+        sys.exit(1)
+
+
+class ProcessContext:
+    """The processes of one `spawn`."""
+
+    def __init__(self, processes: list[Any], error_files: list[str]) -> None:
+        self.processes, self.error_files = processes, error_files
+        self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
+
+    def pids(self) -> list[int]:
+        """The process ids."""
+        return [int(process.pid) for process in self.processes]
+
+    def _join_procs_with_timeout(self, timeout: float) -> None:
+        end = time.monotonic() + timeout
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait; True if all have ended well, False at the timeout. If one fails the others are ended and it is raised."""
+        if not self.sentinels:
+            return True
+        failed = None
+        for sentinel in connection.wait(self.sentinels.keys(), timeout=timeout):
+            index = self.sentinels.pop(sentinel)  # type: ignore[call-overload]
+            self.processes[index].join()
+            if self.processes[index].exitcode != 0:
+                failed = index
+                break
+        if failed is None:
+            return not self.sentinels
+        if grace_period is not None:
+            self._join_procs_with_timeout(grace_period)
+        self._end_all()
+        self._raise(failed)
+        return False
+
+    def _end_all(self) -> None:
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        self._join_procs_with_timeout(30)
+        for process in self.processes:
+            if process.is_alive():
+                process.kill()
+            process.join()
+
+    def _raise(self, index: int) -> None:
+        process, error_file = self.processes[index], self.error_files[index]
+        if not os.path.exists(error_file):
+            code = process.exitcode
+            if code < 0:
+                name = signal.Signals(-code).name
+                raise ProcessExitedException(
+                    f"process {index:d} terminated with signal {name}", index, process.pid, code, name
+                )
+            raise ProcessExitedException(
+                f"process {index:d} terminated with exit code {code:d}", index, process.pid, code
+            )
+        with open(error_file) as file:
+            trace = file.read()
+        words = f"\n\n-- Process {index:d} terminated with the following error:\n{trace}"
+        raise ProcessRaisedException(words, index, process.pid)
+
+
+class SpawnContext(ProcessContext):
+    """The old name of `ProcessContext`."""
+
+    def __init__(self, processes: list[Any], error_files: list[str]) -> None:
+        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        super().__init__(processes, error_files)
+
+
+def start_processes(
+    fn: Any,
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` processes; see `spawn`."""
+    context = multiprocessing.get_context(start_method)
+    folder = tempfile.mkdtemp(prefix="penlight-spawn-")
+    processes, error_files = [], []
+    for index in range(nprocs):
+        error_files.append(os.path.join(folder, str(index)))
+        process = context.Process(target=_run, args=(fn, index, args, error_files[-1]), daemon=daemon)  # type: ignore[attr-defined]
+        process.start()
+        processes.append(process)
+    made = ProcessContext(processes, error_files)
+    if not join:
+        return made
+    try:
+        while not made.join():
+            pass
+    finally:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def spawn(
+    fn: Any,
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` new processes; with `join`, wait for them and raise what one of them raised."""
+    if start_method != "spawn":
+        warnings.warn(
+            "This method only supports start_method=spawn (got: %s).\nTo use a different start_method use:\n\t\t "
+            "torch.multiprocessing.start_processes(...)" % start_method,
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

@@ -1,0 +1,273 @@
+"""torch.profiler: `torch.autograd.profiler` with a schedule of what to record.
+
+>>> import penlight as torch
+>>> with torch.profiler.profile() as prof:
+...     total = torch.ones(2).sum()
+>>> [event.key for event in prof.key_averages()]
+['aten::ones', 'aten::sum']
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from .autograd import profiler as _prof
+from .autograd.profiler import DeviceType as DeviceType
+from .autograd.profiler import ProfilerActivity as ProfilerActivity
+from .autograd.profiler import kineto_available as kineto_available
+from .autograd.profiler import record_function as record_function
+
+__all__ = [
+    "DeviceType",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+class ProfilerAction(Enum):
+    """What a profiler does during a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
+
+
+_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def supported_activities() -> set[Any]:
+    """What can be recorded: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
+    """A schedule for `profile`: in each cycle wait, warm up, then record; `repeat` cycles, or without end.
+
+    >>> import penlight as torch
+    >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
+    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
+        )
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    cycle = wait + warmup + active
+
+    def plan(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step += (wait if skip_first_wait else 0) - skip_first
+        place = step % cycle
+        if (repeat > 0 and step / cycle >= repeat) or place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return plan
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[Any], None]:
+    """An `on_trace_ready` that writes traces into a directory, one file for each cycle."""
+    import socket
+    import time
+
+    def write(prof: Any) -> None:
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError("Can't create directory: " + dir_name) from error
+        name = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        ending = ".gz" if use_gzip else ""
+        prof.export_chrome_trace(os.path.join(dir_name, f"{name}.{time.time_ns()}.pt.trace.json{ending}"))
+
+    return write
+
+
+class profile:
+    """Records what ops run and how long they take, in the steps that a schedule chooses.
+
+    >>> import penlight as torch
+    >>> with torch.profiler.profile(record_shapes=True) as prof:
+    ...     y = torch.ones(2, 2) @ torch.ones(2, 2)
+    >>> "aten::mm" in prof.key_averages().table()
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Any = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Any = None,
+        **more: Any,
+    ) -> None:
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+        self.activities = set(activities) if activities else supported_activities()
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: _prof.profile | None = None
+        self._options: dict[str, Any] = {
+            "record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+            "with_flops": with_flops, "with_modules": with_modules,
+        }  # fmt: skip
+        self._step_mark: Any = None
+        self._metadata: dict[str, str] = {}
+
+    # ----- Steps ------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin, with step 0."""
+        self._change(ProfilerAction.NONE, self.current_action)
+        self._open_step()
+
+    def stop(self) -> None:
+        """End; what was recorded is handed to `on_trace_ready`."""
+        self._close_step()
+        self._change(self.current_action, None)
+
+    def step(self) -> None:
+        """The next step begins."""
+        self._close_step()
+        before = self.current_action
+        action = self.schedule(self.step_num + 1)
+        if action is ProfilerAction.DEVICE_STOPPED:
+            raise ValueError(
+                "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a user-provided "
+                "schedule"
+            )
+        self.step_num += 1
+        self.current_action = action
+        self._change(before, action)
+        self._open_step()
+
+    def _open_step(self) -> None:
+        if self.record_steps:
+            self._step_mark = record_function(f"ProfilerStep#{self.step_num}")
+            self._step_mark.__enter__()
+
+    def _close_step(self) -> None:
+        if self._step_mark is not None:
+            self._step_mark.__exit__(None, None, None)
+            self._step_mark = None
+
+    def _change(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
+        """Stop recording at the end of a cycle, or of everything; start it where the schedule says so."""
+        ends = before is ProfilerAction.RECORD_AND_SAVE or (before is ProfilerAction.RECORD and after not in _RECORDING)
+        if ends:
+            if after is not None and before is ProfilerAction.RECORD:
+                warnings.warn("Incorrect schedule: RECORD followed by NONE", stacklevel=3)
+            self._stop_recording()
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+        if after in _RECORDING and (ends or before not in _RECORDING):
+            self.profiler = _prof.profile(**self._options)
+            self.profiler.__enter__()
+
+    def _stop_recording(self) -> None:
+        assert self.profiler is not None
+        self.profiler.__exit__(None, None, None)
+
+    # ----- Results ----------------------------------------------------------------------------------------------------
+
+    def _recorded(self) -> _prof.profile:
+        if self.profiler is None:
+            raise AssertionError("Profiler must be initialized")
+        return self.profiler
+
+    def events(self) -> Any:
+        """The events of the last cycle, in the order in which they started."""
+        return self._recorded().function_events
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> Any:
+        """The events of the last cycle added up by name."""
+        return self._recorded().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
+        """Write the events of the last cycle into a file for chrome://tracing or Perfetto; packed if it ends in `.gz`."""
+        profiler = self._recorded()
+        if not str(path).endswith(".gz"):
+            profiler.export_chrome_trace(path)
+            return
+        import gzip
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            plain = os.path.join(folder, "trace.json")
+            profiler.export_chrome_trace(plain)
+            with open(plain, "rb") as source, gzip.open(path, "wb") as target:
+                target.writelines(source)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the last cycle with their times."""
+        self._recorded().export_stacks(path, metric)
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Refused: use `profile_memory=True` and `key_averages()`."""
+        raise NotImplementedError(
+            "export_memory_timeline is not available: use profile_memory=True and key_averages().table()"
+        )
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Remember a text with the profile."""
+        self._metadata[key] = value
+
+    add_metadata_json = preset_metadata_json = add_metadata
+
+
+_KinetoProfile = profile
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ExecutionTraceObserver":
+        from ._refused import refused_class
+
+        return refused_class(
+            "profiler.ExecutionTraceObserver", "Penlight records no execution traces. Use export_chrome_trace."
+        )
+    raise AttributeError(f"module 'torch.profiler' has no attribute '{name}'")

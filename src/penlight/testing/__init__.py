@@ -1,0 +1,9 @@
+"""torch.testing: asserting that tensors agree, and making tensors to test with."""
+
+from __future__ import annotations
+
+from ._comparison import assert_allclose as assert_allclose
+from ._comparison import assert_close as assert_close
+from ._creation import make_tensor as make_tensor
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]

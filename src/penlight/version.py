@@ -1,0 +1,10 @@
+"""torch.version: which PyTorch this behaves like, and what it was built with: nothing."""
+
+from __future__ import annotations
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
+
+__version__ = "2.13.0+penlight"
+debug = False
+cuda = hip = rocm = xpu = None
+git_version = "unknown"

@@ -1,0 +1,89 @@
+"""Writes src/penlight/_refused/names.txt: what PyTorch has in the namespaces that Penlight refuses. Needs PyTorch.
+
+python tools/refused_names.py
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import pkgutil
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+# How deep below a namespace modules are listed, and which are left out all the same.
+ROOTS = {
+    "ao": 2, "distributed": 2, "export": 1, "fx": 1, "library": 0, "masked": 0, "monitor": 0, "mtia": 0, "nested": 0, "onnx": 0,
+    "package": 0, "quantization": 1, "sparse": 0, "utils.cpp_extension": 0,
+}  # fmt: skip
+SKIPPED = ("ao.ns", "ao.nn.sparse", "distributed.flight_recorder", "distributed.elastic.", "distributed.optim.functional_",
+           "distributed.checkpoint.logg", "distributed.launcher", "distributed.nn.jit", "fx.config", "export.custom")  # fmt: skip
+FURTHER = ["distributed.tensor.parallel.style", "fx.experimental.optimization", "fx.experimental.proxy_tensor", "fx.passes.shape_prop",
+           "onnx.utils", "onnx.symbolic_helper", "distributed._tensor", "distributed._tensor.device_mesh", "distributed._composable", "distributed._composable.fsdp",
+           "distributed.algorithms._checkpoint", "distributed.algorithms._checkpoint.checkpoint_wrapper",
+           "distributed.checkpoint.state_dict"]  # fmt: skip
+EXTRA = {
+    "distributed.checkpoint.state_dict": ["_init_optim_state"],
+    "distributed.optim": ["_apply_optimizer_in_backward"],
+    "onnx": ["OnnxRegistry!", "_export", "dynamo_export"],
+    "export": ["export_for_training"],
+    "sparse": [
+        f"{kind}Tensor!" for kind in ["BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]
+    ],
+}
+
+
+def modules(root: str, depth: int) -> list[str]:
+    """A namespace and its public modules, by name below torch."""
+    top = importlib.import_module("torch." + root)
+    found = [root]
+    for info in pkgutil.walk_packages(getattr(top, "__path__", []), top.__name__ + ".", onerror=lambda name: None):
+        name = info.name.removeprefix("torch.")
+        parts = name.split(".")
+        if name.startswith(SKIPPED):
+            continue
+        if len(parts) - root.count(".") - 1 <= depth and not any(part.startswith("_") for part in parts):
+            found.append(name)
+    return found
+
+
+def word(name: str, value: object) -> str | None:
+    """A name's entry: `name` for a function, `Name!` for a class, `Name!A,B` for an enumeration."""
+    if inspect.isclass(value):
+        members = list(value.__members__) if isinstance(value, enum.EnumMeta) or hasattr(value, "__members__") else []
+        return f"{name}!{','.join(members)}"
+    return name if callable(value) and not isinstance(value, ModuleType) else None
+
+
+def line(name: str) -> str | None:
+    """The line of one module, or None if it cannot be imported here."""
+    try:
+        module = importlib.import_module("torch." + name)
+    except BaseException:
+        return None
+    public = [n for n in vars(module) if not n.startswith("_")]
+    listed = getattr(module, "__all__", None) or public
+    words = []
+    for own in sorted(
+        {*listed, *(n for n in public if getattr(vars(module)[n], "__module__", None) == module.__name__)}
+    ):
+        value = getattr(module, own, None)
+        if str(getattr(value, "__module__", "")).startswith("torch"):
+            words.append(word(own, value))
+    known = {w for w in words if w}
+    extra = [w for w in EXTRA.get(name, []) if w.rstrip("!") not in {k.partition("!")[0] for k in known}]
+    return f"{name}: {' '.join(sorted(known | set(extra)))}".rstrip()
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    names = sorted({name for root, depth in ROOTS.items() for name in modules(root, depth)} | set(FURTHER))
+    lines = [found for found in map(line, names) if found is not None]
+    target = Path(__file__).parent.parent / "src/penlight/_refused/names.txt"
+    target.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
