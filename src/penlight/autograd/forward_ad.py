@@ -66,7 +66,8 @@ class DualLevel:
             if holder is None:
                 continue
             if hasattr(holder, "next_functions"):
-                holder.__dict__.get("_tangents", {}).clear()
+                for known in holder.__dict__.get("_tangents", {}).values():
+                    known.pop(self, None)
             elif holder._meta is not None and holder._meta.tangents is not None:
                 holder._meta.tangents.pop(self, None)
         self.holders.clear()
@@ -115,6 +116,40 @@ class DualLevel:
             self._write(tensor, moved)
             self._tell_node(op, tensor, before)
         return tensor
+
+    def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`MyFunction.apply` with this level open: its own `jvp` gives the tangents."""
+        from ..ops import _dispatch
+        from ..tensor import Tensor
+        from .function import run_forward
+
+        tangents = [self.tangent(a) for a in args]
+        if not any(t is not None for t in tangents):
+            token = _below(self)
+            try:
+                return cls.apply(*args, **kwargs)
+            finally:
+                _dispatch.interpreters.reset(token)
+        token = _below(self)
+        if _dispatch.interpreters.get():
+            _dispatch.interpreters.reset(token)
+            raise NotImplementedError(f"{cls.__name__}: the jvp of a custom function works at the outermost level only")
+        hidden = _Hidden(self, args)
+        contexts: list[Any] = []
+        try:
+            result = run_forward(cls, args, kwargs, contexts)
+            if contexts[0].materialize_grads:
+                pairs = zip(args, tangents)
+                tangents = [_zeros(a) if t is None and isinstance(a, Tensor) else t for a, t in pairs]
+            moved = cls.jvp(_ForwardContext(contexts[0]), *tangents)
+        finally:
+            hidden.restore()
+            _dispatch.interpreters.reset(token)
+        outputs = result if isinstance(result, tuple) else (result,)
+        for o, tangent in zip(outputs, moved if isinstance(moved, tuple) else (moved,)):
+            if tangent is not None:
+                self.attach(o, tangent)
+        return result
 
     def _tell_node(self, op: Op, tensor: Tensor, before: Any) -> None:
         """The node of an in-place op saved a clone of the old value, or the new value: they get their tangents too."""
@@ -168,6 +203,21 @@ class DualLevel:
         return found
 
 
+class _ForwardContext:
+    """A custom function's context as its `jvp` sees it: the saved tensors are those of `save_for_forward`."""
+
+    def __init__(self, ctx: Any) -> None:
+        self._ctx = ctx
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        kept = self._ctx.saved_for_forward
+        return self._ctx.saved_tensors if kept is None else kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+
 class _Hidden:
     """Tangents taken off an op's arguments while it runs below the level."""
 
@@ -202,7 +252,7 @@ def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None
     """A node that saved this very output gives it its tangent again when it is used."""
     edge = getattr(tensor, "_edge", (None, 0))
     if edge[0] is not None and edge[0].next_functions:
-        edge[0].__dict__.setdefault("_tangents", {})[edge[1]] = (level, tangent)
+        edge[0].__dict__.setdefault("_tangents", {}).setdefault(edge[1], {})[level] = tangent
         level.holders.append(weakref.ref(edge[0]))
 
 
@@ -427,6 +477,11 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     from ..ops import _dispatch
     from ..ops.shape import alias
 
+    if tensor._level is not None:
+        from ..func import batched  # the tangent goes onto the physical tensor
+
+        levels = batched.levels_of(tensor)
+        return batched.wrap_all(levels, lift(level, batched.physical(tensor), batched.expose(tangent, levels)))
     token = _below(level)
     try:
         dual = alias(tensor)
@@ -448,6 +503,13 @@ def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
     from ..ops import _dispatch
     from ..ops.shape import alias
 
+    if tensor._level is not None:
+        from ..func import batched
+
+        levels = batched.levels_of(tensor)
+        primal, tangent = lower(level, batched.physical(tensor))
+        tangent = None if tangent is None else batched.hide(tangent, levels)
+        return UnpackedDualTensor(batched.wrap_all(levels, primal), tangent)
     tangent = level.tangent(tensor)
     token = _below(level)
     hidden = _Hidden(level, (tensor,))
@@ -497,11 +559,11 @@ def forbid_item(tensor: Tensor) -> None:
 
 def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:
     """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
-    known = node.__dict__.get("_tangents")
-    if known and place in known:
-        level, tangent = known[place]
+    known = node.__dict__.get("_tangents", {}).get(place)
+    if known:
         from ..tensor import meta_of
 
         meta = meta_of(tensor)
-        meta.tangents = {level: tangent, **(meta.tangents or {})}
-        level.holders.append(weakref.ref(tensor))
+        meta.tangents = {**known, **(meta.tangents or {})}
+        for level in known:
+            level.holders.append(weakref.ref(tensor))

@@ -345,9 +345,14 @@ def _bind_defaults(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return bound.args
 
 
-def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`apply` outside of any transform: run forward without recording, then tie its outputs to the node."""
+def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any] | None = None) -> Any:
+    """`apply` outside of any transform: run forward without recording, then tie its outputs to the node.
+
+    The context is appended to `contexts`, if given.
+    """
     ctx = object.__new__(cls._backward_cls)
+    if contexts is not None:
+        contexts.append(ctx)
     ctx.seq = next(sequence)
     ctx._hooks = ctx._fit = None
     ctx._are_tensors = tuple([isinstance(a, Tensor) for a in args])
