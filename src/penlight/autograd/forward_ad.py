@@ -160,7 +160,7 @@ class DualLevel:
         copy = getattr(node, "s_" + op.inputs[0], None)
         if copy is not None and copy is not tensor and before is not None:
             self.attach(copy, before)
-        node.__dict__.setdefault("_tangents", {})[0] = (self, self.tangent(tensor))
+        node.__dict__.setdefault("_tangents", {}).setdefault(0, {})[self] = self.tangent(tensor)
         self.holders.append(weakref.ref(node))
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
