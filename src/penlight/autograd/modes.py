@@ -49,3 +49,6 @@ ANOMALY = {"enabled": False, "check_nan": True}
 
 # Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.
 sequence = count()
+
+# How many of torch.func's transforms that use reverse mode are running here: inside them backward() is refused.
+transforms: ContextVar[int] = ContextVar("penlight_transforms", default=0)

@@ -11,4 +11,12 @@ tensor([[2., 2., 2.],
 
 from __future__ import annotations
 
+from .jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from .transforms import (
+    grad as grad,
+    grad_and_value as grad_and_value,
+    jvp as jvp,
+    linearize as linearize,
+    vjp as vjp,
+)
 from .vmap import vmap as vmap

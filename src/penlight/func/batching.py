@@ -70,7 +70,6 @@ def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     env = dict(zip(op.parameters, arguments))
     tensors = [env[p] for p in names if isinstance(env[p], Tensor)]
     ndim = max(t.dim() for t in tensors)
-    _check_broadcast(tensors)
     _keep_categories(op, env)
     return [insert_dims(level, a, ndim) if level.has(a) else a for a in env.values()]
 
@@ -82,16 +81,6 @@ def insert_dims(level: BatchLevel, tensor: Any, ndim: int) -> Any:
     value = tensor._value
     extra = ndim - tensor.dim()
     return value if extra <= 0 else _view(value, (level.size, *(1,) * extra, *tensor.shape))
-
-
-def _check_broadcast(tensors: list[Any]) -> None:
-    """Refuse samples that don't broadcast, before the batch gets in the way: PyTorch counts it as dimension 0."""
-    shapes = {tuple(t.shape) for t in tensors}
-    if len(shapes) > 1:
-        from ..ops._args import broadcast_shape
-
-        ndim = max(map(len, shapes))
-        broadcast_shape(*((-1, *(1,) * (ndim - t.dim()), *t.shape) for t in tensors))
 
 
 def _keep_categories(op: Op, env: dict[str, Any]) -> None:

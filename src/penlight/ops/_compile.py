@@ -266,7 +266,7 @@ def _backward(op: Op) -> list[str]:
     if any(op.kinds[i] == LIST for i in op.rules):
         return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
     out.append("    edges = node.next_functions")
-    if op.outputs > 1:
+    if grad == "grads":
         out.append("    if type(grads) is not list: grads = [grads]")
     out.append("    try:")
     for place, (i, wants) in enumerate(op.wants.items()):

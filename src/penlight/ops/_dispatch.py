@@ -356,7 +356,7 @@ def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
 
 def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
     op: Op = node.op
-    if op.outputs > 1 and type(grads) is not list:
+    if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
         grads = [grads]
     given = {"grad": grads, "grads": grads, "xp": xp}
     given["needs"] = [e[0] is not None for e in node.next_functions]

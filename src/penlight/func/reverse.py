@@ -1,0 +1,171 @@
+"""Reverse mode inside transforms: where gradients are asked for, and what of the graph the outside sees.
+
+# Note [Entries]
+`grad`, `vjp` and `jacrev` call the user's function with inputs that stand for the given ones: the same memory, and an `Entry`
+as the place in the graph where their gradient arrives. An Entry leads on to the given tensor's own place, so what an
+outer transform or `backward()` wants flows through it. Entries of different transforms are different nodes: nested
+derivatives can't be confused.
+
+# Note [Reverse mode inside vmap]
+The graph is on physical tensors. An input that is not batched would get the sum of its gradients over the batch. So inputs
+are spread over all open batches first: then each sample has its own. (Not over those of jacfwd: there only tangents are
+batched, and gradients are not summed over them.) Gradients of outputs start as ones for each sample, or as the given
+cotangents with the batches exposed.
+
+# Note [What the outside sees]
+A result leaves its transform with its graph only if that leads outside: to a leaf, or to an Entry of a transform that is
+still running. Whether it does is found by walking the graph once, which also tells if a graph of the backward is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd import modes
+from ..autograd.modes import grad_mode
+from ..autograd.node import NO_EDGE, AccumulateGrad, Edge
+from ..autograd.views import edge_of
+from ..tensor import Tensor, views_of
+from ..tensor import wrap as plain_tensor
+from .batched import expose, hide, levels_of, physical, spread, wrap_all
+from .level import open_levels
+
+
+class Entry(AccumulateGrad):
+    """Where the gradient of a transform's input arrives. See Note [Entries]."""
+
+    __slots__ = ("live",)
+
+    def __init__(self, tensor: Tensor, edge: Edge) -> None:
+        super().__init__(tensor)
+        self.next_functions = () if edge[0] is None else (edge,)
+        self.live = True  # until the transform's function has returned
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        return (grad,) * len(self.next_functions)
+
+    run_graph = run_raw
+
+
+def same(tensor: Tensor, edge: Edge = NO_EDGE) -> Tensor:
+    """The same memory and tangents at another place in the graph."""
+    out = plain_tensor(tensor._array)
+    out._vc = views_of(tensor)
+    out._edge = edge
+    if tensor._meta is not None and tensor._meta.tangents:
+        for level, tangent in tensor._meta.tangents.items():
+            level.attach(out, tangent)
+    return out
+
+
+def leads_out(tensor: Tensor) -> bool:
+    """Whether the graph behind a tensor leads to a leaf or a running transform's Entry. See Note [What the outside sees]."""
+    stack = [edge_of(tensor)[0]]
+    seen = set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if type(node) is AccumulateGrad or (type(node) is Entry and node.live):
+            return True
+        stack += [child for child, _ in node.next_functions]
+    return False
+
+
+def released(tensor: Any) -> Any:
+    """A result as it leaves its transform: without a graph, if that does not lead outside. The same for its tangents."""
+    levels = levels_of(tensor)
+    value = physical(tensor)
+    tangents = None if value._meta is None else value._meta.tangents
+    cut = value.requires_grad and not leads_out(value)
+    if cut or tangents:
+        inside = value
+        value = same(value, NO_EDGE if cut else edge_of(value))
+        if tangents:
+            value._meta.tangents.update({level: released(t) for level, t in inside._meta.tangents.items()})  # type: ignore[union-attr]
+    return wrap_all(levels, value)
+
+
+class Tape:
+    """One use of reverse mode: from inputs to outputs, and gradients back."""
+
+    def __init__(self) -> None:
+        self.levels = [level for level in open_levels() if not level.tangents_only]
+        self.entries: list[Tensor] = []
+        self.recording = grad_mode.get()  # whether the outside wants a graph
+
+    def __enter__(self) -> Tape:
+        self._tokens = grad_mode.set(True), modes.inference.set(False)
+        modes.transforms.set(modes.transforms.get() + 1)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        modes.transforms.set(modes.transforms.get() - 1)
+        modes.inference.reset(self._tokens[1])
+        grad_mode.reset(self._tokens[0])
+        for entry in self.entries:
+            edge_of(entry)[0].live = False  # type: ignore[union-attr]
+
+    def enter(self, tensor: Any) -> Any:
+        """An input as the transform's function gets it."""
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+        if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        for level in self.levels:
+            tensor = spread(level, tensor)
+        value = physical(tensor)
+        entry = same(value)
+        entry._edge = (Entry(entry, edge_of(value)), 0)
+        self.entries.append(entry)
+        return wrap_all(levels_of(tensor), entry)
+
+    def pull(self, outputs: list[Any], cotangents: list[Any] | None, keep: bool, create_graph: bool) -> list[Any]:
+        """The gradients of the inputs from those of the outputs (ones, if none are given)."""
+        from ..autograd import grad
+        from ..creation import ones_like, zeros_like
+
+        roots, grads = [], []
+        token = grad_mode.set(True)
+        try:
+            for place, out in enumerate(outputs):
+                root = physical(self._spread(out))
+                given = None if cotangents is None else cotangents[place]
+                _check_cotangent(place, out, given)
+                if root.requires_grad:
+                    roots.append(root)
+                    grads.append(ones_like(root) if given is None else expose(given, self.levels))
+        finally:
+            grad_mode.reset(token)
+        if not roots:
+            return [hide(zeros_like(e), self.levels) for e in self.entries]
+        create_graph = create_graph and (
+            _dual_levels_open() or any(map(leads_out, roots)) or any(physical(g).requires_grad for g in grads)
+        )
+        found = grad(roots, self.entries, grads, retain_graph=keep, create_graph=create_graph, allow_unused=True)
+        results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]
+        return [released(r) for r in results] if create_graph else results
+
+    def _spread(self, tensor: Any) -> Any:
+        for level in self.levels:
+            tensor = spread(level, tensor)
+        return tensor
+
+
+def _dual_levels_open() -> bool:
+    from ..ops._dispatch import interpreters
+
+    return any(not level.batching for level in interpreters.get())
+
+
+def _check_cotangent(place: int, out: Any, given: Any) -> None:
+    if given is None:
+        if out.dtype.is_complex:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+    elif not isinstance(given, Tensor):
+        raise RuntimeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    elif given.shape != out.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {given.shape} and output[{place}] has a shape of {out.shape}."
+        )
