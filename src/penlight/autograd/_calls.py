@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import wrap
+from . import modes
 from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
 from .engine import Captures, execute
 
@@ -15,6 +16,10 @@ def backward(
     tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, grad_variables: Any, inputs: Any
 ) -> None:
     """`torch.autograd.backward`."""
+    if modes.transforms.get():
+        from ..func.batched import BACKWARD
+
+        raise RuntimeError(BACKWARD)
     if grad_variables is not None:
         import warnings
 
@@ -118,13 +123,13 @@ def _own(grad: Any) -> Any:
 def _batched_grad(
     roots: Any, grads: Any, keep: bool, create_graph: bool, wanted: Any, allow_unused: bool, materialize: bool
 ) -> Any:
-    """One pass for each gradient in the batch, stacked."""
-    from ..ops import stack
+    """One pass for the whole batch of gradients: vmap over the engine."""
+    from ..func.level import BatchLevel
+    from ..func.vmap import enter, leave
 
-    rows = []
     count = next(g for g in grads if g is not None).shape[0]
-    for i in range(count):
+    with BatchLevel(count) as level:
         captures = Captures(input_edges(wanted))
-        execute(roots, [None if g is None else g[i] for g in grads], keep or i + 1 < count, create_graph, captures)
-        rows.append(_results(wanted, captures.grads, allow_unused, materialize))
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+        execute(roots, [None if g is None else enter(level, g, 0) for g in grads], keep, create_graph, captures)
+        found = _results(wanted, captures.grads, allow_unused, materialize)
+        return tuple(None if g is None else leave(level, g, 0, "grad") for g in found)

@@ -239,9 +239,11 @@ def _basis(out: Tensor) -> Any:
 
 
 def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian by forward mode: one pass for each element of the inputs."""
-    from ..ops import stack
-    from . import forward_ad
+    """The Jacobian by forward mode: one pass with a batch of tangents, one for each element of the inputs."""
+    from ..func.jacobians import _split_columns, _units
+    from ..func.level import BatchLevel
+    from ..func.vmap import enter, leave
+    from .forward_ad import dual_level, make_dual, unpack_dual
 
     if strict:
         raise RuntimeError(
@@ -253,22 +255,13 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, v
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
-    dual_level: Any = getattr(forward_ad, "dual_level", None)
-    if dual_level is None:
-        raise NotImplementedError('forward mode is not there yet: use strategy="reverse-mode"')
-    out_several, tangents = True, []  # for each input: for each of its elements, the tangents of the outputs
-    for i, arg in enumerate(args):
-        column = []
-        for unit in _basis(arg):
-            with dual_level():
-                duals = [forward_ad.make_dual(a, unit) if j == i else a for j, a in enumerate(args)]  # type: ignore[attr-defined]
-                out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
-                column.append([_tangent(forward_ad.unpack_dual(out)) for out in outputs])  # type: ignore[attr-defined]
-        tangents.append(column)
-    rows = []
-    for o in range(len(tangents[0][0])):
-        row = [stack([t[o] for t in column], -1) for column in tangents]
-        rows.append(unwrapped(tuple(r.view(*r.shape[:-1], *arg.shape) for r, arg in zip(row, args)), several))
+    total = sum(arg.numel() for arg in args)
+    units = _units(list(args), 0, total)
+    with BatchLevel(total, tangents_only=True) as level, dual_level():
+        duals = [make_dual(arg, enter(level, unit, 0)) for arg, unit in zip(args, units)]
+        out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+        moved = [leave(level, _tangent(unpack_dual(out)), 0, "jacobian") for out in outputs]
+    rows = [unwrapped(tuple(_split_columns(m, list(args))), several) for m in moved]
     return unwrapped(tuple(rows), out_several)
 
 
