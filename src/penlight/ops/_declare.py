@@ -167,18 +167,29 @@ def node_class(op: Op) -> type[OpNode]:
     slots += ["c_" + w for w in wants if slot_kind(op, w) == "result"]
     body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
     body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
+    body.update({"_saved_" + name: value for name, value in _CONSTANTS.get(op.node_name, {}).items()})
     for want in wants:
-        body["_saved_" + _torch_name(op, want)] = property(_reader(op, want))
+        name = _torch_name(op, want)
+        if name is None:
+            continue
+        body["_saved_" + name] = property(_reader(op, want))
         if slot_kind(op, want) in ("input", "result"):
-            body["_raw_saved_" + _torch_name(op, want)] = property(_raw_reader(want))
+            body["_raw_saved_" + name] = property(_raw_reader(want))
     return type(op.node_name, (OpNode,), body)
 
 
-def _torch_name(op: Op, want: str) -> str:
+# What PyTorch's nodes show besides what ours save: it keeps the factor of a sum also where it is 1.
+_CONSTANTS = {"AddBackward0": {"alpha": 1}, "SubBackward0": {"alpha": 1}, "RsubBackward1": {"alpha": 1}}
+
+
+def _torch_name(op: Op, want: str) -> str | None:
+    """What PyTorch calls a saved value; None for what only our rules need."""
     head, _, tail = want.rpartition("_")
+    if tail in ("dtype", "dtypes", "shapes") or want == "geometry":
+        return None
     if tail == "shape":
         return ("self" if head == "input" else head) + "_sym_sizes"
-    return "self" if want == "input" else want
+    return "self" if want in ("input", "base") else want
 
 
 def _reader(op: Op, want: str) -> Callable[[Any], Any]:
