@@ -1,6 +1,6 @@
 """Keeps `__all__` of the op tables complete: every name defined there that PyTorch has as a function.
 
-python tools/exports.py          rewrites the lists
+python tools/exports.py          rewrites the lists; of some tables only, if their names follow
 python tools/exports.py --check  fails if one is stale
 """
 
@@ -62,7 +62,10 @@ def _is_guard(node: ast.stmt) -> bool:
 
 def main() -> int:
     stale, known = [], known_names()
+    wanted_tables = {arg.removesuffix(".py") for arg in sys.argv[1:] if not arg.startswith("-")}
     for path in sorted(OPS.glob("[a-z]*.py")):
+        if wanted_tables and path.stem not in wanted_tables:
+            continue
         source = path.read_text()
         wanted = updated(source, known)
         if wanted != source:

@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 digamma, erf, erfc, erfinv, i0 = _ops.digamma, _ops.erf, _ops.erfc, _ops.erfinv, _ops.i0
-exp2, expit, expm1, log1p, round = _ops.exp2, _ops.sigmoid, _ops.expm1, _ops.log1p, _ops.round
+exp2, expit, expm1, log1p = _ops.exp2, _ops.sigmoid, _ops.expm1, _ops.log1p
 gammainc, gammaincc, gammaln, multigammaln, polygamma = (
     _ops.igamma,
     _ops.igammac,
@@ -50,6 +50,16 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     scaled = input * math.sqrt(0.5)
     result = (1 + erf(scaled)) * 0.5
     return result if out is None else out.copy_(result)
+
+
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest number with this many decimals, halves to even.
+
+    >>> import penlight as torch
+    >>> torch.special.round(torch.tensor([0.5, 1.5]))
+    tensor([0., 2.])
+    """
+    return _ops.round(input, decimals=decimals, out=out)
 
 
 def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:

@@ -76,6 +76,11 @@ def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
     return found.checked(stack)
 
 
+def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Run an op by its generated function; for callers that choose between this and `inplace`."""
+    return op.function(*arguments)
+
+
 def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None) -> Any:
     """Compute and record, without the interpreters. What the kernel would give may be known already: `raw`."""
     if op_watchers.get():

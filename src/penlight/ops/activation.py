@@ -82,6 +82,18 @@ def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor: ...
 def _clamp_tensor(input: Tensor, min: Tensor, max: Tensor) -> Tensor: ...
 
 
+@pointwise(np.maximum, node="ClampBackward0",
+           input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0),
+           min=lambda grad, input, min, xp: xp.where(input < min, grad, 0.0))  # fmt: skip
+def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
+
+
+@pointwise(np.minimum, node="ClampBackward0",
+           input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0),
+           max=lambda grad, input, max, xp: xp.where(input > max, grad, 0.0))  # fmt: skip
+def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
+
+
 def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -89,14 +101,14 @@ def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
         from .pointwise import _as_operands
 
         if min is None:
-            return run(OPS["_clamp_max_tensor"], (input, max))
+            return run(OPS["_clamp_high"], (input, max))
         if max is None:
-            return run(OPS["_clamp_min_tensor"], (input, min))
+            return run(OPS["_clamp_low"], (input, min))
         _, low, high = _as_operands(input, min, max)
         return run(OPS["_clamp_tensor"], (input, low, high))
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
-    if common is not input.dtype and run is _dispatch.dispatch:
+    if common is not input.dtype and run is not _dispatch.inplace:
         input = input.to(common)
     return run(OPS["_clamp"], (input, min, max))
 
@@ -111,7 +123,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     """
     if out is not None:
         return _clamp_any(input, min, max, lambda op, arguments: _dispatch.dispatch(op, arguments, out))
-    return _clamp_any(input, min, max, _dispatch.dispatch)
+    return _clamp_any(input, min, max, _dispatch.apply)
 
 
 @method

@@ -153,36 +153,44 @@ def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
 
 
 @method
-def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """`input + alpha * other`, broadcasting.
+def add(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too.
 
     >>> import penlight as torch
     >>> torch.add(torch.tensor([1.0, 2.0]), 10, alpha=2)
     tensor([21., 22.])
     """
+    if legacy is not None:
+        other, alpha = legacy, other
     return _scaled("_add", input, other, alpha, out=out)
 
 
 @method
-def add_(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
     """In-place version of `add`."""
+    if legacy is not None:
+        other, alpha = legacy, other
     return _scaled("_add", input, other, alpha, in_place=True)
 
 
 @method
-def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
-    """`input - alpha * other`, broadcasting.
+def sub(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too.
 
     >>> import penlight as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
+    if legacy is not None:
+        other, alpha = legacy, other
     return _scaled("_sub", input, other, alpha, out=out)
 
 
 @method
-def sub_(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
     """In-place version of `sub`."""
+    if legacy is not None:
+        other, alpha = legacy, other
     return _scaled("_sub", input, other, alpha, in_place=True)
 
 

@@ -47,7 +47,14 @@ __all__ = [
 # ----- Turning and flipping -----------------------------------------------------------------------------------------
 
 
-@linear(lambda input, k, dims: np.ascontiguousarray(np.rot90(input, k, dims)), node="Rot90Backward0",
+def _turned(input: Any, k: int, dims: tuple[int, int]) -> Any:
+    """Flipped into memory of its own, then for an odd number of turns transposed: PyTorch's layout of the result."""
+    flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
+    out = np.array(np.flip(input, flips) if flips else input, order="C")
+    return np.swapaxes(out, *dims) if k % 2 else out
+
+
+@linear(_turned, node="Rot90Backward0",
         input=lambda grad, k, dims, xp: xp._rot90(grad, -k, dims))  # fmt: skip
 def _rot90(input: Tensor, k: int, dims: tuple[int, ...]) -> Tensor: ...
 
@@ -240,7 +247,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     places = _combined(input.numel(), r, with_replacement)
-    return input.index_select(0, wrap(places.reshape(-1))).view(-1, r)
+    return stack([input.index_select(0, wrap(places[:, k].copy())) for k in range(r)], 1)
 
 
 def _combined(n: int, r: int, with_replacement: bool) -> np.ndarray[Any, Any]:
@@ -300,8 +307,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     if any(n < 0 for n in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
-    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-    return tuple(indices.div(step, rounding_mode="floor") % n for step, n in zip(steps, shape))
+    steps = wrap(np.array([math.prod(shape[d + 1 :]) for d in range(len(shape))], np.int64).astype(indices.dtype.np))
+    sizes = wrap(np.array(shape, np.int64).astype(indices.dtype.np))
+    return (indices.unsqueeze(-1).div(steps, rounding_mode="floor") % sizes).unbind(-1)
 
 
 # ----- Broadcasting -------------------------------------------------------------------------------------------------

@@ -16,20 +16,12 @@ from ._raw import both, cast, real_part, sum_to
 
 __all__ = [
     "conj",
-    "copy_",
-    "cpu",
-    "cuda",
     "fill",
     "fill_",
     "imag",
-    "legacy_dtype",
     "real",
-    "to",
-    "type",
-    "type_as",
     "view_as_complex",
     "view_as_real",
-    "view_dtype",
     "zero_",
 ]
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "addmm",
-    "addmv",
-    "addr",
     "baddbmm",
     "bmm",
     "dot",
@@ -366,18 +364,6 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
     _check_expand(input, (b, n, p))
     return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
-
-
-@method
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * mat @ vec`."""
-    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
-
-
-@method
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """`beta * input + alpha * outer(vec1, vec2)`."""
-    return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 
 @method

@@ -54,6 +54,7 @@ def _lerp_array(input: Any, end: Any, weight: Any) -> Any:
     span = end - input
     near = np.abs(weight) < 0.5
     if not isinstance(weight, np.ndarray):
+        need_real_value(weight, dtypes.from_np(input.dtype))
         return input + weight * span if near else end - span * (1 - weight)
     return np.where(near, input + weight * span, end - span * (1 - weight))
 
@@ -106,16 +107,12 @@ def _value_like(value: Any, array: Any) -> Any:
 def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if input.dtype.kind == "b":
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    need_real_value(value, dtypes.from_np(input.dtype))
     value = _value_like(value, input)
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * value * tensor2)
 
 
-def _real_factor(env: dict[str, Any]) -> None:
-    common = dtypes.result_dtype([env[n]._array for n in ("input", "tensor1", "tensor2")])
-    need_real_value(env["value"], common)
-
-
-@pointwise(quiet(_addcmul_array), node="AddcmulBackward0", check=_real_factor,
+@pointwise(quiet(_addcmul_array), node="AddcmulBackward0",
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
            tensor2=lambda grad, tensor1, value: grad * (tensor1 * value))  # fmt: skip
@@ -133,12 +130,12 @@ _INTEGER_QUOTIENT = (
 def _true_quotient(env: dict[str, Any]) -> None:
     if env["tensor1"].dtype.category < dtypes.FLOATING and env["tensor2"].dtype.category < dtypes.FLOATING:
         raise RuntimeError(_INTEGER_QUOTIENT)
-    _real_factor(env)
 
 
 def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     if input.dtype.kind in "biu":
         raise RuntimeError(_INTEGER_QUOTIENT)
+    need_real_value(value, dtypes.from_np(input.dtype))
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
@@ -518,7 +515,10 @@ def angle(input: Tensor) -> Tensor:
 
 
 def _pair_of_reals(env: dict[str, Any]) -> None:
-    first, second = (t.dtype for t in env.values())
+    _check_pair(*(t.dtype for t in env.values()))
+
+
+def _check_pair(first: dtypes.dtype, second: dtypes.dtype) -> None:
     names = dtypes.LEGACY[first], dtypes.LEGACY[second]
     if first.category != dtypes.FLOATING or second.category != dtypes.FLOATING:
         raise RuntimeError(
@@ -531,8 +531,6 @@ def _pair_of_reals(env: dict[str, Any]) -> None:
 
 
 def _complex_array(real: Any, imag: Any) -> Any:
-    if real.dtype.kind not in "fV":
-        _pair_of_reals({"real": _like(real), "imag": _like(imag)})
     if real.dtype.itemsize == 2:
         raise NotImplementedError("complex numbers of half precision (torch.complex32): use float32 or float64 parts")
     real, imag = np.broadcast_arrays(real, imag)
@@ -541,14 +539,16 @@ def _complex_array(real: Any, imag: Any) -> Any:
     return out
 
 
-class _like:
-    """A stand-in for a tensor in a check of dtypes."""
+def _of_reals(kernel: Any) -> Any:
+    def run(first: Any, second: Any) -> Any:
+        if first.dtype.kind not in "fV":
+            _check_pair(dtypes.from_np(first.dtype), dtypes.from_np(second.dtype))
+        return kernel(first, second)
 
-    def __init__(self, array: Any) -> None:
-        self.dtype = dtypes.from_np(array.dtype)
+    return run
 
 
-@pointwise(_complex_array, complex_rule=True, inplace=False, check=_pair_of_reals,
+@pointwise(_of_reals(_complex_array), complex_rule=True, inplace=False, check=_pair_of_reals,
            real=lambda grad, xp: xp.real_part(grad),
            imag=lambda grad, xp: xp.real_part(grad * -1j))  # fmt: skip
 def complex(real: Tensor, imag: Tensor) -> Tensor:
@@ -560,7 +560,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """
 
 
-@pointwise(lambda abs, angle: _complex_array(abs * np.cos(angle), abs * np.sin(angle)), complex_rule=True, inplace=False,
+@pointwise(_of_reals(lambda abs, angle: _complex_array(abs * np.cos(angle), abs * np.sin(angle))), complex_rule=True, inplace=False,
            check=_pair_of_reals,
            abs=lambda grad, result, xp: xp.real_part(xp.conj(grad) * xp.sgn(result)),
            angle=lambda grad, result, xp: xp.real_part(xp.conj(grad) * (result * 1j)))  # fmt: skip

@@ -177,6 +177,8 @@ def _median_along(name: str) -> Any:
     def run(input: Any, dim: int, keepdim: bool) -> Any:
         if input.dtype.kind in "bc":
             raise not_implemented("median_out_impl", input.dtype)
+        if input.ndim and input.shape[dim] == 0:
+            raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
         return kernel(input, dim, keepdim)
 
     return run
@@ -250,32 +252,32 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any
 _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check_quantile(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
+def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
     """What PyTorch has against these arguments; q as a tensor."""
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = wrap(np.asarray(q, input.dtype.np if input.dtype.category == dtypes.FLOATING else np.float64))
     if input.numel() == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError(f"quantile() input tensor must be non-empty")
     if q.dim() > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor")
     if input.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError(f"quantile() input tensor must be either float or double dtype")
     if q.dtype is not input.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not bool(((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError(f"quantile() q values must be in the range [0, 1]")
     return q
 
 
 def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, out: Any) -> Tensor:
     """Sorted, then read at the fractional ranks: differentiable in the values and in q."""
-    q = _check_quantile(name, input, q, interpolation)
+    q = _check_quantile(input, q, interpolation)
     place = None if dim is None else wrap_dim(dim, input.dim())
     shape = [1] * input.dim() if place is None else [1 if d == place else n for d, n in enumerate(input.shape)]
     if place is None:

@@ -15,10 +15,8 @@ from ._dispatch import new_node
 
 __all__ = [
     "as_strided",
-    "as_strided_node",
     "chunk",
     "diagonal",
-    "geometry_of",
     "narrow",
     "select",
     "split",

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._declare import install_method, pointwise
+from ._declare import OPS, install_method, method, pointwise
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = [
     "minimum",
     "reciprocal",
     "round",
+    "round_",
     "rsqrt",
     "sgn",
     "sign",
@@ -328,15 +329,51 @@ def trunc(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(lambda input, decimals: np.round(input, decimals) if decimals or input.dtype.kind == "f" else input.copy(),
-           input=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
-def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+def _no_rounding(name: str, kinds: str, np_dtype: Any) -> None:
+    if np_dtype.kind in kinds:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
+
+
+def _round_array(input: Any) -> Any:
+    _no_rounding("round_vml_cpu", "bc", input.dtype)
+    return np.rint(input) if input.dtype.kind not in "iu" else input.copy()
+
+
+def _round_at(input: Any, decimals: int) -> Any:
+    """Scaled, rounded, and scaled back, as PyTorch does it."""
+    _no_rounding("round_vml_cpu" if decimals == 0 else "round_cpu", "biuc", input.dtype)
+    if decimals == 0:
+        return np.rint(input)
+    with np.errstate(all="ignore"):
+        scale = 10.0 ** max(decimals, -decimals)
+        return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
+
+
+@pointwise(_round_array, node="RoundBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+def _round(input: Tensor) -> Tensor: ...
+
+
+@pointwise(_round_at, node="RoundBackward1", input=lambda grad, xp: xp.zeros_like(grad))
+def _round_decimals(input: Tensor, decimals: int) -> Tensor: ...
+
+
+@method
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
     """The nearest whole number, halves to even; `decimals` rounds there.
 
     >>> import penlight as torch
     >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """
+    return _round(input, out=out) if decimals is None else _round_decimals(input, decimals, out=out)
+
+
+@method
+def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
+    """In-place version of `round`."""
+    if decimals is None:
+        return _dispatch.inplace(OPS["_round"], (input,))
+    return _dispatch.inplace(OPS["_round_decimals"], (input, decimals))
 
 
 @pointwise(lambda input: input - np.trunc(input), input=lambda grad: grad)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "addbmm",
+    "addmv",
+    "addmv_",
+    "addr",
     "chain_matmul",
     "cross",
     "inner",
@@ -288,6 +291,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if count == 0:
         return x.new_empty((x.numel(), 0))
     kind = dtypes.int64 if x.dtype.category < dtypes.FLOATING else x.dtype
+    if count == 1:
+        return x.new_ones((x.numel(), 1), dtype=kind)
     powers = cat([x.new_ones((x.numel(), 1), dtype=kind), x.to(kind).unsqueeze(1).expand(-1, count - 1)], 1).cumprod(1)
     return powers if increasing else powers.flip(1)
 
@@ -296,10 +301,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
-    product = np.matmul(batch1, batch2).sum(0)
-    if alpha != 1:
-        product = product * alpha
-    return product if beta == 0 else product + (input if beta == 1 else input * beta)
+    return _added(np.matmul(batch1, batch2).sum(0), input, beta, alpha)
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
@@ -329,6 +331,106 @@ def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, 
         )
     broadcast_shape(tuple(input.shape), (batch1.shape[1], batch2.shape[2]))
     return input, batch1, batch2, beta, alpha
+
+
+def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * product; with beta 0 the input does not count, not even a NaN in it."""
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else product + (input if beta == 1 else input * beta)
+
+
+@differentiable(lambda input, mat, vec, beta, alpha: _added(np.matmul(mat, vec), input, beta, alpha), node="AddmvBackward0", inplace=True,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
+                mat=lambda grad, vec, alpha, xp: _times(grad, xp.conj(vec), xp) * alpha,
+                vec=lambda grad, mat, alpha, xp: xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad) * alpha)  # fmt: skip
+def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+def _times(column: Any, row: Any, xp: Any) -> Any:
+    """All products of two vectors' elements."""
+    return xp.reshape(column, (-1, 1)) * xp.reshape(row, (1, -1))
+
+
+@differentiable(lambda input, vec1, vec2, beta, alpha: _added(np.multiply.outer(vec1, vec2), input, beta, alpha), node="AddrBackward0",
+                inplace=True,
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
+                vec1=lambda grad, vec2, alpha, xp: xp._mv(grad, xp.conj(vec2)) * alpha,
+                vec2=lambda grad, vec1, alpha, xp: xp._mv(xp._transpose(grad, 0, 1), xp.conj(vec1)) * alpha)  # fmt: skip
+def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
+
+
+def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
+    if mat.dim() != 2 or vec.dim() != 1 or input.dim() > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {mat.dim()}, {vec.dim()}")
+    if mat.shape[1] != vec.shape[0] or input.numel() not in (1, mat.shape[0]):
+        raise RuntimeError(
+            f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
+    return input, mat, vec, beta, alpha
+
+
+def _addr_arguments(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D")
+    broadcast_shape(tuple(input.shape), (vec1.shape[0], vec2.shape[0]))
+    return input, vec1, vec2, beta, alpha
+
+
+@method
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * mat @ vec`.
+
+    >>> import penlight as torch
+    >>> torch.addmv(torch.zeros(1), torch.ones(1, 2), torch.ones(2), alpha=3)
+    tensor([6.])
+    """
+    return _addmv(*_addmv_arguments(input, mat, vec, beta, alpha), out=out)
+
+
+@method
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """In-place version of `addmv`."""
+    return _dispatch.inplace(OPS["_addmv"], _addmv_arguments(input, mat, vec, beta, alpha))
+
+
+@method
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    >>> import penlight as torch
+    >>> torch.addr(torch.zeros(1, 2), torch.ones(1), torch.tensor([1.0, 2.0]))
+    tensor([[1., 2.]])
+    """
+    return _addr(*_addr_arguments(input, vec1, vec2, beta, alpha), out=out)
+
+
+@method
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """In-place version of `addr`."""
+    return _dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha))
+
+
+@method
+def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """In-place version of `addmm`."""
+    _same_product("addmm_", input, (mat1.shape[0], mat2.shape[-1]), mat1, mat2)
+    return _dispatch.inplace(OPS["_addmm"], (input, mat1, mat2, beta, alpha))
+
+
+@method
+def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """In-place version of `baddbmm`."""
+    _same_product("baddbmm_", input, (batch1.shape[0], batch1.shape[1], batch2.shape[-1]), batch1, batch2)
+    return _dispatch.inplace(OPS["_baddbmm"], (input, batch1, batch2, beta, alpha))
+
+
+def _same_product(name: str, input: Tensor, shape: tuple[int, ...], left: Tensor, right: Tensor) -> None:
+    """Refuse matrices that can't be multiplied, and a product that does not fit into the tensor."""
+    if left.shape[-1] != right.shape[-2]:
+        sizes = [f"{t.shape[-2]}x{t.shape[-1]}" for t in (left, right)]
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes[0]} and {sizes[1]})")
+    if tuple(input.shape) != shape:
+        raise RuntimeError(f"{name}: the output must have shape {list(shape)}, but has {list(input.shape)}")
 
 
 @method

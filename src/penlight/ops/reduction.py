@@ -26,7 +26,6 @@ __all__ = [
     "max",
     "mean",
     "min",
-    "named_result",
     "prod",
     "std",
     "sum",

@@ -182,7 +182,7 @@ def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
     node, number = views.edge_of(view)
     if node is not None and modes.is_grad_enabled():
         name = type(node).__name__
-        if not name.endswith(suffix) and not name.startswith("Unsafe"):
+        if not name.endswith("_copy") and not name.startswith("Unsafe"):
             node.__class__ = shape.in_place_class(node, name + suffix if suffix else "Unsafe" + name)
         out._edge = (node, number)
     return out

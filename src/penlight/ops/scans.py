@@ -50,11 +50,7 @@ def _cumprod_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 def _cumprod_back_array(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    if input.ndim == 0:
-        return grad
-    if input.dtype.kind == "c":
-        return _cumprod_kernel(grad, np.conj(input), np.conj(result), dim)
-    return _cumprod_kernel(grad, input, result, dim)
+    return grad if input.ndim == 0 else _cumprod_kernel(grad, input, result, dim)
 
 
 _cumprod_kernel = lazy("scan", "cumprod_backward")

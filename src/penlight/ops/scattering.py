@@ -349,7 +349,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
     tensor([1., 0., 1.])
     """
-    return _index_filled(_dispatch.dispatch, input, dim, index, value)
+    return _index_filled(_dispatch.apply, input, dim, index, value)
 
 
 @method

@@ -378,7 +378,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
     tensor([[0., 0., 5.]])
     """
-    return _scatter_any("scatter", _dispatch.dispatch, input, dim, index, src, value, reduce)
+    return _scatter_any("scatter", _dispatch.apply, input, dim, index, src, value, reduce)
 
 
 @method
@@ -408,9 +408,8 @@ def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 def _take(input: Any, dim: int, index: Any) -> Any:
-    if input.ndim == 0:
-        return input.reshape(1)[index].reshape(index.shape)
-    return np.take(input, index, dim)
+    index = index.reshape(-1)
+    return np.take(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
 
 
 @linear(_take, node="IndexSelectBackward0",
@@ -458,7 +457,8 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 @linear(_index_add_array, node="IndexAddBackward0", inplace=True,
         input=lambda grad: grad,
-        source=lambda grad, dim, index, alpha, xp: xp._index_select(grad, dim, index) * alpha)  # fmt: skip
+        source=lambda grad, dim, index, alpha, source_shape, xp:
+            xp.reshape(xp._index_select(grad, dim, index), source_shape) * alpha)  # fmt: skip
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
 
 
@@ -527,7 +527,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
     tensor([5., 1.])
     """
-    return _masked(input, mask, value, _dispatch.dispatch)
+    return _masked(input, mask, value, _dispatch.apply)
 
 
 @method
@@ -566,7 +566,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             [3]])
     """
     if as_tuple:
-        return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(input._array)))
+        return tuple(wrap(np.ascontiguousarray(i)) for i in np.nonzero(np.atleast_1d(input._array)))
     return _nonzero(input, out=out)
 
 

@@ -15,18 +15,13 @@ from ._raw import both
 
 __all__ = [
     "adjoint",
-    "alias",
     "broadcast_to",
-    "expand",
-    "expand_as",
     "flatten",
-    "in_place_class",
     "moveaxis",
     "movedim",
     "permute",
     "ravel",
     "reshape",
-    "reshape_as",
     "squeeze",
     "swapaxes",
     "swapdims",
@@ -34,8 +29,6 @@ __all__ = [
     "transpose",
     "unflatten",
     "unsqueeze",
-    "view",
-    "view_as",
 ]
 
 # ----- Another shape over the same elements -------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    return xp.where(xp.isnan(input), 0.0, xp.spread(grad, tuple(input.shape), dim, keepdim))
+    return xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.cast(~xp.isnan(input), xp.np_dtype(grad))
 
 
 @differentiable(_nansum_array, node="NansumBackward0", input=_nansum_rule)

@@ -1,0 +1,125 @@
+"""Every record's samples in Penlight and in PyTorch: values, dtypes, shapes, strides, gradients, second gradients, names of nodes."""
+
+from __future__ import annotations
+
+import pytest
+import records
+from recording import Record, X, seed_of
+from running import (
+    build, call, close, coarsest, differentiable, first_order, flatten, gradients_close, is_tensor, quiet, resolve, second_order,
+)  # fmt: skip
+
+import penlight
+
+pytestmark = pytest.mark.parity
+torch = pytest.importorskip("torch")
+
+
+def attempt(lib, record: Record, place: int):
+    try:
+        return call(lib, record, place), None
+    except Exception as error:
+        return None, error
+
+
+def compare(record: Record, place: int) -> list[str]:
+    """What differs in one sample."""
+    theirs, refusal = attempt(torch, record, place)
+    mine, error = attempt(penlight, record, place)
+    if refusal is not None:
+        return []  # a dtype that PyTorch has no kernel for; refusals that matter are in `errors`
+    if error is not None:
+        return [f"raises {type(error).__name__}: {error}"]
+    found, outs = [], [flatten(mine[0]), flatten(theirs[0])]
+    if len(outs[0]) != len(outs[1]):
+        return [f"{len(outs[0])} results instead of {len(outs[1])}"]
+    if type(mine[0]).__name__ != type(theirs[0]).__name__:
+        found.append(f"a {type(mine[0]).__name__} instead of a {type(theirs[0]).__name__}")
+    for a, b in zip(*outs):
+        found += compare_result(record, record.samples[place], a, b)
+    return found or compare_gradients(record, place, mine, theirs)
+
+
+def compare_result(record: Record, sample, a, b) -> list[str]:
+    if not is_tensor(b):
+        same = repr(a) == repr(b) or a == b
+        return [] if same or not record.equal else [f"{a!r} instead of {b!r}"]
+    if str(a.dtype) != str(b.dtype) or tuple(a.shape) != tuple(b.shape):
+        return [f"{a.dtype}{list(a.shape)} instead of {b.dtype}{list(b.shape)}"]
+    found = []
+    if record.equal and (difference := close(a, b, record.rtol, coarsest(sample))):
+        found.append(difference)
+    plain = all(v.layout == "plain" for v in sample.args if isinstance(v, X))
+    if record.strides and plain and b.numel() > 1 and a.stride() != b.stride():
+        found.append(f"strides {a.stride()} instead of {b.stride()}")
+    if a.requires_grad != b.requires_grad:
+        found.append(f"requires_grad {a.requires_grad}")
+    elif record.node and (a.grad_fn is None) != (b.grad_fn is None):
+        found.append(f"grad_fn {a.grad_fn} instead of {b.grad_fn}")
+    elif record.node and a.grad_fn is not None and a.grad_fn.name() != b.grad_fn.name():
+        found.append(f"{a.grad_fn.name()} instead of {b.grad_fn.name()}")
+    return found
+
+
+def compare_gradients(record: Record, place: int, mine, theirs) -> list[str]:
+    outs = [differentiable(flatten(result[0])) for result in (mine, theirs)]
+    if not outs[1] or not theirs[1]:
+        return []
+    try:
+        expected = first_order(torch, outs[1], theirs[1], seed_of(record.name, place), create_graph=True)
+    except (RuntimeError, NotImplementedError) as refusal:
+        if "is not implemented" not in str(refusal):
+            return []  # a mixture of dtypes that PyTorch's formula trips over
+        try:
+            first_order(penlight, outs[0], mine[1], seed_of(record.name, place))
+        except type(refusal) as error:
+            return [] if str(error) == str(refusal) else [f"gradient: {error} instead of {refusal}"]
+        return [f"gradient: no {type(refusal).__name__}: {refusal}"]
+    try:
+        grads = first_order(penlight, outs[0], mine[1], seed_of(record.name, place), create_graph=True)
+    except Exception as error:
+        return [f"gradient: {type(error).__name__}: {error}"]
+    found = [f"gradient: {d}" for a, b in zip(grads, expected) if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))]
+    return found or compare_second(record, place, (grads, mine[1]), (expected, theirs[1]))
+
+
+def compare_second(record: Record, place: int, mine, theirs) -> list[str]:
+    if not record.second:
+        return []
+    try:
+        expected = second_order(torch, *theirs, seed_of(record.name, place))
+    except (RuntimeError, NotImplementedError):
+        return []  # PyTorch has no second derivative of it
+    try:
+        grads = second_order(penlight, *mine, seed_of(record.name, place))
+    except Exception as error:
+        return [f"second gradient: {type(error).__name__}: {error}"]
+    if expected is None or grads is None:
+        given = expected or grads or []
+        return [f"second gradient: {d}" for g in given if (d := gradients_close(None, g, 1))]
+    return [f"second gradient: {d}" for a, b in zip(grads, expected) if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))]
+
+
+@pytest.mark.parametrize("name", records.RECORDS)
+def test_same_as_pytorch(name):
+    record = records.RECORDS[name]
+    different = [f"{record.samples[p]!r}: {d}" for p in range(len(record.samples)) for d in compare(record, p)]
+    assert not different, "\n" + "\n".join(different)
+
+
+def outcome(lib, name: str, sample) -> str:
+    args, kwargs, _ = build(lib, sample, seed_of(name, 0))
+    try:
+        with quiet():
+            return f"no error, but {resolve(lib, name)(*args, **kwargs)!r}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+WRONG = [name for name, record in records.RECORDS.items() if record.errors]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_same_errors_as_pytorch(name):
+    for sample in records.RECORDS[name].errors:
+        assert outcome(penlight, name, sample) == outcome(torch, name, sample), repr(sample)
