@@ -18,7 +18,7 @@ _BLOCK_BYTES = 1 << 20
 # Fewer positions per image than this make a poor matrix product: several images then share one.
 _MERGE_BELOW = 100
 # Nanoseconds of estimated work that are worth waking a thread for.
-_GRAIN_NS = 200_000
+GRAIN_NS = 400_000
 # Below this it is done in one piece.
 _SMALL_NS = 50_000
 
@@ -46,10 +46,10 @@ def overlap(size: Ints, low: Ints, span: Ints) -> tuple[tuple[slice, ...], tuple
 
 def share(body: Callable[[int, int], None], items: int, cost: float) -> None:
     """Run ``body(low, high)`` over the items: in threads, if the estimated `cost` in ns is worth it."""
-    if items > 1 and cost > 2 * _GRAIN_NS:
+    if items > 1 and cost > 2 * GRAIN_NS:
         from .parallel import parallel_for
 
-        parallel_for(body, items, max(1, int(items * _GRAIN_NS / cost)))
+        parallel_for(body, items, max(1, int(items * GRAIN_NS / cost)))
     else:
         body(0, items)
 
@@ -79,7 +79,7 @@ class _Columns:
         # Images share a matrix when each has few positions.
         self.merged = self.positions < _MERGE_BELOW and len(x) > 1
         size = self.rows * self.positions * x.itemsize
-        busy = 1 if cost < 2 * _GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
+        busy = 1 if cost < 2 * GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
         target = max(_BLOCK_BYTES, least)
         self.parts = min(out[0], max(-(-size // (2 * target)), busy // len(x)))
         if self.plain or self.merged:

@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from .conv_gather import Ints, share
+from .conv_gather import GRAIN_NS, Ints, share
 
 _BLOCK_BYTES = 1 << 21
 
@@ -125,7 +125,7 @@ def _scatter_images(
     each, taps, size = grad.shape[1] // groups, len(phases.taps), prod(phases.width)
     weight = w.reshape(groups, each, depth, taps).transpose(0, 3, 2, 1).reshape(groups, taps * depth, each)
     cost = _cost(grad, w, groups, phases)
-    busy = 8 if cost > 400_000 else 1
+    busy = 8 if cost > 2 * GRAIN_NS else 1
     images = max(1, min(-(-count // busy), _BLOCK_BYTES // (groups * depth * taps * size * grad.itemsize)))
 
     def body(first: int, last: int) -> None:

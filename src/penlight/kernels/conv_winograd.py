@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 
-from .conv_gather import _GRAIN_NS, Ints, overlap, share, spans
+from .conv_gather import GRAIN_NS, Ints, overlap, share, spans
 from .conv_scatter import find_phases
 
 _BLOCK_BYTES = 1 << 21
@@ -62,7 +62,7 @@ class _Tiles:
         self.rows = x.shape[1] * prod(self.kernel)
         self.pairs, self.rest = -(-out[0] // 2), prod(out[1:])
         size = 4 * self.rows * self.rest * self.pairs * x.itemsize
-        busy = 1 if cost < 2 * _GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
+        busy = 1 if cost < 2 * GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
         target = max(_BLOCK_BYTES, least)
         self.parts = min(self.pairs, max(-(-size // target), busy // len(x)))
         self.images = 1 if self.parts > 1 else max(1, min(-(-len(x) // busy), target // size))
