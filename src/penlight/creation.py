@@ -516,12 +516,21 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
 def _like(name: str, fill: Any) -> Any:
     def make(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
         _check(dtype, device, name)
+        if input._level is not None:
+            return _like_batched(input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format))
         array = input._array
         order = "C" if repr(memory_format) == "torch.contiguous_format" or 0 in array.strides else "K"
         return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     return make
+
+
+def _like_batched(input: Any, make: Any) -> Tensor:
+    """A tensor like one inside vmap: batched too, so that batched values can be written into it."""
+    from .func.batched import wrap as batched
+
+    return batched(input._level, make(input._value))
 
 
 zeros_like = _like("zeros_like", lambda a, d, order: np.zeros_like(a, d, order, subok=False))
@@ -540,6 +549,8 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     tensor([3., 3.])
     """
     _check(dtype, device, "full_like")
+    if input._level is not None:
+        return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
     found = dtype or input.dtype
     return _leaf(wrap(np.full(tuple(input.shape), _plain(fill_value), found.np)), requires_grad)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, require_cpu
 from .kernels.rng_engine import Engine
@@ -136,6 +137,10 @@ class fork_rng:
 
 
 def engine_of(generator: Generator | None) -> Engine:
+    if slow():
+        from .func.randomness import allowed_levels
+
+        allowed_levels()  # inside vmap, it must allow random ops
     return (default_generator if generator is None else generator)._engine
 
 
@@ -163,6 +168,26 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
     return _leaf(wrap(array), requires_grad)
 
 
+def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
+    """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
+    if slow():
+        from .func.randomness import drawn
+
+        made = drawn(shape, draw)
+        if made is not None:
+            return made if out is None else out.copy_(made)
+    return _into(out, draw(shape), requires_grad)
+
+
+def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
+    """The same for draws whose distribution depends on tensors; None outside of vmap."""
+    if not slow():
+        return None
+    from .func.randomness import drawn_from
+
+    return drawn_from(tensors, run)
+
+
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **more: Any) -> Tensor:  # fmt: skip
     """Numbers from 0 to 1, uniformly.
@@ -174,10 +199,11 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     from .kernels.rng_uniform import uniform
 
     shape, found = _draw("rand", size, more, dtype, device)
+    engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
-        parts = uniform(engine_of(generator), (*shape, 2), found.to_real().np)
-        return _into(out, parts.view(found.np)[..., 0], requires_grad)
-    return _into(out, uniform(engine_of(generator), shape, found.np), requires_grad)
+        real = found.to_real().np
+        return _drawn(out, shape, lambda s: uniform(engine, (*s, 2), real).view(found.np)[..., 0], requires_grad)
+    return _drawn(out, shape, lambda s: uniform(engine, s, found.np), requires_grad)
 
 
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -191,10 +217,13 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     from .kernels.rng_normal import normal as draw
 
     shape, found = _draw("randn", size, more, dtype, device)
+    engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
-        parts = draw(engine_of(generator), (*shape, 2), found.to_real().np, 0.0, 0.5**0.5)
-        return _into(out, parts.view(found.np)[..., 0], requires_grad)
-    return _into(out, draw(engine_of(generator), shape, found.np, 0.0, 1.0), requires_grad)
+        real = found.to_real().np
+        return _drawn(
+            out, shape, lambda s: draw(engine, (*s, 2), real, 0.0, 0.5**0.5).view(found.np)[..., 0], requires_grad
+        )
+    return _drawn(out, shape, lambda s: draw(engine, s, found.np, 0.0, 1.0), requires_grad)
 
 
 def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -220,8 +249,8 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
         low = rest.pop()
     shape, _ = _draw("randint", (size,), more, dtype, device)
     found = dtype or dtypes.int64
-    array = draw(engine_of(generator), shape, int(_plain(low)) if low is not None else 0, int(_plain(high)), found.np)
-    return _into(out, array, requires_grad)
+    engine, least, bound = engine_of(generator), int(_plain(low)) if low is not None else 0, int(_plain(high))
+    return _drawn(out, shape, lambda s: draw(engine, s, least, bound, found.np), requires_grad)
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -235,7 +264,14 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     from .kernels.rng_integers import randperm as draw
 
     _check(dtype, device, "randperm")
-    return _into(out, draw(engine_of(generator), n, (dtype or dtypes.int64).np), requires_grad)
+    engine, np_dtype = engine_of(generator), (dtype or dtypes.int64).np
+
+    def permutations(shape: tuple[int, ...]) -> Any:
+        if len(shape) == 1:
+            return draw(engine, n, np_dtype)
+        return np.stack([permutations(shape[1:]) for _ in range(shape[0])])
+
+    return _drawn(out, (n,), permutations, requires_grad)
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any) -> Tensor:
@@ -266,6 +302,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
     engine = engine_of(generator)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        made = _drawn_from((mean, std), lambda m, s: normal(m, s, generator=generator))
+        if made is not None:
+            return made
         arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
         shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
         np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
@@ -274,7 +313,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")
     found = dtype or dtypes.get_default_dtype()
-    return _into(out, draw(engine, _size((size,), "normal"), found.np, float(mean), float(std)), requires_grad)
+    shape, middle, spread = _size((size,), "normal"), float(mean), float(std)
+    return _drawn(out, shape, lambda s: draw(engine, s, found.np, middle, spread), requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -289,5 +329,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
     engine = engine_of(generator)
     if p is not None:
-        return _into(out, draw(engine, p, tuple(input.shape), input.dtype.np), False)
+        return _drawn(out, tuple(input.shape), lambda s: draw(engine, p, s, input.dtype.np), False)
+    made = _drawn_from((input,), lambda t: bernoulli(t, generator=generator))
+    if made is not None:
+        return made
     return _into(out, bernoulli_each(engine, input._array, input.dtype.np), False)

@@ -91,6 +91,11 @@ class BatchLevel:
         tensor = arguments[0]
         if tensor._level is not self:
             raise RuntimeError(TOO_BIG.format(_BY_NAME.get(op.name, "inplace arithmetic")))
+        if op.name.endswith("_into") and len(op.inputs) == 1:
+            from .randomness import filled
+
+            filled(self, op, arguments)
+            return tensor
         arguments = self.ready(arguments)
         aligned = in_place_arguments(self, op, arguments)
         if aligned is not None:

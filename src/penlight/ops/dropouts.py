@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, random
+from ..autograd.modes import slow
 from ..kernels.rng_uniform import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS
 from .arithmetic import mul
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
 
 _ALPHA = 1.7580993408473766  # minus the value that a very negative input of selu takes
 
@@ -28,26 +38,51 @@ def _check(input: Any, p: float, name: str) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _noise(input: Tensor, p: float, features: bool) -> Any:
+def _noise(input: Tensor, p: float, features: bool) -> Tensor:
     """Ones with probability 1 - p, else zeros: one for each element, drawn in the order of the input's memory, or channel."""
     array = input._array
     if array.dtype.kind in "biu":
         kinds = "Float", dtypes.LEGACY[input.dtype]
         raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
-    engine = random.default_generator._engine
+    engine = random.engine_of(None)
+    shape = array.shape
     if features:
         if array.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        return bernoulli(engine, 1 - p, (*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
-    if array.flags.c_contiguous:
-        return bernoulli(engine, 1 - p, array.shape, array.dtype)
+        shape = (*shape[:2], *(1,) * (array.ndim - 2))
+    if slow():
+        from ..func.randomness import drawn
+
+        made = drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))
+        if made is not None:
+            return made
+    if features or array.flags.c_contiguous:
+        return wrap(bernoulli(engine, 1 - p, shape, array.dtype))
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-    drawn = bernoulli(engine, 1 - p, tuple(array.shape[axis] for axis in order), array.dtype)
-    return drawn.transpose(np.argsort(order))
+    values = bernoulli(engine, 1 - p, tuple(array.shape[axis] for axis in order), array.dtype)
+    return wrap(values.transpose(np.argsort(order)))
 
 
-def _times(input: Tensor, factor: Any, inplace: bool) -> Tensor:
-    return _dispatch.inplace(OPS["mul"], (input, wrap(factor))) if inplace else mul(input, wrap(factor))
+def _memory(noise: Tensor) -> Any:
+    """The array of the noise, which nobody else has yet; inside vmap, that of all samples."""
+    if noise._level is None:
+        return noise._array
+    from ..func.batched import physical
+
+    return physical(noise)._array
+
+
+def _like(noise: Tensor, array: Any) -> Tensor:
+    """Another array as a tensor like the noise."""
+    if noise._level is None:
+        return wrap(array)
+    from ..func.batched import levels_of, wrap_all
+
+    return wrap_all(levels_of(noise), wrap(array))
+
+
+def _times(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:
+    return _dispatch.inplace(OPS["mul"], (input, factor)) if inplace else mul(input, factor)
 
 
 def drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool = False) -> Tensor:
@@ -55,9 +90,10 @@ def drop(input: Tensor, p: float, training: bool, inplace: bool, features: bool 
     if not training or p == 0 or not input._array.size:
         return input
     if p == 1:
-        return _times(input, np.zeros((), input._array.dtype), inplace)
+        return _times(input, wrap(np.zeros((), input._array.dtype)), inplace)
     noise = _noise(input, p, features)
-    np.divide(noise, noise.dtype.type(1 - p), out=noise)
+    array = _memory(noise)
+    np.divide(array, array.dtype.type(1 - p), out=array)
     return _times(input, noise, inplace)
 
 
@@ -66,15 +102,16 @@ def drop_alpha(input: Tensor, p: float, training: bool, inplace: bool, features:
     if not training or p == 0 or not input._array.size:
         return input
     if p == 1:
-        return _times(input, np.zeros((), input._array.dtype), inplace)
+        return _times(input, wrap(np.zeros((), input._array.dtype)), inplace)
     noise = _noise(input, p, features)
     a = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    shift = noise - 1
+    array = _memory(noise)
+    shift = array - 1
     shift *= _ALPHA * a
     shift += _ALPHA * a * p
-    noise *= a
+    array *= a
     result = _times(input, noise, inplace)
-    return result.add_(wrap(shift)) if inplace else result + wrap(shift)
+    return result.add_(_like(noise, shift)) if inplace else result + _like(noise, shift)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import slow
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
@@ -117,7 +118,12 @@ def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
     from ..random import engine_of
 
-    return _dispatch.inplace(OPS[f"_{name}_into"], (input, engine_of(generator), *parameters))
+    engine = engine_of(generator)
+    if slow():
+        from ..func.randomness import check_filled
+
+        check_filled(input)
+    return _dispatch.inplace(OPS[f"_{name}_into"], (input, engine, *parameters))
 
 
 @method
@@ -212,6 +218,10 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if isinstance(p, Tensor):
+        if input._level is not None or p._level is not None:
+            from ..random import bernoulli
+
+            return input.copy_(bernoulli(p.expand(tuple(input.shape)), generator=generator))
         return _fill("bernoulli_each", input, generator, p.expand(tuple(input.shape))._array)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -241,14 +251,23 @@ def multinomial(
     tensor([1])
     """
     from ..kernels.rng_samplers import multinomial as draw
-    from ..random import engine_of
+    from ..random import _drawn_from, engine_of
 
+    made = _drawn_from((input,), lambda t: _multinomial_rows(t, num_samples, replacement, generator))
+    if made is not None:
+        return made
     drawn = wrap(draw(engine_of(generator), input._array, int(num_samples), bool(replacement)))
     if out is None:
         return drawn
     from .differences import _into
 
     return _into(out, drawn)
+
+
+def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:
+    """`multinomial` for weights with any number of dimensions in front."""
+    *lead, n = input.shape
+    return multinomial(input.reshape(-1, n).contiguous(), num_samples, replacement, generator=generator).reshape(*lead, num_samples)
 
 
 def _poisson_array(input: Any, engine: Any) -> Any:
@@ -268,9 +287,10 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
-    from ..random import engine_of
+    from ..random import _drawn_from, engine_of
 
-    return _poisson(input, engine_of(generator))
+    made = _drawn_from((input,), lambda t: poisson(t, generator))
+    return _poisson(input, engine_of(generator)) if made is None else made
 
 
 def _binomial_array(count: Any, prob: Any, engine: Any) -> Any:
@@ -296,11 +316,12 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
     tensor([5.])
     """
-    from ..random import engine_of
+    from ..random import _drawn_from, engine_of
 
     for name, value in (("count", count), ("prob", prob)):
         if value.dtype.category != dtypes.FLOATING:
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {dtypes.LEGACY[value.dtype]}"
             )
-    return _binomial(count, prob, engine_of(generator))
+    made = _drawn_from((count, prob), lambda n, p: binomial(n, p, generator))
+    return _binomial(count, prob, engine_of(generator)) if made is None else made

@@ -1,0 +1,110 @@
+"""Random numbers inside vmap: refused, drawn for each sample, or once for all, as its `randomness` says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import Token
+from typing import Any
+
+from ..tensor import Tensor
+from ..tensor import wrap as plain_tensor
+from .batched import wrap, wrap_all
+from .level import BatchLevel, open_levels
+
+ERROR = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
+    "on vmap or perform the randomness operation out of vmap"
+)
+SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+IN_PLACE = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
+    "necessary for your usage, please file an issue with functorch."
+)
+
+
+def allowed_levels() -> list[BatchLevel]:
+    """The open levels of vmap, if all of them allow random ops."""
+    levels = open_levels()
+    if any(level.randomness == "error" for level in levels):
+        raise RuntimeError(ERROR)
+    return levels
+
+
+def drawn(shape: Sequence[int], draw: Callable[[tuple[int, ...]], Any]) -> Tensor | None:
+    """Draws of a shape (an array from `draw`) for the open levels; None if there are none."""
+    levels = allowed_levels()
+    if not levels:
+        return None
+    each = [level for level in levels if level.randomness == "different"]
+    return wrap_all(each, plain_tensor(draw((*(level.size for level in each), *shape))))
+
+
+def drawn_from(tensors: Sequence[Any], run: Callable[..., Tensor]) -> Tensor | None:
+    """Draws whose distribution depends on tensors, elementwise: `run(*tensors)` on physical ones. None if no level is open.
+
+    The innermost level is taken off first; the others see to themselves when `run` comes back here.
+    """
+    levels = allowed_levels()
+    if not levels:
+        return None
+    level = levels[-1]
+    if level.randomness == "same" and any(isinstance(t, Tensor) and level.has(t) for t in tensors):
+        raise RuntimeError(SAME)
+    token = without(level)
+    try:
+        if level.randomness == "same":
+            return run(*tensors)
+        ndim = max((t.dim() for t in tensors if isinstance(t, Tensor)), default=0)
+        return wrap(level, run(*(_aligned(level, t, ndim) for t in tensors)))
+    finally:
+        _reset(token)
+
+
+def _aligned(level: BatchLevel, tensor: Any, ndim: int) -> Any:
+    if not isinstance(tensor, Tensor):
+        return tensor
+    value = level.full(tensor)
+    return value.reshape(level.size, *(1,) * (ndim - tensor.dim()), *tensor.shape)
+
+
+def without(level: BatchLevel) -> Token[Any]:
+    """Make all levels but this one the open ones; gives the token to undo it."""
+    from ..ops._dispatch import interpreters
+
+    return interpreters.set(tuple([other for other in interpreters.get() if other is not level]))
+
+
+def _reset(token: Token[Any]) -> None:
+    from ..ops._dispatch import interpreters
+
+    interpreters.reset(token)
+
+
+# ----- In place -----------------------------------------------------------------------------------------------------
+
+
+def check_filled(tensor: Tensor) -> None:
+    """Refuse to fill a tensor with other numbers for each sample where it has only one."""
+    for level in allowed_levels():
+        value: Any = tensor
+        while value._level is not None and value._level is not level:
+            value = value._value
+        if level.randomness == "different" and value._level is None:
+            raise RuntimeError(IN_PLACE)
+
+
+def filled(level: BatchLevel, op: Any, arguments: tuple[Any, ...]) -> None:
+    """An in-place random op on a batched tensor."""
+    from ..ops import OPS, _dispatch
+
+    tensor, *rest = arguments
+    token = without(level)
+    try:
+        if level.randomness == "different":
+            _dispatch.inplace(op, (tensor._value, *rest))
+        else:
+            one = tensor._value.new_empty(tuple(tensor.shape))
+            _dispatch.inplace(op, (one, *rest))
+            _dispatch.inplace(OPS["_copy"], (tensor._value, one))
+    finally:
+        _reset(token)
