@@ -35,7 +35,9 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
     dst = os.path.expanduser(dst)
     folder = os.path.dirname(dst) or "."
-    part = tempfile.NamedTemporaryFile(dir=folder, prefix=os.path.basename(dst) + ".", suffix=".partial", delete=False)
+    part = tempfile.NamedTemporaryFile(  # noqa: SIM115  (it is closed before it gets its name)
+        dir=folder, prefix=os.path.basename(dst) + ".", suffix=".partial", delete=False
+    )
     try:
         with part, urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             digest = _copy(source, part, int(source.headers.get("Content-Length") or 0), progress)

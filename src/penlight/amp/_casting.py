@@ -51,8 +51,10 @@ class Borrowed:
 
     def __init__(self, function: Any, policy: str, key: str) -> None:
         self.function, self.policy = function, policy
-        self.original = FunctionType(function.__code__, function.__globals__, function.__name__)
-        self.stub = _stub(key)
+        self.original = FunctionType(
+            function.__code__, function.__globals__, function.__name__, closure=function.__closure__
+        )
+        self.stub = _stub(key, function.__code__.co_freevars)
         self.take()
 
     def take(self) -> None:
@@ -80,13 +82,18 @@ _users = 0
 borrowed: dict[str, Borrowed] = {}
 
 
-def _stub(key: str) -> CodeType:
-    module = compile(
-        f"def stub(*args, **kwargs):\n    from penlight.amp._casting import call\n    return call({key!r}, args, kwargs)\n",
-        "<penlight autocast>",
-        "exec",
+def _stub(key: str, free: tuple[str, ...]) -> CodeType:
+    """The code that a borrowed function runs. It must name the free variables of the code that it stands in for."""
+    source = (
+        f"def outer({', '.join(free)}):\n"
+        "    def stub(*args, **kwargs):\n"
+        f"        if 0: ({''.join(name + ', ' for name in free)})\n"
+        "        from penlight.amp._casting import call\n"
+        f"        return call({key!r}, args, kwargs)\n"
     )
-    return next(c for c in module.co_consts if isinstance(c, CodeType))
+    module = compile(source, "<penlight autocast>", "exec")
+    outer = next(c for c in module.co_consts if isinstance(c, CodeType))
+    return next(c for c in outer.co_consts if isinstance(c, CodeType))
 
 
 def targets() -> dict[str, tuple[Any, str]]:

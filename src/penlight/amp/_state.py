@@ -13,7 +13,8 @@ from penlight.device import device as Device
 _DEFAULT = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16, "hpu": dtypes.bfloat16, "mtia": dtypes.bfloat16}
 
 # (enabled, dtype) by device type, as far as they were set; and whether casts of weights are kept.
-settings: ContextVar[dict[str, tuple[bool, Any]]] = ContextVar("penlight_autocast", default={})
+_NONE: dict[str, tuple[bool, Any]] = {}
+settings: ContextVar[dict[str, tuple[bool, Any]]] = ContextVar("penlight_autocast", default=_NONE)
 keeping: ContextVar[bool] = ContextVar("penlight_autocast_cache", default=True)
 depth: ContextVar[int] = ContextVar("penlight_autocast_depth", default=0)
 

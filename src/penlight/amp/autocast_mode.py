@@ -68,12 +68,11 @@ class autocast:
         _state.set_autocast_cache_enabled(self._cache_enabled)
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         if _state.autocast_decrement_nesting() == 0:
             _state.clear_autocast_cache()
         _state._change(self.device, self.prev, self.prev_fastdtype)
         _state.set_autocast_cache_enabled(self.prev_cache_enabled)
-        return False
 
     def __call__(self, func: Any) -> Any:
         if not callable(func):

@@ -147,8 +147,8 @@ class device:
         if self.idx >= 0:
             raise RuntimeError(f"PyTorch was compiled without CUDA support. {_HINT}")
 
-    def __exit__(self, type: Any, value: Any, traceback: Any) -> bool:
-        return False
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
+        pass
 
 
 class device_of(device):

@@ -1,0 +1,71 @@
+"""The command `penlight`, also as `python -m penlight`.
+
+penlight run script.py ...     run a PyTorch script without PyTorch
+penlight demo                  train a small network on handwritten digits
+penlight doctor                what is installed, and whether gradients are right
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = ("demo", "doctor", "run")
+
+USAGE = """\
+usage: penlight <command> ...
+       python -m penlight script.py ...      (the same as `penlight run script.py ...`)
+
+commands:
+  run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
+  run -m module [args]     the same for a module
+  demo                     train a small network on handwritten digits, and draw what happened
+  doctor                   what is installed, and whether gradients come out right
+
+options:
+  -h, --help               show this
+  --version                show the version
+"""
+
+
+def version() -> str:
+    """Penlight's version, and that of the PyTorch it behaves like."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    from penlight.version import __version__ as torch_version
+
+    try:
+        own = installed("penlight")
+    except PackageNotFoundError:
+        own = "(not installed)"
+    return f"penlight {own} (behaves like PyTorch {torch_version.partition('+')[0]})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(USAGE, end="")
+        return 0
+    if given[0] in ("-V", "--version"):
+        print(version())
+        return 0
+    name, *rest = given
+    if name not in COMMANDS:
+        if (name.startswith("-") and name not in ("-m", "-c", "-")) or not _runnable(name):
+            print(f"penlight: no command {name!r}\n\n{USAGE}", end="", file=sys.stderr)
+            return 2
+        name, rest = "run", given
+    return import_module(f"penlight._cli.{name}").main(rest)
+
+
+def _runnable(name: str) -> bool:
+    from pathlib import Path
+
+    return name in ("-m", "-c", "-") or name.endswith(".py") or Path(name).exists()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""Importing this lets `import torch` give Penlight from then on, in this process: for notebooks, and for packages like einops.
+
+>>> import penlight.as_torch
+>>> import torch
+>>> torch.__name__
+'penlight'
+"""
+
+from __future__ import annotations
+
+from ._run import install
+
+install()
