@@ -5,8 +5,6 @@ Importing this package declares them all and installs them as methods of Tensor.
 
 from __future__ import annotations
 
-from types import ModuleType as _ModuleType
-
 from ._declare import OPS as OPS
 from .arithmetic import *  # noqa: F403
 from .comparison import *  # noqa: F403
@@ -39,7 +37,7 @@ from .memory import *  # noqa: F403
 from .names import *  # noqa: F403
 
 # The functions, not the tables that they are in.
-__all__ = [name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)]
+__all__ = [name for name, value in globals().items() if name[0] != "_" and callable(value)]
 
 
 def __getattr__(name: str) -> object:

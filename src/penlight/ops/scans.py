@@ -182,7 +182,11 @@ def _log_back_graph(grad: Any, input: Any, result: Any, dim: int) -> Any:
 
 
 def _log_back_array(grad: Any, input: Any, result: Any, dim: int) -> Any:
-    return grad if input.ndim == 0 else _log_kernel(grad, input, result, dim)
+    if input.ndim == 0:
+        return grad
+    if input.dtype.kind != "c":
+        return _log_kernel(grad, input, result, dim)
+    return _log_back_graph(wrap(grad), wrap(input), wrap(result), dim)._array
 
 
 _log_kernel = lazy("scan", "logcumsumexp_backward")

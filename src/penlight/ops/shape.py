@@ -375,6 +375,7 @@ def _in_place_view(name: str, node_names: Any) -> Any:
             raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
         changed = function(input, *args, **kwargs)
         edge, array = changed._edge, changed._array
+        tangents = None if changed._meta is None else changed._meta.tangents
         node = edge[0]
         del changed
         if node is not None and is_grad_enabled():
@@ -384,6 +385,8 @@ def _in_place_view(name: str, node_names: Any) -> Any:
         if node is not None and is_grad_enabled():
             node.__class__ = in_place_class(node, node_names[type(node).__name__])
             input._edge = edge
+        for level, tangent in (tangents or {}).items():
+            level.attach(input, tangent)
         return input
 
     apply.__name__ = apply.__qualname__ = name + "_"
