@@ -467,14 +467,24 @@ class Tensor(TensorMethods):
         return self.shape == other.shape
 
     def is_shared(self) -> bool:
-        return False
+        """Whether the data is in memory that other processes share: see `share_memory_`."""
+        from .multiprocessing._shared import memory_of
+
+        return memory_of(self._array) is not None
 
     def is_pinned(self) -> bool:
         return False
 
     def share_memory_(self) -> Tensor:
-        """Accepted; the memory of a process is its own here."""
-        return self
+        """Move the data to memory that this process shares with those it starts or sends the tensor to.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).share_memory_().is_shared()
+        True
+        """
+        from .multiprocessing._shared import share
+
+        return share(self)
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor itself: there is no device that pinned memory would help."""
