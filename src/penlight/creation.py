@@ -221,7 +221,10 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
-    return np.asarray(_Memory(array))
+    out = np.asarray(_Memory(array))
+    if out.dtype != array.dtype:
+        out.dtype = array.dtype  # the array interface does not know bfloat16
+    return out
 
 
 class _Memory:

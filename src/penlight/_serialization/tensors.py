@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import penlight
 from penlight.storage import TypedStorage, bytes_of, owner_of
+from penlight.tensor import wrap
 
 
 def array_of(tensor: Any) -> np.ndarray:
@@ -17,7 +17,7 @@ def array_of(tensor: Any) -> np.ndarray:
 
 def tensor_from_array(array: np.ndarray, requires_grad: bool = False) -> Any:
     """A tensor over this very array."""
-    tensor = penlight.from_numpy(array)
+    tensor = wrap(array)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

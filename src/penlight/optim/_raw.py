@@ -26,6 +26,7 @@ import numpy as np
 
 import penlight
 from penlight.autograd.views import bump
+from penlight.tensor import wrap
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -316,7 +317,7 @@ def allocate(params: list[Tensor], fill: float) -> list[Tensor]:
         end = 0
         for i in rows:
             start, end = end, end + arrays[i].size
-            tensors[i] = penlight.from_numpy(flat[start:end].reshape(arrays[i].shape))
+            tensors[i] = wrap(flat[start:end].reshape(arrays[i].shape))
     return [tensors[i] if i in tensors else _like(p, fill) for i, p in enumerate(params)]
 
 
@@ -325,7 +326,7 @@ def allocate_scalars(count: int, value: float, dtype: penlight.dtype) -> list[Te
     whole = penlight.full((count,), value, dtype=dtype)
     if not hasattr(whole, "_array"):
         return [penlight.tensor(value, dtype=dtype) for _ in range(count)]
-    return [penlight.from_numpy(whole._array[i : i + 1].reshape(())) for i in range(count)]
+    return [wrap(whole._array[i : i + 1].reshape(())) for i in range(count)]
 
 
 def _like(p: Tensor, fill: float) -> Tensor:
