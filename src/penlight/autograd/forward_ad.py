@@ -131,7 +131,7 @@ class DualLevel:
             finally:
                 _dispatch.interpreters.reset(token)
         token = _below(self)
-        if _dispatch.interpreters.get():
+        if any(not level.batching for level in _dispatch.interpreters.get()):
             _dispatch.interpreters.reset(token)
             raise NotImplementedError(f"{cls.__name__}: the jvp of a custom function works at the outermost level only")
         hidden = _Hidden(self, args)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops._dispatch import announce, interpreters
+from ..ops._dispatch import announce, interpreter, interpreters
 from ..tensor import Tensor, wrap
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
 from .modes import NAMESPACE, grad_mode, sequence
@@ -315,18 +315,10 @@ class Function(_SingleLevelFunction):
         if cls.setup_context is not _SingleLevelFunction.setup_context:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
         if NAMESPACE["SLOW"] and interpreters.get():
-            return _in_transform(interpreters.get()[-1], cls, args, kwargs)
+            level = interpreter(interpreters.get(), args)
+            if level is not None:
+                return level.run_function(cls, args, kwargs)
         return run_forward(cls, args, kwargs)
-
-
-def _in_transform(interpreter: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`apply` while a dual level or a batching level is open: that level's own business (`run_function`)."""
-    run = getattr(interpreter, "run_function", None)
-    if run is None:
-        raise NotImplementedError(
-            f"{cls.__name__}.apply: custom functions don't work under {type(interpreter).__name__} yet"
-        )
-    return run(cls, args, kwargs)
 
 
 def _is_setup_context_defined(fn: Any) -> bool:
