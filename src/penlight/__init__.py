@@ -156,6 +156,7 @@ _LAZY_NAMES = {
     **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
     "classes": "_classes",
     "compile": "compiler",
+    "vmap": "func",
 }
 
 

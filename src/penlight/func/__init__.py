@@ -12,7 +12,14 @@ tensor([[2., 2., 2.],
 from __future__ import annotations
 
 from .jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from .modules import (
+    functional_call as functional_call,
+    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+    stack_module_state as stack_module_state,
+)
 from .transforms import (
+    debug_unwrap as debug_unwrap,
+    functionalize as functionalize,
     grad as grad,
     grad_and_value as grad_and_value,
     jvp as jvp,
@@ -20,3 +27,20 @@ from .transforms import (
     vjp as vjp,
 )
 from .vmap import vmap as vmap
+
+__all__ = [
+    "debug_unwrap",
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -9,6 +9,7 @@ from ..autograd import forward_ad
 from ..autograd.modes import grad_mode
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
+from .batched import physical
 from .reverse import Tape, released
 from .vmap import _like
 
@@ -294,3 +295,39 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return jvp(func, primals, tangents)[1]
 
     return output, push
+
+
+# ----- Others -------------------------------------------------------------------------------------------------------
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The same function. In PyTorch a tracer would see no in-place ops in it; there is no tracer here."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced with their "
+            "out-of-place equivalents.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be replaced with "
+            "their non-aliasing counterparts, {view}_copy.\n"
+        )
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return _like(wrapped, func)
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What is inside a tensor that a transform made: a vmapped one's whole batch. For looking at while debugging only.
+
+    >>> import penlight as torch
+    >>> seen = []
+    >>> _ = torch.vmap(lambda x: seen.append(torch.func.debug_unwrap(x)) or x)(torch.ones(2))
+    >>> seen
+    [tensor([1., 1.])]
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"Expected a Tensor, got {type(tensor)}")
+    if tensor._level is None:
+        return tensor
+    return physical(tensor) if recurse else tensor._value
