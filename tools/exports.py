@@ -13,11 +13,13 @@ from pathlib import Path
 OPS = Path(__file__).resolve().parent.parent / "src" / "penlight" / "ops"
 
 
-def known_names() -> set[str]:
-    """What PyTorch has in the namespaces that op tables serve: helpers of the tables are not among them."""
+def known_names(public: bool) -> set[str]:
+    """What PyTorch has in the namespaces that a table serves: its helpers are not among them. A table whose names all go into
+    the main namespace (it is imported with a star in ops/__init__.py) serves that one only."""
     scope: dict[str, dict[str, str]] = {}
     exec((OPS.parent / "_torch_names.py").read_text(), scope)
-    return {name for space in ("torch", "torch (machinery)", "nn.functional", "linalg", "fft") for name in scope["NAMES"][space].split()}
+    spaces = ("torch", "torch (machinery)") if public else ("torch", "torch (machinery)", "nn.functional", "linalg", "fft")
+    return {name for space in spaces for name in scope["NAMES"][space].split()}
 
 
 def public_names(tree: ast.Module, known: set[str]) -> list[str]:
@@ -61,13 +63,14 @@ def _is_guard(node: ast.stmt) -> bool:
 
 
 def main() -> int:
-    stale, known = [], known_names()
+    stale = []
+    starred = (OPS / "__init__.py").read_text()
     wanted_tables = {arg.removesuffix(".py") for arg in sys.argv[1:] if not arg.startswith("-")}
     for path in sorted(OPS.glob("[a-z]*.py")):
         if wanted_tables and path.stem not in wanted_tables:
             continue
         source = path.read_text()
-        wanted = updated(source, known)
+        wanted = updated(source, known_names(f"from .{path.stem} import *" in starred))
         if wanted != source:
             stale.append(path.name)
             if "--check" not in sys.argv:

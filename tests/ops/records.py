@@ -33,3 +33,9 @@ for _op in OPS.values():
         _samples = _by_default(_op)
         if _samples:
             record(_op.name, _samples)
+
+# Functions without a record, and why.
+WITHOUT = {
+    "multinomial": "random: tests/ops/test_sampling.py", "poisson": "random", "binomial": "random",
+    "dequantize": "quantized tensors are refused", "is_distributed": "a question", "from_dlpack": "tests/ops/test_memory.py", "to_dlpack": "tests/ops/test_memory.py",
+}  # fmt: skip

@@ -48,7 +48,7 @@ record("deg2rad", unary(dtypes=("float32", "float16", "int64", "bool")), errors=
 record("rad2deg", unary(dtypes=("float32", "float16", "int64", "bool")), errors=[(X(2, "complex64"),)])
 record("angle", unary(), S(F([-1.0, 0.0, -0.0, NAN])), S(X(data=[0j, 1j, -1 + 0j], dtype="complex128")), smooth=False)
 record("complex", binary(mixed=(("float32", "float32"),)), errors=[(X(2, "float32"), X(2)), (I(1), I(1))])
-record("polar", binary(mixed=(("float32", "float32"),)), errors=[(X(2, "float32"), X(2)), (I(1), I(1))])
+record("polar", binary(0.2, 2, mixed=(("float32", "float32"),)), errors=[(X(2, "float32"), X(2)), (I(1), I(1))])
 record("conj_physical", unary())
 record("positive", unary(), errors=[(B([True]),)], method=True, inplace=False)
 record("nan_to_num", unary(dtypes=("float32", "float16", "int64", "complex64")), S(F([NAN, INF, -INF, 1.0])), S(F([NAN, INF, -INF, 1.0]), 1.0, posinf=3),

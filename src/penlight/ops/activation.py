@@ -170,7 +170,7 @@ def _relu_array(input: Any) -> Any:
 
 
 def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
-    return np.where(output > threshold, input, input.dtype.type(0))
+    return np.where(output <= threshold, input.dtype.type(0), input)  # a NaN lets the gradient pass
 
 
 @pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,

@@ -261,11 +261,11 @@ def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(_floor_quotient, node="DivBackward3", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_floor_quotient, node="DivBackward2", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
 def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(_trunc_quotient, node="DivBackward3", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(_trunc_quotient, node="DivBackward2", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from ._declare import install_method, plain
+from ._guards import only
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -102,7 +103,7 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 # ----- Bits and logic -----------------------------------------------------------------------------------------------
 
 
-@plain(np.bitwise_and, "&", broadcast=True, inplace=True)
+@plain(only("biu", "bitwise_and_cpu", np.bitwise_and), "&", broadcast=True, inplace=True)
 def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise and; logical and for bools.
 
@@ -112,7 +113,7 @@ def bitwise_and(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(np.bitwise_or, "|", broadcast=True, inplace=True)
+@plain(only("biu", "bitwise_or_cpu", np.bitwise_or), "|", broadcast=True, inplace=True)
 def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise or; logical or for bools.
 
@@ -122,7 +123,7 @@ def bitwise_or(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(np.bitwise_xor, "^", broadcast=True, inplace=True)
+@plain(only("biu", "bitwise_xor_cpu", np.bitwise_xor), "^", broadcast=True, inplace=True)
 def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bitwise exclusive or.
 
@@ -132,7 +133,7 @@ def bitwise_xor(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(np.left_shift, "<<", broadcast=True, inplace=True)
+@plain(only("iu", "lshift_cpu", np.left_shift), "<<", broadcast=True, inplace=True)
 def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the left.
 
@@ -142,7 +143,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(np.right_shift, ">>", broadcast=True, inplace=True)
+@plain(only("iu", "rshift_cpu", np.right_shift), ">>", broadcast=True, inplace=True)
 def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """Bits moved to the right.
 
@@ -152,7 +153,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@plain(np.invert, "~", inplace=True)
+@plain(only("biu", "bitwise_not_cpu", np.invert), "~", inplace=True)
 def bitwise_not(input: Tensor) -> Tensor:
     """Each bit turned over; logical not for bools.
 

@@ -25,7 +25,6 @@ __all__ = [
     "bmm",
     "dot",
     "ger",
-    "linear",
     "matmul",
     "mm",
     "mv",

@@ -89,15 +89,19 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return result if dtype is None or result.dtype is dtype else result.to(dtype)
 
 
-def _mean_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    return input.mean(axis=dim, keepdims=keepdim)
+def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if input.size:
+        return input.mean(axis=dim, keepdims=keepdim)
+    with np.errstate(all="ignore"):  # the mean of nothing is NaN
+        count = math.prod(input.shape if dim is None else [input.shape[d] for d in dim])
+        return input.sum(axis=dim, keepdims=keepdim) / np.asarray(count, input.dtype)
 
 
 def _count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
     return math.prod(shape[d] for d in dim)
 
 
-@linear(lambda input: input.mean(), node="MeanBackward0",
+@linear(lambda input: _mean_array(input, None, False), node="MeanBackward0",
         input=lambda grad, input_shape, xp: xp.spread(grad / math.prod(input_shape) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
 def _mean_all(input: Tensor) -> Tensor: ...
 
@@ -269,7 +273,7 @@ def _extreme_all(kernel: Any, name: str) -> Any:
 
 
 def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
-    hits = input == result
+    hits = (input == result) | (xp.isnan(input) & xp.isnan(result))
     count = xp.count_hits(xp.cast(hits, xp.np_dtype(input)), (), False)
     return xp.where(hits, grad / count, 0.0)
 
