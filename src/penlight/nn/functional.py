@@ -6,6 +6,7 @@
 tensor([0., 2.])
 """
 
+# isort: skip_file
 from __future__ import annotations
 
 from typing import Any

@@ -13,7 +13,7 @@ from . import class_loss as _class_loss
 from . import loss as _loss
 from ._declare import OPS
 from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d
-from .adaptive_pool import adaptive_max_pool1d_with_indices as adaptive_max_pool1d
+from .adaptive_pool import adaptive_max_pool1d_with_indices
 from .conv import conv1d as conv1d
 from .conv import conv2d as conv2d
 from .conv import conv3d as conv3d
@@ -74,7 +74,9 @@ def selu(input: Tensor) -> Tensor:
     return _selu(input)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
     """`leaky_relu` with a slope drawn from a range for each element in training."""
     return _rrelu(input, lower, upper, training)
 
@@ -168,7 +170,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     return group_norm_by(input, num_groups, weight, bias, eps)
 
 
-def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and the reciprocal deviations that it used."""
     check_parameters(input, weight, bias)
     return OPS["_native_layer_norm"].function(input, tuple(normalized_shape), weight, bias, eps)
@@ -180,7 +184,9 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     return OPS["_native_batch_norm"].function(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm` with the means and the reciprocal deviations that it used."""
     return OPS["_native_group_norm"].function(input, weight, bias, group, eps)
 
@@ -188,17 +194,23 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 # ----- Pooling ------------------------------------------------------------------------------------------------------
 
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The largest element of each window of sequences."""
     return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The largest element of each window of images."""
     return _max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Tensor:
+def max_pool3d(
+    input: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Tensor:
     """The largest element of each window of volumes."""
     return _max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -209,10 +221,14 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = (), p
     return _max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+adaptive_max_pool1d = adaptive_max_pool1d_with_indices
+
 # ----- Tables and grids ---------------------------------------------------------------------------------------------
 
 
-def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
     """The rows of a table that indices name."""
     return lookup(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
@@ -221,17 +237,23 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
                   per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
                   padding_idx: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Reduced bags of rows; the bag of each index; the sizes of the bags; where largest elements came from."""
-    result, bags, places = bag(weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx)
+    result, bags, places = bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx
+    )
     sizes = np.bincount(bags.owners, bags.kept, bags.count).astype(np.int64)
     return result, wrap(bags.owners), wrap(sizes), places
 
 
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`grid_sampler` of images."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`grid_sampler` of volumes."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -256,7 +278,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _loss.poisson_nll(input, target, log_input, full, eps, reduction)
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """One minus the cosine where the target is 1, and what it is above the margin where it is -1."""
     return cosine_embedding(input1, input2, target, margin, reduction)
 
@@ -266,7 +290,9 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     return hinge_embedding(input, target, margin, reduction)
 
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     return margin_ranking(input1, input2, target, margin, reduction)
 
