@@ -116,7 +116,7 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 # Parts that are imported when first used.
 _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
 _LAZY |= set(
-    """accelerator amp ao compiler cpu distributed export functional futures fx hub jit library masked monitor mps mtia multiprocessing
+    """accelerator amp ao compiler cpu distributed export functional futures fx hub inspect jit library masked monitor mps mtia multiprocessing
     nested onnx overrides package profiler quantization sparse testing torch_version types version xpu _C _dynamo _inductor _logging
     _utils __config__""".split()
 )
@@ -154,6 +154,17 @@ _LAZY_NAMES = {
     **dict.fromkeys(("Event", "Stream"), "cpu"),
     **dict.fromkeys(("load", "save"), "serialization"),
     **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
+    **dict.fromkeys(
+        """adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm bilinear
+        binary_cross_entropy_with_logits celu celu_ channel_shuffle constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d
+        conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding
+        embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
+        grid_sampler_2d grid_sampler_3d group_norm hardshrink hinge_embedding_loss instance_norm kl_div layer_norm
+        margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle
+        native_dropout native_group_norm native_layer_norm pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu
+        rms_norm rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss""".split(),
+        "ops.native",
+    ),
     "classes": "_classes",
     "compile": "compiler",
     "vmap": "func",

@@ -35,6 +35,7 @@ from .replaced import *  # noqa: F403
 from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .names import *  # noqa: F403
+from . import later as _later  # noqa: F401
 
 # The functions, not the tables that they are in.
 __all__ = [name for name, value in globals().items() if name[0] != "_" and callable(value)]
