@@ -118,7 +118,7 @@ _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributi
 _LAZY |= set(
     """accelerator amp ao compiler cpu distributed export functional futures fx hub inspect jit library masked monitor mps mtia multiprocessing
     nested onnx overrides package profiler quantization sparse testing torch_version types version xpu _C _dynamo _inductor _logging
-    _utils __config__""".split()
+    _utils __config__ inspect""".split()
 )
 _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",

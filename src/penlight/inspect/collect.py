@@ -1,0 +1,239 @@
+"""Walking the backward graph and making boxes and arrows of it.
+
+# Note [Drawing only reads]
+A dead leaf's `AccumulateGrad.variable` would make the tensor anew, a custom function's `saved_tensors` may be readable only
+once, and a packed tensor is unpacked by the user's hook: so the slots behind these are read, and nothing is unpacked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+
+from ..autograd.node import AccumulateGrad, Freed, Node
+from ..autograd.packing import Kept, Packed
+from ..autograd.views import edge_of
+from ..dtypes import from_np
+from ..ops._declare import _torch_name
+from ..tensor import Tensor
+from .draw import Box, Link
+
+
+def size_of(value: Any) -> str:
+    """`(2, 3) float32` for a tensor or an array."""
+    dtype = value.dtype if isinstance(value, Tensor) else from_np(value.dtype)
+    return f"{tuple(value.shape)} {str(dtype).removeprefix('torch.')}"
+
+
+def norm_of(grad: Any) -> str:
+    """The 2-norm of a gradient, to four digits."""
+    try:
+        array = np.asarray(grad._array)
+        wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+        return f"{float(np.linalg.norm(wide.ravel())):.4g}"
+    except (AttributeError, TypeError, ValueError):
+        return "unknown"
+
+
+def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
+    """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
+    if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
+        kept = node._kept
+        if isinstance(kept, Freed):
+            yield "saved_tensors", kept, False
+            return
+        for place, one in enumerate(kept):
+            if isinstance(one, Kept):
+                yield f"saved_tensors[{place}]", one.value, one._vc[0] != one._version
+        return
+    for slot in getattr(node, "saved_slots", ()):
+        want = slot[2:]
+        name = _torch_name(node.op, want) or want
+        value = getattr(node, slot, None)
+        if isinstance(value, (tuple, list)):
+            for place, one in enumerate(value):
+                yield f"{name}[{place}]", one, False
+            continue
+        versions = getattr(node, "c_" + want, None) or getattr(value, "_vc", None)
+        expected = getattr(node, "v_" + want, None)
+        stale = versions is not None and isinstance(expected, int) and versions[0] != expected
+        yield name, value, stale and not isinstance(value, (Freed, Packed))
+
+
+class Collector:
+    """Makes each tensor and each node one box, however often it is met."""
+
+    def __init__(self, names: list[tuple[str, Tensor]], saved: bool) -> None:
+        self.boxes: list[Box] = []
+        self.links: list[Link] = []
+        self.saved = saved
+        self.names: dict[int, str] = {}
+        for name, tensor in names:
+            key = id(tensor)
+            self.names[key] = f"{self.names[key]} = {name}" if key in self.names else name
+        self.named = {id(tensor): tensor for _, tensor in names}
+        self.found: dict[Any, int] = {}  # the number of the box of a node or tensor
+        self.outputs: list[tuple[int, Node, int]] = []  # boxes of intermediates, and which output of which node they are
+        self.alive: list[Any] = []  # so that no id is reused meanwhile
+        self.met: set[int] = set()  # the tensors that got a box
+
+    def collect(self, roots: list[Tensor]) -> None:
+        stack: list[Node] = []
+        for place, root in enumerate(roots):
+            title = "result" if len(roots) == 1 else f"result {place}"
+            self.tensor(root, title)
+            node = edge_of(root)[0]
+            if node is not None and not isinstance(node, AccumulateGrad):
+                self.node(node, stack)
+        while stack:
+            self.expand(stack.pop(), stack)
+        self.finish()
+
+    def unreached(self) -> list[str]:
+        """Names of the tensors that require grad and are no part of the graph."""
+        return [self.names[key] for key, t in self.named.items() if key not in self.met and t.requires_grad]
+
+    def add(self, key: Any, box: Box) -> int:
+        self.found[key] = len(self.boxes)
+        self.boxes.append(box)
+        return self.found[key]
+
+    # ----- Nodes ------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node, stack: list[Node]) -> int:
+        if id(node) in self.found:
+            return self.found[id(node)]
+        self.alive.append(node)
+        stack.append(node)
+        name = node.name().removeprefix("torch::autograd::")
+        return self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
+
+    def expand(self, node: Node, stack: list[Node]) -> None:
+        """Draw the arrows that leave a node."""
+        place = self.found[id(node)]
+        box = self.boxes[place]
+        if isinstance(node, AccumulateGrad):
+            self.links.append(Link(place, self.leaf(node), "variable"))
+            return
+        entries = []
+        pending: list[Node] = []
+        for port, (child, nr) in enumerate(node.next_functions):
+            box.ports.append("None" if child is None else str(nr))
+            entries.append("(None, 0)" if child is None else f"({child.name().removeprefix('torch::autograd::')}, {nr})")
+            if child is not None:
+                self.links.append(Link(place, self.node(child, pending), "next", str(nr), port))
+        stack.extend(reversed(pending))  # the first input is drawn first
+        box.details["next_functions"] = ", ".join(entries) or "none"
+        self.describe_hooks(node, box)
+        self.describe_arguments(node, box)
+        if self.saved:
+            self.expand_saved(node, place)
+
+    def describe_hooks(self, node: Node, box: Box) -> None:
+        hooks = node._hooks
+        if hooks is None:
+            return
+        count = len(hooks.pre) + len(hooks.post) + sum(len(h) for h in hooks.tensor.values())
+        if count:
+            box.details["hooks"] = str(count)
+        for nr, ref in hooks.retain.items():
+            tensor = ref()
+            if tensor is not None:
+                self.intermediate(tensor, "tensor", node, nr)
+
+    def describe_arguments(self, node: Any, box: Box) -> None:
+        """The plain values that an op saved, such as `dim`."""
+        op = getattr(node, "op", None)
+        for slot in type(node).__dict__.get("__slots__", ()) if op is not None else ():
+            name = _torch_name(op, slot[2:])
+            value = getattr(node, slot, None)
+            if slot.startswith("s_") and slot not in node.saved_slots and name and isinstance(value, (bool, int, float, str, tuple)):
+                text = repr(value)
+                box.details["saved " + name] = text if len(text) <= 60 else text[:57] + "..."
+
+    def expand_saved(self, node: Node, place: int) -> None:
+        for name, value, stale in saved_by(node):
+            target = -1
+            if isinstance(value, (Freed, Packed)):
+                state = "freed by a backward" if isinstance(value, Freed) else "packed by a hook"
+                target = self.add((id(node), name), Box("gone", name, [state], {"saved by": node.name(), "state": state}))
+            elif isinstance(value, np.ndarray):
+                target = self.add((id(node), name), self.array_box(node, name, value, stale))
+            elif isinstance(value, Tensor):
+                target = self.saved_tensor(node, name, value, stale)
+            if target >= 0:
+                self.links.append(Link(place, target, "saved", name))
+
+    def saved_tensor(self, node: Node, name: str, value: Tensor, stale: bool) -> int:
+        """The box of a saved input. One that was modified since no longer is what was saved: it gets a box of its own."""
+        if stale or edge_of(value)[0] is node:
+            return self.add((id(node), name), self.array_box(node, name, value, stale))
+        return self.tensor(value, name)
+
+    def array_box(self, node: Node, name: str, value: Any, stale: bool) -> Box:
+        lines = [size_of(value)] + ["modified in place since"] * stale
+        return Box("tensor", name, lines, {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)})
+
+    # ----- Tensors ----------------------------------------------------------------------------------------------------
+
+    def tensor(self, tensor: Tensor, title: str) -> int:
+        """The box of a tensor, by the place in the graph that it has."""
+        node, nr = edge_of(tensor)
+        if isinstance(node, AccumulateGrad):
+            return self.leaf(node)
+        if node is not None:
+            return self.intermediate(tensor, title, node, nr)
+        self.met.add(id(tensor))
+        if id(tensor) in self.found:
+            return self.found[id(tensor)]
+        self.alive.append(tensor)
+        return self.add(id(tensor), self.tensor_box("constant", tensor, title))
+
+    def intermediate(self, tensor: Tensor, title: str, node: Node, nr: int) -> int:
+        """The box of output `nr` of a node. Its arrow to the node is drawn at the end, if the node is in the picture."""
+        key = ("tensor", id(node), nr)
+        self.met.add(id(tensor))
+        if key in self.found:
+            return self.found[key]
+        self.alive += (tensor, node)
+        place = self.add(key, self.tensor_box("tensor", tensor, title))
+        self.outputs.append((place, node, nr))
+        return place
+
+    def leaf(self, node: AccumulateGrad) -> int:
+        """The box of the leaf behind an AccumulateGrad. See Note [Drawing only reads]."""
+        key = ("leaf", id(node))
+        leaf = node._ref()
+        leaf = node._kept if leaf is None else leaf
+        if leaf is not None:
+            self.met.add(id(leaf))
+        if key not in self.found:
+            self.alive.append(node)
+            if leaf is None:
+                return self.add(key, Box("leaf", "leaf", [size_of(node._array)], {"size": size_of(node._array)}))
+            self.add(key, self.tensor_box("leaf", leaf, "leaf"))
+        return self.found[key]
+
+    def tensor_box(self, kind: str, tensor: Tensor, title: str) -> Box:
+        title = self.names.get(id(tensor), title)
+        lines, details = [size_of(tensor)], {"size": size_of(tensor), "requires_grad": str(tensor.requires_grad)}
+        details["is_leaf"] = str(kind != "tensor")
+        details["version"] = str(0 if tensor._vc is None else next(iter(tensor._vc), 0))
+        if tensor.requires_grad:
+            grad = tensor._grad
+            details["grad"] = "None" if grad is None else f"{size_of(grad)}, norm {norm_of(grad)}"
+            if grad is not None:
+                lines.append("grad norm " + norm_of(grad))
+        return Box(kind, title, lines, details)
+
+    def finish(self) -> None:
+        """Draw the named intermediates, and the arrows from tensors to their nodes."""
+        for tensor in self.named.values():
+            node, nr = edge_of(tensor)
+            if node is not None and not isinstance(node, AccumulateGrad) and id(node) in self.found:
+                self.intermediate(tensor, "tensor", node, nr)
+        for place, node, nr in self.outputs:
+            if id(node) in self.found:
+                label = str(nr) if node.outputs > 1 else ""
+                self.links.append(Link(place, self.found[id(node)], "grad_fn", label))

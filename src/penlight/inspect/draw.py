@@ -1,0 +1,187 @@
+"""`draw`: from tensors to a Drawing, which is text and positions only and holds nothing of the graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..tensor import Tensor
+
+
+class Box:
+    """One box of the picture: a tensor or a node of the backward graph.
+
+    `kind` is "leaf" (requires grad), "constant" (a leaf that does not), "tensor" (a result or an intermediate), "node", or
+    "gone" (a saved tensor that was freed or that a hook packed).
+    """
+
+    __slots__ = ("details", "height", "kind", "layer", "lines", "ports", "title", "width", "x", "y")
+
+    def __init__(self, kind: str, title: str, lines: list[str], details: dict[str, str] | None = None) -> None:
+        self.kind, self.title, self.lines = kind, title, lines
+        self.details: dict[str, str] = details or {}
+        self.ports: list[str] = []  # for a node, the entries of `next_functions`: an output number, or "None"
+        self.layer = 0
+        self.x = self.y = self.width = self.height = 0.0  # the centre and the size
+
+    def __repr__(self) -> str:
+        return f"<Box {self.kind} {self.title!r}>"
+
+
+class Link:
+    """One arrow: `source` and `target` are numbers of boxes, `port` the place in the source's `next_functions`.
+
+    `kind` is "next" (an entry of `next_functions`), "grad_fn" (from a tensor to its node), "variable" (from an
+    AccumulateGrad to its leaf) or "saved" (from a node to a tensor that it saved).
+    """
+
+    __slots__ = ("join", "kind", "label", "port", "source", "target")
+
+    def __init__(self, source: int, target: int, kind: str, label: str = "", port: int = -1) -> None:
+        self.source, self.target, self.kind, self.label, self.port = source, target, kind, label, port
+        self.join: tuple[float, float] | None = None  # where it meets the trunk that leads on to its target
+
+    def __repr__(self) -> str:
+        return f"<Link {self.source} -> {self.target} {self.kind} {self.label!r}>"
+
+
+class Drawing:
+    """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT or PNG.
+
+    >>> import penlight as torch
+    >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum())
+    >>> [box.title for box in drawing.boxes]
+    ['result', 'SumBackward0', 'ExpBackward0', 'AccumulateGrad', 'leaf']
+    """
+
+    def __init__(self, boxes: list[Box], links: list[Link], unreached: list[str]) -> None:
+        self.boxes, self.links, self.unreached = boxes, links, unreached
+        self._laid_out: Any = None
+
+    def layout(self) -> Any:
+        """Places for the boxes and arrows, worked out when first needed."""
+        if self._laid_out is None:
+            from .layout import lay_out
+
+            self._laid_out = lay_out(self.boxes, self.links)
+        return self._laid_out
+
+    def svg(self) -> str:
+        """The picture as an SVG document."""
+        from .svg import to_svg
+
+        return to_svg(self)
+
+    def html(self) -> str:
+        """One self-contained page: zoom with the wheel, pan by dragging, search, click a box for its details."""
+        from .html import to_html
+
+        return to_html(self)
+
+    def dot(self) -> str:
+        """The graph in Graphviz's language."""
+        from .dot import to_dot
+
+        return to_dot(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file; its ending says the format: .svg, .html, .dot or .png.
+
+        >>> import penlight as torch, tempfile, os
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     torch.inspect.draw(torch.ones(1)).save(os.path.join(folder, "graph.svg"))
+        ...     os.listdir(folder)
+        ['graph.svg']
+        """
+        ending = os.path.splitext(os.fspath(path))[1].lower()
+        writers: dict[str, Any] = {".svg": self.svg, ".html": self.html, ".htm": self.html, ".dot": self.dot, ".gv": self.dot}
+        if ending == ".png":
+            content = self._png()
+        elif ending in writers:
+            content = writers[ending]().encode()
+        else:
+            raise ValueError(f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg, .html, .dot or .png")
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def _png(self) -> bytes:
+        try:
+            import cairosvg  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        except (ImportError, OSError):
+            cairosvg = None
+        if cairosvg is not None:
+            made: bytes = cairosvg.svg2png(bytestring=self.svg().encode(), scale=2, background_color="white")
+            return made
+        import shutil
+        import subprocess
+
+        program = shutil.which("dot")
+        if program is None:
+            raise RuntimeError(
+                "saving a PNG needs the package cairosvg (pip install cairosvg) or Graphviz's program `dot`, and neither is "
+                "installed. Formats that need nothing: .svg, .html and .dot."
+            )
+        return subprocess.run([program, "-Tpng"], input=self.dot().encode(), capture_output=True, check=True).stdout
+
+    def __repr__(self) -> str:
+        return f"<Drawing of {_count(len(self.boxes), 'box', 'boxes')} and {_count(len(self.links), 'edge', 'edges')}>"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def draw(tensors: Any, params: Any = None, saved: bool = False) -> Drawing:
+    """A picture of the backward graph of a tensor, or of several; drawing it only reads the graph.
+
+    Leaves that require grad are green, leaves that don't yellow, the result and intermediates brown, nodes blue. A node's
+    arrows are its `next_functions`, labelled with the output numbers. After a backward the tensors show their gradients'
+    norms. `params` gives names to tensors: a dict, pairs such as `model.named_parameters()`, or a module. With
+    `saved=True` the tensors that nodes saved are drawn too; of those that a backward freed, only that they are freed.
+
+    >>> import penlight as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> loss = (w * torch.tensor([3.0, 4.0])).sum()
+    >>> loss.backward()
+    >>> drawing = torch.inspect.draw(loss, params={"w": w})
+    >>> drawing.boxes[-1].title, drawing.boxes[-1].lines
+    ('w', ['(2,) float32', 'grad norm 5'])
+    """
+    from .collect import Collector
+
+    roots = [tensors] if isinstance(tensors, Tensor) else tensors
+    if not isinstance(roots, (tuple, list)) or not roots or not all(isinstance(t, Tensor) for t in roots):
+        raise TypeError(f"draw() takes a tensor or a tuple of tensors, not {_describe(tensors)}")
+    collector = Collector(_names(params), saved)
+    collector.collect(list(roots))
+    return Drawing(collector.boxes, collector.links, collector.unreached())
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        strangers = {type(v).__name__ for v in value if not isinstance(v, Tensor)}
+        return f"a {type(value).__name__} with {', '.join(sorted(strangers))}" if strangers else f"an empty {type(value).__name__}"
+    return type(value).__name__
+
+
+def _names(params: Any) -> list[tuple[str, Tensor]]:
+    if params is None:
+        return []
+    if hasattr(params, "named_parameters"):
+        params = params.named_parameters()
+    if isinstance(params, Mapping):
+        params = params.items()
+    message = "draw(): params must be a dict of tensors by name, pairs (name, tensor), or a module"
+    if not isinstance(params, Iterable):
+        raise TypeError(f"{message}, not {type(params).__name__}")
+    pairs = []
+    for pair in params:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], (Tensor, type(None))):
+            raise TypeError(f"{message}; got {_describe(pair[1]) if isinstance(pair, tuple) and len(pair) == 2 else _describe(pair)}")
+        if pair[1] is not None:
+            pairs.append((str(pair[0]), pair[1]))
+    return pairs

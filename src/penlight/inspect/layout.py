@@ -1,0 +1,312 @@
+"""A layered layout: boxes in rows from the top down, few crossings, no overlaps.
+
+The usual steps: break cycles, give each box a row below all that point to it, order the rows by barycentres, then place
+the boxes of each row near their neighbours.
+
+# Note [Trunks]
+An arrow over several rows needs a way past the boxes between. Arrows to the same box share one way, its trunk: a column
+of thin places, one in each row above the box, which each arrow joins in the row below its source. So a weight that is
+used in every step of a long recurrence costs one column, not one for each step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .draw import Box, Link
+
+TITLE, SMALL, LINE = 13.0, 11.0, 15.0  # sizes of the two fonts, and the height of a line of text
+GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
+MOST_PLACES = 30_000  # trunks of more places than this are cut short: their arrows go straight
+
+_NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
+
+
+def text_width(text: str, size: float) -> float:
+    """How wide a text is in a common sans-serif font, rather too much than too little."""
+    total = 0.0
+    for c in text:
+        if c in _NARROW:
+            total += 0.36
+        elif c in _WIDE:
+            total += 0.92
+        else:
+            total += 1.05 if ord(c) > 0x2E7F else 0.72 if c.isupper() else 0.6
+    return total * size
+
+
+class Layout:
+    """The size of the picture, and the trunks: for a target's number, the points that its arrows share."""
+
+    __slots__ = ("height", "trunks", "width")
+
+    def __init__(self, width: float, height: float, trunks: dict[int, list[tuple[float, float]]]) -> None:
+        self.width, self.height, self.trunks = width, height, trunks
+
+
+def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
+    """Set the places of the boxes and the joins of the links."""
+    for box in boxes:
+        _measure(box)
+    arcs = _acyclic(len(boxes), links)
+    layers = _rank(len(boxes), arcs)
+    for box, layer in zip(boxes, layers):
+        box.layer = layer
+    rows = _Rows(boxes, links, layers, arcs)
+    rows.order()
+    rows.place()
+    return rows.result()
+
+
+def _measure(box: Box) -> None:
+    widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
+    box.width = max(56.0, max(widths) + 20, 24.0 * len(box.ports) if len(box.ports) <= 12 else 0)
+    box.height = 14 + LINE * (1 + len(box.lines))
+
+
+def _acyclic(n: int, links: list[Link]) -> list[tuple[int, int]]:
+    """The links as arcs from upper to lower box; one that closes a cycle is turned around, a loop left out."""
+    out: list[list[int]] = [[] for _ in range(n)]
+    for number, link in enumerate(links):
+        out[link.source].append(number)
+    state = [0] * n  # 0 new, 1 on the path, 2 done
+    turned: set[int] = set()
+    for start in _sources_first(n, links):
+        if state[start]:
+            continue
+        state[start] = 1
+        path = [(start, iter(out[start]))]
+        while path:
+            here, rest = path[-1]
+            for number in rest:
+                target = links[number].target
+                if state[target] == 1:
+                    turned.add(number)
+                elif state[target] == 0:
+                    state[target] = 1
+                    path.append((target, iter(out[target])))
+                    break
+            else:
+                state[here] = 2
+                path.pop()
+    arcs = [(k.target, k.source) if i in turned else (k.source, k.target) for i, k in enumerate(links)]
+    return [(s, t) for s, t in arcs if s != t]
+
+
+def _sources_first(n: int, links: list[Link]) -> list[int]:
+    entered = {link.target for link in links}
+    return sorted(range(n), key=lambda i: i in entered)
+
+
+def _rank(n: int, arcs: list[tuple[int, int]]) -> list[int]:
+    """The row of each box: one below the lowest that points to it; a box that nothing points to, just above its first."""
+    out: list[list[int]] = [[] for _ in range(n)]
+    entering = [0] * n
+    for source, target in arcs:
+        out[source].append(target)
+        entering[target] += 1
+    layer = [0] * n
+    sources = ready = [i for i in range(n) if not entering[i]]
+    while ready:
+        following = []
+        for here in ready:
+            for target in out[here]:
+                layer[target] = max(layer[target], layer[here] + 1)
+                entering[target] -= 1
+                if not entering[target]:
+                    following.append(target)
+        ready = following
+    for here in sources:
+        if out[here]:
+            layer[here] = min(layer[target] for target in out[here]) - 1
+    return layer
+
+
+class _Rows:
+    """The rows of places: boxes, and the thin places of trunks, which have numbers from `len(boxes)` on."""
+
+    def __init__(self, boxes: list[Box], links: list[Link], layers: list[int], arcs: list[tuple[int, int]]) -> None:
+        self.boxes, self.links = boxes, links
+        self.layer = list(layers)
+        self.trunk: dict[int, dict[int, int]] = {}  # for a target, its place in each row
+        self.up: list[list[int]] = [[] for _ in boxes]
+        self.down: list[list[int]] = [[] for _ in boxes]
+        self._make_trunks(arcs)
+        self.rows: list[list[int]] = [[] for _ in range(max(self.layer, default=0) + 1)]
+        for place in self._walk():
+            self.rows[self.layer[place]].append(place)
+        self.at = [0.0] * len(self.layer)
+        self.x = [0.0] * len(self.layer)
+
+    def _make_trunks(self, arcs: list[tuple[int, int]]) -> None:
+        """See Note [Trunks]."""
+        highest: dict[int, int] = {}
+        for source, target in arcs:
+            highest[target] = min(highest.get(target, self.layer[target]), self.layer[source])
+        cut = {t: max(h, self.layer[t] - 1) for t, h in highest.items()}
+        room = MOST_PLACES
+        for target in sorted(highest, key=lambda t: self.layer[t] - highest[t]):
+            room -= self.layer[target] - highest[target] - 1
+            if room < 0:
+                break
+            cut[target] = highest[target]
+        for target, top in cut.items():
+            self._make_trunk(target, top)
+        for source, target in arcs:
+            if self.layer[source] >= cut[target]:
+                self._join(source, self.trunk[target].get(self.layer[source] + 1, target))
+
+    def _make_trunk(self, target: int, top: int) -> None:
+        column: dict[int, int] = {}
+        previous = -1
+        for layer in range(top + 1, self.layer[target]):
+            column[layer] = place = len(self.layer)
+            self.layer.append(layer)
+            self.up.append([])
+            self.down.append([])
+            if previous >= 0:
+                self._join(previous, place)
+            previous = place
+        if previous >= 0:
+            self._join(previous, target)
+        self.trunk[target] = column
+
+    def _join(self, upper: int, lower: int) -> None:
+        self.down[upper].append(lower)
+        self.up[lower].append(upper)
+
+    def _walk(self) -> list[int]:
+        """All places in the order of a walk from the top: the first order of the rows."""
+        seen = [False] * len(self.layer)
+        found = []
+        for start in sorted(range(len(self.layer)), key=lambda p: (bool(self.up[p]), self.layer[p])):
+            stack = [start]
+            while stack:
+                here = stack.pop()
+                if not seen[here]:
+                    seen[here] = True
+                    found.append(here)
+                    stack.extend(reversed(self.down[here]))
+        return found
+
+    # ----- Order ------------------------------------------------------------------------------------------------------
+
+    def order(self) -> None:
+        """Sweep down and up, each row sorted by its neighbours' mean position; keep the order with the fewest crossings."""
+        self._number()
+        best, fewest = [list(row) for row in self.rows], self.crossings()
+        idle = 0
+        for sweep in range(24 if len(self.layer) < 5000 else 8):
+            if not fewest or idle == 6:
+                break
+            downwards = sweep % 2 == 0
+            for row in self.rows if downwards else reversed(self.rows):
+                self._sort(row, self.up if downwards else self.down)
+            now = self.crossings()
+            idle += 1
+            if now < fewest:
+                best, fewest, idle = [list(row) for row in self.rows], now, 0
+        self.rows = best
+        self._number()
+
+    def _number(self) -> None:
+        for row in self.rows:
+            for i, place in enumerate(row):
+                self.at[place] = float(i)
+
+    def _sort(self, row: list[int], neighbours: list[list[int]]) -> None:
+        at = self.at
+        keys = {}
+        for place in row:
+            near = neighbours[place]
+            keys[place] = sum([at[p] for p in near]) / len(near) if near else at[place]
+        row.sort(key=keys.__getitem__)
+        for i, place in enumerate(row):
+            at[place] = float(i)
+
+    def crossings(self) -> int:
+        """How many pairs of arrows cross, counted by inversions with a binary indexed tree."""
+        total = 0
+        for row in self.rows:
+            ends = [int(e) for place in row for e in sorted([self.at[p] for p in self.down[place]])]
+            if len(ends) < 2:
+                continue
+            tree = [0] * (max(ends) + 2)
+            for count, end in enumerate(ends):
+                i, below = end + 1, 0
+                while i:
+                    below += tree[i]
+                    i &= i - 1
+                total += count - below
+                i = end + 1
+                while i < len(tree):
+                    tree[i] += 1
+                    i += i & -i
+        return total
+
+    # ----- Places -----------------------------------------------------------------------------------------------------
+
+    def width(self, place: int) -> float:
+        return self.boxes[place].width + GAP_X if place < len(self.boxes) else TRUNK
+
+    def place(self) -> None:
+        """Sweep, each row as near to its neighbours' means as order and widths allow."""
+        halves = [self.width(p) / 2 for p in range(len(self.layer))]
+        for row in self.rows:
+            left = 0.0
+            for p in row:
+                self.x[p] = left + halves[p]
+                left += 2 * halves[p]
+        both = [self.up[p] + self.down[p] for p in range(len(self.layer))]
+        sweeps = 16 if len(self.layer) < 5000 else 6
+        for sweep in range(sweeps):
+            downwards = sweep % 2 == 0
+            near = both if sweep >= sweeps - 2 else self.up if downwards else self.down
+            for row in self.rows if downwards else reversed(self.rows):
+                self._settle(row, near, halves)
+
+    def _settle(self, row: list[int], near: list[list[int]], halves: list[float]) -> None:
+        x, n = self.x, len(self.boxes)
+        offsets, wishes, weights, offset = [], [], [], 0.0
+        for i, p in enumerate(row):
+            if i:
+                offset += halves[row[i - 1]] + halves[p]
+            others = near[p]
+            wish = sum([x[q] for q in others]) / len(others) if others else x[p]
+            offsets.append(offset)
+            wishes.append(wish - offset)
+            weights.append((1.0 if p < n else 3.0) if others else 0.05)
+        for p, offset, value in zip(row, offsets, _rising(wishes, weights)):
+            x[p] = value + offset
+
+    def result(self) -> Layout:
+        """The places as coordinates, with the left and upper edge of the picture at 0."""
+        tops, y = [], 0.0
+        for row in self.rows:
+            height = max([self.boxes[p].height for p in row if p < len(self.boxes)], default=0.0)
+            tops.append(y + height / 2)
+            y += height + GAP_Y
+        sides = [self.x[p] - self.width(p) / 2 for row in self.rows for p in row]
+        left = min(sides, default=0.0)
+        right = max([self.x[p] + self.width(p) / 2 for row in self.rows for p in row], default=0.0)
+        points = [(x - left, tops[layer]) for x, layer in zip(self.x, self.layer)]
+        for box, point in zip(self.boxes, points):
+            box.x, box.y = point
+        trunks = {t: [points[p] for p in column.values()] for t, column in self.trunk.items() if column}
+        for link in self.links:
+            place = self.trunk.get(link.target, {}).get(self.layer[link.source] + 1)
+            link.join = None if place is None else points[place]
+        return Layout(right - left, max(0.0, y - GAP_Y), trunks)
+
+
+def _rising(wishes: list[float], weights: list[float]) -> list[float]:
+    """The non-decreasing numbers nearest to these by weighted squares: neighbours out of order are pooled."""
+    pools: list[Any] = []  # [mean, weight, count]
+    for wish, weight in zip(wishes, weights):
+        mean, count = wish, 1
+        while pools and pools[-1][0] > mean:
+            before, heft, more = pools.pop()
+            mean = (mean * weight + before * heft) / (weight + heft)
+            weight, count = weight + heft, count + more
+        pools.append((mean, weight, count))
+    return [mean for mean, _, count in pools for _ in range(count)]

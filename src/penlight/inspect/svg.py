@@ -1,0 +1,161 @@
+"""A Drawing as SVG. Colours are attributes, not a style sheet: inside a notebook that would style the whole page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .draw import Box, Drawing, Link
+from .layout import LINE, SMALL, TITLE, text_width
+
+# Fill and outline by kind, and what the legend says.
+COLOURS = {
+    "leaf": ("#d5efcf", "#3f8f3a", "leaf, requires grad"),
+    "constant": ("#fdf3c0", "#b8981a", "leaf, no grad"),
+    "tensor": ("#ecdcc6", "#8a6238", "result or intermediate"),
+    "node": ("#d6e6f8", "#3a6ea5", "backward node"),
+    "gone": ("#eeeeee", "#888888", "freed or packed"),
+}
+STROKES = {"next": "#3a6ea5", "grad_fn": "#8a6238", "variable": "#3f8f3a", "saved": "#999999"}
+FONT = "Helvetica, Arial, sans-serif"
+MARGIN, HEAD = 20.0, 6.0
+
+
+def escape(text: str) -> str:
+    """Text for XML: its special characters as entities, and those that XML forbids as a question mark."""
+    clean = "".join(c if c >= " " and not ("\ud800" <= c <= "\udfff" or c in "\ufffe\uffff\x7f") else "?" for c in text)
+    return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def to_svg(drawing: Drawing) -> str:
+    """The whole document."""
+    layout = drawing.layout()
+    legend, legend_width, legend_height = _legend(drawing)
+    width = max(layout.width, legend_width) + 2 * MARGIN
+    height = layout.height + legend_height + 2 * MARGIN
+    left = (width - layout.width) / 2
+    size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" font-size="{number(SMALL)}" fill="#222222">',
+        f'<rect class="paper" width="{number(width)}" height="{number(height)}" fill="#ffffff"/>',
+        '<g class="view">',
+        f'<g class="legend" transform="translate({number(MARGIN)},{number(MARGIN)})">{legend}</g>',
+        f'<g class="graph" transform="translate({number(left)},{number(MARGIN + legend_height)})">',
+        *_trunks(drawing, layout),
+        *(_link(drawing.boxes, link, layout) for link in drawing.links),
+        *(_box(place, box) for place, box in enumerate(drawing.boxes)),
+        "</g></g></svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _legend(drawing: Drawing) -> tuple[str, float, float]:
+    used = {box.kind for box in drawing.boxes}
+    parts, x = [], 0.0
+    for kind, (fill, stroke, text) in COLOURS.items():
+        if kind not in used:
+            continue
+        dashes = ' stroke-dasharray="3 2"' if kind == "gone" else ""
+        parts.append(f'<rect x="{number(x)}" y="0" width="14" height="12" rx="2" fill="{fill}" stroke="{stroke}"{dashes}/>')
+        parts.append(f'<text x="{number(x + 19)}" y="10">{text}</text>')
+        x += 19 + text_width(text, SMALL) + 12
+    height = 34.0
+    if drawing.unreached:
+        names = ", ".join(drawing.unreached[:6]) + (f" and {len(drawing.unreached) - 6} more" if len(drawing.unreached) > 6 else "")
+        text = "not in this graph: " + names
+        parts.append(f'<text class="unreached" x="0" y="30" fill="#a03020">{escape(text)}</text>')
+        x, height = max(x, text_width(text, SMALL)), height + 18
+    return "".join(parts), x, height
+
+
+def _box(place: int, box: Box) -> str:
+    fill, stroke, _ = COLOURS[box.kind]
+    x, y = box.x - box.width / 2, box.y - box.height / 2
+    radius, dashes = (10 if box.kind == "node" else 3), (' stroke-dasharray="4 3"' if box.kind == "gone" else "")
+    parts = [
+        f'<g class="box {box.kind}" id="box{place}"><rect x="{number(x)}" y="{number(y)}" width="{number(box.width)}" '
+        f'height="{number(box.height)}" rx="{radius}" fill="{fill}" stroke="{stroke}"{dashes}/>',
+        _text(box.x, y + 7 + LINE * 0.75, box.title, f' font-size="{number(TITLE)}" font-weight="bold"'),
+    ]
+    parts += [_text(box.x, y + 7 + LINE * (i + 1.75), line) for i, line in enumerate(box.lines)]
+    if len(box.ports) <= 12:
+        parts += [_none(_port(box, port), y + box.height) for port, text in enumerate(box.ports) if text == "None"]
+    return "".join(parts) + "</g>"
+
+
+def _text(x: float, y: float, text: str, more: str = "") -> str:
+    return f'<text x="{number(x)}" y="{number(y)}" text-anchor="middle"{more}>{escape(text)}</text>'
+
+
+def _none(x: float, y: float) -> str:
+    """The stump of an entry (None, 0) of next_functions."""
+    line = f'<path d="M{number(x)} {number(y)}v7m-4 0h8" stroke="#888888" fill="none"/>'
+    return line + _text(x, y + 16, "None", ' font-size="9" fill="#666666"')
+
+
+def _port(box: Box, port: int) -> float:
+    """Where the arrow of an entry of next_functions leaves the box."""
+    return box.x + box.width * ((port + 1) / (len(box.ports) + 1) - 0.5)
+
+
+def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
+    bend = (to_y - y) * 0.45
+    return f"C{number(x)} {number(y + bend)} {number(to_x)} {number(to_y - bend)} {number(to_x)} {number(to_y)}"
+
+
+def _arrow(x: float, y: float, colour: str) -> str:
+    return f'<path d="M{number(x)} {number(y)}l-3.5 -{number(HEAD)}h7z" fill="{colour}"/>'
+
+
+def _link(boxes: list[Box], link: Link, layout: Any) -> str:
+    source, target = boxes[link.source], boxes[link.target]
+    colour = STROKES[link.kind]
+    x = _port(source, link.port) if link.port >= 0 else source.x
+    y = source.y + source.height / 2
+    if link.join is None and target.y > source.y:
+        to_x, to_y = target.x, target.y - target.height / 2
+        path, head = f"M{number(x)} {number(y)}" + _curve(x, y, to_x, to_y - HEAD), _arrow(to_x, to_y, colour)
+    elif link.join is None:  # an arrow upwards, which closes a cycle
+        side = max(source.x + source.width / 2, target.x + target.width / 2) + 16
+        to_x, to_y = target.x + target.width / 2, target.y
+        path = f"M{number(x)} {number(y)}C{number(x)} {number(y + 24)} {number(side)} {number(y + 24)} {number(side)} {number(source.y)}"
+        path += f"L{number(side)} {number(to_y + 20)}Q{number(side)} {number(to_y)} {number(to_x)} {number(to_y)}"
+        head = ""
+    else:
+        to_x, to_y = link.join
+        path, head = f"M{number(x)} {number(y)}" + _curve(x, y, to_x, to_y), ""
+    dashes = ' stroke-dasharray="4 3"' if link.kind == "saved" else ""
+    label = ""
+    if link.label and link.kind != "saved":
+        right = to_x >= x
+        anchor = "end" if right else "start"
+        label = f'<text x="{number(x - 3 if right else x + 3)}" y="{number(y + 12)}" text-anchor="{anchor}" fill="{colour}">{link.label}</text>'
+    return (
+        f'<g class="edge {link.kind}" data-from="{link.source}" data-to="{link.target}">'
+        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.2"{dashes}/>{head}{label}</g>'
+    )
+
+
+def _trunks(drawing: Drawing, layout: Any) -> Iterator[str]:
+    """The ways that arrows to one box share. See Note [Trunks] in layout.py."""
+    kinds: dict[int, str] = {}
+    for link in drawing.links:
+        if link.join is not None and kinds.get(link.target) != "next":
+            kinds[link.target] = link.kind
+    for target, points in layout.trunks.items():
+        box, kind = drawing.boxes[target], kinds[target]
+        x, y = points[0]
+        path = f"M{number(x)} {number(y)}"
+        end = (box.x, box.y - box.height / 2 - HEAD)
+        for to_x, to_y in [*points[1:], end]:
+            path += f"V{number(to_y)}" if abs(to_x - x) < 0.05 else _curve(x, y, to_x, to_y)
+            x, y = to_x, to_y
+        dashes = ' stroke-dasharray="4 3"' if kind == "saved" else ""
+        yield (
+            f'<g class="trunk" data-to="{target}"><path d="{path}" fill="none" stroke="{STROKES[kind]}" stroke-width="1.2"{dashes}/>'
+            f"{_arrow(end[0], end[1] + HEAD, STROKES[kind])}</g>"
+        )
