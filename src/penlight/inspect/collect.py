@@ -123,6 +123,7 @@ class Collector:
             entries.append("(None, 0)" if child is None else f"({child.name().removeprefix('torch::autograd::')}, {nr})")
             if child is not None:
                 self.links.append(Link(place, self.node(child, pending), "next", str(nr), port))
+        box.exits = len(box.ports)
         stack.extend(reversed(pending))  # the first input is drawn first
         box.details["next_functions"] = ", ".join(entries) or "none"
         self.describe_hooks(node, box)
@@ -153,6 +154,7 @@ class Collector:
                 box.details["saved " + name] = text if len(text) <= 60 else text[:57] + "..."
 
     def expand_saved(self, node: Node, place: int) -> None:
+        box = self.boxes[place]
         for name, value, stale in saved_by(node):
             target = -1
             if isinstance(value, (Freed, Packed)):
@@ -163,7 +165,8 @@ class Collector:
             elif isinstance(value, Tensor):
                 target = self.saved_tensor(node, name, value, stale)
             if target >= 0:
-                self.links.append(Link(place, target, "saved", name))
+                self.links.append(Link(place, target, "saved", name, box.exits))
+                box.exits += 1
 
     def saved_tensor(self, node: Node, name: str, value: Tensor, stale: bool) -> int:
         """The box of a saved input. One that was modified since no longer is what was saved: it gets a box of its own."""

@@ -16,13 +16,13 @@ class Box:
     "gone" (a saved tensor that was freed or that a hook packed).
     """
 
-    __slots__ = ("details", "height", "kind", "layer", "lines", "ports", "title", "width", "x", "y")
+    __slots__ = ("details", "exits", "height", "kind", "layer", "lines", "ports", "title", "width", "x", "y")
 
     def __init__(self, kind: str, title: str, lines: list[str], details: dict[str, str] | None = None) -> None:
         self.kind, self.title, self.lines = kind, title, lines
         self.details: dict[str, str] = details or {}
         self.ports: list[str] = []  # for a node, the entries of `next_functions`: an output number, or "None"
-        self.layer = 0
+        self.layer = self.exits = 0  # its row, and how many places arrows leave it from
         self.x = self.y = self.width = self.height = 0.0  # the centre and the size
 
     def __repr__(self) -> str:
@@ -30,7 +30,8 @@ class Box:
 
 
 class Link:
-    """One arrow: `source` and `target` are numbers of boxes, `port` the place in the source's `next_functions`.
+    """One arrow: `source` and `target` are numbers of boxes, `port` where it leaves a node: entries of
+    `next_functions` come first, saved tensors after them.
 
     `kind` is "next" (an entry of `next_functions`), "grad_fn" (from a tensor to its node), "variable" (from an
     AccumulateGrad to its leaf) or "saved" (from a node to a tensor that it saved).

@@ -60,7 +60,7 @@ def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
 
 def _measure(box: Box) -> None:
     widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
-    box.width = max(56.0, max(widths) + 20, 24.0 * len(box.ports) if len(box.ports) <= 12 else 0)
+    box.width = max(56.0, max(widths) + 20, 24.0 * box.exits if box.exits <= 12 else 0)
     box.height = 14 + LINE * (1 + len(box.lines))
 
 
@@ -132,6 +132,11 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self._make_trunks(arcs)
+        self.shift: dict[tuple[int, int], float] = {}  # how far from the middle of its box an arrow leaves, in (-0.5, 0.5)
+        for place in range(len(boxes)):
+            below = self.down[place]
+            for i, lower in enumerate(below):
+                self.shift[place, lower] = (i + 1) / (len(below) + 1) - 0.5
         self.rows: list[list[int]] = [[] for _ in range(max(self.layer, default=0) + 1)]
         for place in self._walk():
             self.rows[self.layer[place]].append(place)
@@ -217,9 +222,10 @@ class _Rows:
     def _sort(self, row: list[int], neighbours: list[list[int]]) -> None:
         at = self.at
         keys = {}
+        shifts = self.shift if neighbours is self.up else {}
         for place in row:
             near = neighbours[place]
-            keys[place] = sum([at[p] for p in near]) / len(near) if near else at[place]
+            keys[place] = sum([at[p] + shifts.get((p, place), 0.0) for p in near]) / len(near) if near else at[place]
         row.sort(key=keys.__getitem__)
         for i, place in enumerate(row):
             at[place] = float(i)
@@ -228,7 +234,7 @@ class _Rows:
         """How many pairs of arrows cross, counted by inversions with a binary indexed tree."""
         total = 0
         for row in self.rows:
-            ends = [int(e) for place in row for e in sorted([self.at[p] for p in self.down[place]])]
+            ends = [int(self.at[p]) for place in row for p in self.down[place]]  # in the order in which they leave the box
             if len(ends) < 2:
                 continue
             tree = [0] * (max(ends) + 2)

@@ -62,7 +62,7 @@ def _legend(drawing: Drawing) -> tuple[str, float, float]:
         dashes = ' stroke-dasharray="3 2"' if kind == "gone" else ""
         parts.append(f'<rect x="{number(x)}" y="0" width="14" height="12" rx="2" fill="{fill}" stroke="{stroke}"{dashes}/>')
         parts.append(f'<text x="{number(x + 19)}" y="10">{text}</text>')
-        x += 19 + text_width(text, SMALL) + 12
+        x += 19 + text_width(text, SMALL) + 20
     height = 34.0
     if drawing.unreached:
         names = ", ".join(drawing.unreached[:6]) + (f" and {len(drawing.unreached) - 6} more" if len(drawing.unreached) > 6 else "")
@@ -82,7 +82,7 @@ def _box(place: int, box: Box) -> str:
         _text(box.x, y + 7 + LINE * 0.75, box.title, f' font-size="{number(TITLE)}" font-weight="bold"'),
     ]
     parts += [_text(box.x, y + 7 + LINE * (i + 1.75), line) for i, line in enumerate(box.lines)]
-    if len(box.ports) <= 12:
+    if box.exits <= 12:
         parts += [_none(_port(box, port), y + box.height) for port, text in enumerate(box.ports) if text == "None"]
     return "".join(parts) + "</g>"
 
@@ -98,8 +98,8 @@ def _none(x: float, y: float) -> str:
 
 
 def _port(box: Box, port: int) -> float:
-    """Where the arrow of an entry of next_functions leaves the box."""
-    return box.x + box.width * ((port + 1) / (len(box.ports) + 1) - 0.5)
+    """Where an arrow leaves a node."""
+    return box.x + box.width * ((port + 1) / (box.exits + 1) - 0.5)
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
