@@ -7,7 +7,8 @@ once, and a packed tensor is unpacked by the user's hook: so the slots behind th
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -155,11 +156,14 @@ class Collector:
 
     def expand_saved(self, node: Node, place: int) -> None:
         box = self.boxes[place]
+        freed = False  # one box says so for all: of what was never saved and what was, the same is left
         for name, value, stale in saved_by(node):
             target = -1
-            if isinstance(value, (Freed, Packed)):
-                state = "freed by a backward" if isinstance(value, Freed) else "packed by a hook"
-                target = self.add((id(node), name), Box("gone", name, [state], {"saved by": node.name(), "state": state}))
+            if isinstance(value, Freed) and not freed:
+                freed = True
+                target = self.add((id(node), "freed"), Box("gone", "saved tensors", ["freed by a backward"], {"saved by": node.name()}))
+            elif isinstance(value, Packed):
+                target = self.add((id(node), name), Box("gone", name, ["packed by a hook"], {"saved by": node.name()}))
             elif isinstance(value, np.ndarray):
                 target = self.add((id(node), name), self.array_box(node, name, value, stale))
             elif isinstance(value, Tensor):

@@ -263,25 +263,35 @@ class _Rows:
             for p in row:
                 self.x[p] = left + halves[p]
                 left += 2 * halves[p]
-        both = [self.up[p] + self.down[p] for p in range(len(self.layer))]
+        heft = self._heft()
+        up = [[(q, 1.0) for q in self.up[p]] for p in range(len(self.layer))]
+        down = [[(q, heft[q]) for q in self.down[p]] for p in range(len(self.layer))]
         sweeps = 16 if len(self.layer) < 5000 else 6
         for sweep in range(sweeps):
             downwards = sweep % 2 == 0
-            near = both if sweep >= sweeps - 2 else self.up if downwards else self.down
             for row in self.rows if downwards else reversed(self.rows):
-                self._settle(row, near, halves)
+                self._settle(row, up if downwards else down, halves, heft)
 
-    def _settle(self, row: list[int], near: list[list[int]], halves: list[float]) -> None:
-        x, n = self.x, len(self.boxes)
+    def _heft(self) -> list[float]:
+        """How firmly a place keeps its wish: what much hangs below moves less, so that the main line stays straight."""
+        heft = [1.0] * len(self.layer)
+        for row in reversed(self.rows):
+            for p in row:
+                below = max([heft[q] for q in self.down[p]], default=0.0)
+                heft[p] = min(12.0, below + 1.0) if p < len(self.boxes) else max(2.0, below / 2)
+        return heft
+
+    def _settle(self, row: list[int], near: list[list[tuple[int, float]]], halves: list[float], heft: list[float]) -> None:
+        x = self.x
         offsets, wishes, weights, offset = [], [], [], 0.0
         for i, p in enumerate(row):
             if i:
                 offset += halves[row[i - 1]] + halves[p]
             others = near[p]
-            wish = sum([x[q] for q in others]) / len(others) if others else x[p]
+            wish = sum([x[q] * w for q, w in others]) / sum([w for _, w in others]) if others else x[p]
             offsets.append(offset)
             wishes.append(wish - offset)
-            weights.append((1.0 if p < n else 3.0) if others else 0.05)
+            weights.append(heft[p] if others else 0.05)
         for p, offset, value in zip(row, offsets, _rising(wishes, weights)):
             x[p] = value + offset
 
