@@ -92,7 +92,7 @@ class DualLevel:
         finally:
             _dispatch.interpreters.reset(token)
         for o, tangent in zip(result if isinstance(result, tuple) else (result,), moved):
-            if tangent is not None:
+            if tangent is not None and o.dtype.category >= 2:
                 self.attach(o, tangent)
         return result
 
@@ -102,7 +102,11 @@ class DualLevel:
 
         tensor = arguments[0]
         tangents = self._tangents(op, arguments)
-        moved = self.tangent(self.run(op, arguments)) if tangents else None
+        moved = None
+        if tangents:
+            # What the tangent's own graph saves must not be what is written to.
+            before_write = tensor.clone() if grad_mode.get() else tensor
+            moved = self.tangent(self.run(op, (before_write, *arguments[1:])))
         token = _below(self)
         before = self.tangent(tensor)
         before = None if before is None else before.clone()
@@ -165,6 +169,7 @@ class DualLevel:
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
         """Give a written tensor its new tangent; through a view, also the base."""
+        from ..func.batched import strided_zeros
         from ..ops import _dispatch, as_strided
 
         token = _below(self)
@@ -174,7 +179,7 @@ class DualLevel:
                 moved = tensor.new_zeros(tensor.shape)
             base = tensor._base
             if present is None and base is not None and self.tangent(base) is None:
-                whole = base.new_zeros(base.shape)
+                whole = strided_zeros(moved, base.shape, base.stride())
                 self.attach(base, whole)
                 offset = tensor.storage_offset() - base.storage_offset()
                 present = as_strided(whole, tensor.shape, tensor.stride(), offset)

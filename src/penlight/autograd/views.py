@@ -344,12 +344,12 @@ class CopySlices(Node):
         return (whole if self.next_functions[0][0] is not None else None, *inner[1:])
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from ..creation import empty_strided
+        from ..func.batched import strided_zeros
         from ..ops import as_strided
 
         fn = self._fn()
         itemsize = grad._array.itemsize
-        whole = empty_strided(self.shape, [s // itemsize for s in self.strides], dtype=grad.dtype)
+        whole = strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
         whole.copy_(grad)
         take = self.replay or (
             lambda t: as_strided(t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset)

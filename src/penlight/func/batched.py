@@ -361,3 +361,16 @@ def involves(level: BatchLevel, tensor: Any) -> bool:
         tensor = tensor._value
     tangents = None if tensor._meta is None else tensor._meta.tangents
     return bool(tangents) and any(involves(level, t) for t in tangents.values())
+
+
+def strided_zeros(like: Any, size: Iterable[int], stride: Iterable[int]) -> Any:
+    """Zeros in a memory layout (strides in elements), batched like another tensor and of its dtype."""
+    from ..creation import empty_strided
+
+    size, stride = tuple(size), tuple(stride)
+    levels = levels_of(like)
+    steps = [1 + sum((n - 1) * s for n, s in zip(size, stride))]
+    for level in reversed(levels):
+        steps.insert(0, steps[0] * level.size)
+    lead = tuple([level.size for level in levels])
+    return wrap_all(levels, empty_strided((*lead, *size), (*steps[1:], *stride), dtype=like.dtype).zero_())

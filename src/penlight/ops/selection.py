@@ -546,6 +546,12 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """
     if mask.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if mask._level is not None:
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch "
+            "this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if "
+            "you need this feature."
+        )
     shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
     if not shape:
         return index(input.reshape(1), [mask.reshape(1)])
