@@ -26,12 +26,16 @@ class BackwardHook:
         self.grad_outputs: tuple[Any, ...] | None = None
         self.n_inputs = self.n_outputs = -1
         self.input_tensors_index: list[int] | None = None
+        self.constant_inputs: dict[int, Any] = {}
         self.output_tensors_index: list[int] | None = None
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with the tensors among them led through the input node."""
         result, self.input_tensors_index = _through_node(args, self._on_input_grads)
         self.n_inputs = len(args)
+        for index in self.input_tensors_index or ():
+            if not args[index].requires_grad:
+                self.constant_inputs[index] = (args[index].shape, args[index].dtype)
         return result
 
     def setup_output_hook(self, output: Any) -> Any:
@@ -80,6 +84,8 @@ class BackwardHook:
             return None  # the gradient did not come through the output node
         assert self.input_tensors_index is not None
         grads = _spread(self.input_tensors_index, grad_input, self.n_inputs)
+        if self.constant_inputs:
+            grads = self._with_zeros(grads)
         for hook in self.user_hooks:
             replaced = hook(self.module, grads, self.grad_outputs)
             if replaced is None:
@@ -92,6 +98,14 @@ class BackwardHook:
             grads = replaced
         self.grad_outputs = None
         return tuple(grads[i] for i in self.input_tensors_index)
+
+    def _with_zeros(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Hooks are shown zeros for tensors that require no grad; None is for what is no tensor."""
+        shown = list(grads)
+        for index, (shape, dtype) in self.constant_inputs.items():
+            if shown[index] is None:
+                shown[index] = penlight.zeros(shape, dtype=dtype)
+        return tuple(shown)
 
 
 def _spread(indices: Sequence[int], values: Sequence[Any], size: int) -> tuple[Any, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import penlight
 from penlight.nn.modules.module import Module
 
 
 def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
-    """A module whose parameters are allocated but not filled, and for which no random numbers are drawn.
+    """A module whose parameters may have any values, and for which no random numbers are drawn.
 
     >>> import penlight as torch
     >>> torch.nn.utils.skip_init(torch.nn.Linear, 5, 1).weight.shape
@@ -20,5 +21,9 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
 
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    device = kwargs.pop("device", "cpu")
-    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)
+    # There is no meta device to build it on; that the numbers were drawn is undone.
+    state = penlight.get_rng_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        penlight.set_rng_state(state)

@@ -66,7 +66,7 @@ class _Orthogonal(Module):
             x = penlight.cat([x, fill], dim=-1)
         skew = x - x.mH
         if self.orthogonal_map == _OrthMaps.matrix_exp:
-            q = penlight.matrix_exp(skew)
+            q = penlight.linalg.matrix_exp(skew)
         else:
             eye = penlight.eye(rows, dtype=skew.dtype)
             q = penlight.linalg.solve(penlight.add(eye, skew, alpha=-0.5), penlight.add(eye, skew, alpha=0.5))

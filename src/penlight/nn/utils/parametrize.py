@@ -64,6 +64,12 @@ def _overwrite(dest: Tensor, source: Tensor) -> None:
         dest.set_(source)
 
 
+def _pass_over(error: NotImplementedError) -> None:
+    """A right inverse says by NotImplementedError that there is none; that a name is missing here is another matter."""
+    if isinstance(error, AttributeError):
+        raise error
+
+
 class ParametrizationList(ModuleList):
     """The parametrisations of one tensor, in the order they are applied, and the original tensor or tensors.
 
@@ -101,8 +107,8 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     try:
                         value = module.right_inverse(value)
-                    except NotImplementedError:
-                        pass  # it has none; the tensor is stored as it is
+                    except NotImplementedError as error:
+                        _pass_over(error)  # it has no inverse; the tensor is stored as it is
         return value
 
     def _store_one(self, original: Tensor, stored: Any) -> None:
@@ -294,7 +300,8 @@ def _check_further(module: Any, tensor_name: str, parametrization: Any) -> None:
         return
     try:
         back = parametrization.right_inverse(after)
-    except NotImplementedError:
+    except NotImplementedError as error:
+        _pass_over(error)
         return
     if not isinstance(back, Tensor):
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}")
