@@ -57,7 +57,7 @@ def _working_copy(base: np.ndarray, inplace: bool) -> np.ndarray:
     """A C-contiguous array to accumulate into: `base` itself if that may be written directly, else a widened copy."""
     if inplace and base.flags.c_contiguous and not is_half(base.dtype):
         return base
-    return base.astype(np.float32) if is_half(base.dtype) else np.array(base, order="C")
+    return base.astype(np.float32, order="C") if is_half(base.dtype) else np.array(base, order="C")
 
 
 def _accumulator(base: np.ndarray | tuple[int, ...], dtype: np.dtype, inplace: bool) -> tuple[np.ndarray, np.ndarray]:
