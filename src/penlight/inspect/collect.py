@@ -75,7 +75,9 @@ class Collector:
             self.names[key] = f"{self.names[key]} = {name}" if key in self.names else name
         self.named = {id(tensor): tensor for _, tensor in names}
         self.found: dict[Any, int] = {}  # the number of the box of a node or tensor
-        self.outputs: list[tuple[int, Node, int]] = []  # boxes of intermediates, and which output of which node they are
+        self.outputs: list[
+            tuple[int, Node, int]
+        ] = []  # boxes of intermediates, and which output of which node they are
         self.alive: list[Any] = []  # so that no id is reused meanwhile
         self.met: set[int] = set()  # the tensors that got a box
 
@@ -121,7 +123,9 @@ class Collector:
         pending: list[Node] = []
         for port, (child, nr) in enumerate(node.next_functions):
             box.ports.append("None" if child is None else str(nr))
-            entries.append("(None, 0)" if child is None else f"({child.name().removeprefix('torch::autograd::')}, {nr})")
+            entries.append(
+                "(None, 0)" if child is None else f"({child.name().removeprefix('torch::autograd::')}, {nr})"
+            )
             if child is not None:
                 self.links.append(Link(place, self.node(child, pending), "next", str(nr), port))
         box.exits = len(box.ports)
@@ -150,7 +154,12 @@ class Collector:
         for slot in type(node).__dict__.get("__slots__", ()) if op is not None else ():
             name = _torch_name(op, slot[2:])
             value = getattr(node, slot, None)
-            if slot.startswith("s_") and slot not in node.saved_slots and name and isinstance(value, (bool, int, float, str, tuple)):
+            if (
+                slot.startswith("s_")
+                and slot not in node.saved_slots
+                and name
+                and isinstance(value, (bool, int, float, str, tuple))
+            ):
                 text = repr(value)
                 box.details["saved " + name] = text if len(text) <= 60 else text[:57] + "..."
 
@@ -161,7 +170,10 @@ class Collector:
             target = -1
             if isinstance(value, Freed) and not freed:
                 freed = True
-                target = self.add((id(node), "freed"), Box("gone", "saved tensors", ["freed by a backward"], {"saved by": node.name()}))
+                target = self.add(
+                    (id(node), "freed"),
+                    Box("gone", "saved tensors", ["freed by a backward"], {"saved by": node.name()}),
+                )
             elif isinstance(value, Packed):
                 target = self.add((id(node), name), Box("gone", name, ["packed by a hook"], {"saved by": node.name()}))
             elif isinstance(value, np.ndarray):
@@ -180,7 +192,9 @@ class Collector:
 
     def array_box(self, node: Node, name: str, value: Any, stale: bool) -> Box:
         lines = [size_of(value)] + ["modified in place since"] * stale
-        return Box("tensor", name, lines, {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)})
+        return Box(
+            "tensor", name, lines, {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)}
+        )
 
     # ----- Tensors ----------------------------------------------------------------------------------------------------
 

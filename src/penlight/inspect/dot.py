@@ -14,7 +14,11 @@ def quote(text: str) -> str:
 
 def to_dot(drawing: Drawing) -> str:
     """A digraph with the boxes as `b0`, `b1`, ..."""
-    lines = ["digraph backward {", "  rankdir=TB;", '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=11];']
+    lines = [
+        "digraph backward {",
+        "  rankdir=TB;",
+        '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=11];',
+    ]
     for place, box in enumerate(drawing.boxes):
         fill, stroke, _ = COLOURS[box.kind]
         label = quote("\n".join([box.title, *box.lines]))

@@ -99,13 +99,21 @@ class Drawing:
         ['graph.svg']
         """
         ending = os.path.splitext(os.fspath(path))[1].lower()
-        writers: dict[str, Any] = {".svg": self.svg, ".html": self.html, ".htm": self.html, ".dot": self.dot, ".gv": self.dot}
+        writers: dict[str, Any] = {
+            ".svg": self.svg,
+            ".html": self.html,
+            ".htm": self.html,
+            ".dot": self.dot,
+            ".gv": self.dot,
+        }
         if ending == ".png":
             content = self._png()
         elif ending in writers:
             content = writers[ending]().encode()
         else:
-            raise ValueError(f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg, .html, .dot or .png")
+            raise ValueError(
+                f"can't tell the format of {os.fspath(path)!r}: the name must end in .svg, .html, .dot or .png"
+            )
         with open(path, "wb") as file:
             file.write(content)
 
@@ -165,7 +173,11 @@ def draw(tensors: Any, params: Any = None, saved: bool = False) -> Drawing:
 def _describe(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         strangers = {type(v).__name__ for v in value if not isinstance(v, Tensor)}
-        return f"a {type(value).__name__} with {', '.join(sorted(strangers))}" if strangers else f"an empty {type(value).__name__}"
+        return (
+            f"a {type(value).__name__} with {', '.join(sorted(strangers))}"
+            if strangers
+            else f"an empty {type(value).__name__}"
+        )
     return type(value).__name__
 
 
@@ -182,7 +194,9 @@ def _names(params: Any) -> list[tuple[str, Tensor]]:
     pairs = []
     for pair in params:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], (Tensor, type(None))):
-            raise TypeError(f"{message}; got {_describe(pair[1]) if isinstance(pair, tuple) and len(pair) == 2 else _describe(pair)}")
+            raise TypeError(
+                f"{message}; got {_describe(pair[1]) if isinstance(pair, tuple) and len(pair) == 2 else _describe(pair)}"
+            )
         if pair[1] is not None:
             pairs.append((str(pair[0]), pair[1]))
     return pairs

@@ -10,7 +10,9 @@ from .svg import to_svg
 
 def to_html(drawing: Drawing) -> str:
     """The page. The script moves one group of the SVG, so that zooming is one change however large the graph."""
-    details = [{"title": box.title, "kind": box.kind, "lines": box.lines, "details": box.details} for box in drawing.boxes]
+    details = [
+        {"title": box.title, "kind": box.kind, "lines": box.lines, "details": box.details} for box in drawing.boxes
+    ]
     # Inside a script element only "<" can end the element or open a comment.
     data = json.dumps(details).replace("<", "\\u003c")
     return _PAGE.replace("@COUNT@", str(len(drawing.boxes))).replace("@SVG@", to_svg(drawing)).replace("@DATA@", data)

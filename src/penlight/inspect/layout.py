@@ -17,6 +17,7 @@ from .draw import Box, Link
 
 TITLE, SMALL, LINE = 13.0, 11.0, 15.0  # sizes of the two fonts, and the height of a line of text
 GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
+FIRM = 40.0  # from this heft on a box belongs to a main line
 MOST_PLACES = 30_000  # trunks of more places than this are cut short: their arrows go straight
 
 _NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
@@ -132,7 +133,9 @@ class _Rows:
         self.up: list[list[int]] = [[] for _ in boxes]
         self.down: list[list[int]] = [[] for _ in boxes]
         self._make_trunks(arcs)
-        self.shift: dict[tuple[int, int], float] = {}  # how far from the middle of its box an arrow leaves, in (-0.5, 0.5)
+        self.shift: dict[
+            tuple[int, int], float
+        ] = {}  # how far from the middle of its box an arrow leaves, in (-0.5, 0.5)
         for place in range(len(boxes)):
             below = self.down[place]
             for i, lower in enumerate(below):
@@ -234,7 +237,9 @@ class _Rows:
         """How many pairs of arrows cross, counted by inversions with a binary indexed tree."""
         total = 0
         for row in self.rows:
-            ends = [int(self.at[p]) for place in row for p in self.down[place]]  # in the order in which they leave the box
+            ends = [
+                int(self.at[p]) for place in row for p in self.down[place]
+            ]  # in the order in which they leave the box
             if len(ends) < 2:
                 continue
             tree = [0] * (max(ends) + 2)
@@ -271,6 +276,28 @@ class _Rows:
             downwards = sweep % 2 == 0
             for row in self.rows if downwards else reversed(self.rows):
                 self._settle(row, up if downwards else down, halves, heft)
+        self._straighten(heft)
+        both = [self.up[p] if p < len(self.boxes) else self.up[p] + self.down[p] for p in range(len(self.layer))]
+        near = [[(p, 1.0)] if heft[p] >= FIRM else [(q, 1.0) for q in both[p]] for p in range(len(self.layer))]
+        firm = [1e6 if h >= FIRM else h for h in heft]
+        for _ in range(3):
+            for row in self.rows:  # what hangs on the main line follows it
+                self._settle(row, near, halves, firm)
+
+    def _straighten(self, heft: list[float], reach: int = 6) -> None:
+        """Take the slow drift out of a deep graph: shift each row by the mean place of the main line around it."""
+        if len(self.rows) < 4 * reach:
+            return
+        sums = [0.0]
+        for row in self.rows:
+            total = sum([heft[p] for p in row])
+            sums.append(sums[-1] + sum([self.x[p] * heft[p] for p in row]) / total)
+        for i, row in enumerate(self.rows):
+            first, last = max(0, i - reach), min(len(self.rows), i + reach + 1)
+            shift = (sums[last] - sums[first]) / (last - first)
+            for p in row:
+                # Long trunks would take very many sweeps to come along, so they start again beside the main line.
+                self.x[p] = self.x[p] - shift if p < len(self.boxes) or len(self.rows) < 100 else 0.0
 
     def _heft(self) -> list[float]:
         """How firmly a place keeps its wish: what much hangs below moves less, so that the main line stays straight."""
@@ -278,10 +305,12 @@ class _Rows:
         for row in reversed(self.rows):
             for p in row:
                 below = max([heft[q] for q in self.down[p]], default=0.0)
-                heft[p] = min(12.0, below + 1.0) if p < len(self.boxes) else max(2.0, below / 2)
+                heft[p] = min(400.0, 3 * below + 1) if p < len(self.boxes) else max(2.0, min(10.0, below / 4))
         return heft
 
-    def _settle(self, row: list[int], near: list[list[tuple[int, float]]], halves: list[float], heft: list[float]) -> None:
+    def _settle(
+        self, row: list[int], near: list[list[tuple[int, float]]], halves: list[float], heft: list[float]
+    ) -> None:
         x = self.x
         offsets, wishes, weights, offset = [], [], [], 0.0
         for i, p in enumerate(row):
@@ -312,7 +341,20 @@ class _Rows:
         for link in self.links:
             place = self.trunk.get(link.target, {}).get(self.layer[link.source] + 1)
             link.join = None if place is None else points[place]
+        self._sort_saved()
         return Layout(right - left, max(0.0, y - GAP_Y), trunks)
+
+    def _sort_saved(self) -> None:
+        """Let the arrows to saved tensors leave a node in the order of where they go."""
+        groups: dict[int, list[Link]] = {}
+        for link in self.links:
+            if link.kind == "saved":
+                groups.setdefault(link.source, []).append(link)
+        for group in groups.values():
+            ports = sorted(link.port for link in group)
+            group.sort(key=lambda link: self.boxes[link.target].x if link.join is None else link.join[0])
+            for link, port in zip(group, ports):
+                link.port = port
 
 
 def _rising(wishes: list[float], weights: list[float]) -> list[float]:

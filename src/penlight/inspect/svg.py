@@ -60,12 +60,16 @@ def _legend(drawing: Drawing) -> tuple[str, float, float]:
         if kind not in used:
             continue
         dashes = ' stroke-dasharray="3 2"' if kind == "gone" else ""
-        parts.append(f'<rect x="{number(x)}" y="0" width="14" height="12" rx="2" fill="{fill}" stroke="{stroke}"{dashes}/>')
+        parts.append(
+            f'<rect x="{number(x)}" y="0" width="14" height="12" rx="2" fill="{fill}" stroke="{stroke}"{dashes}/>'
+        )
         parts.append(f'<text x="{number(x + 19)}" y="10">{text}</text>')
         x += 19 + text_width(text, SMALL) + 20
     height = 34.0
     if drawing.unreached:
-        names = ", ".join(drawing.unreached[:6]) + (f" and {len(drawing.unreached) - 6} more" if len(drawing.unreached) > 6 else "")
+        names = ", ".join(drawing.unreached[:6]) + (
+            f" and {len(drawing.unreached) - 6} more" if len(drawing.unreached) > 6 else ""
+        )
         text = "not in this graph: " + names
         parts.append(f'<text class="unreached" x="0" y="30" fill="#a03020">{escape(text)}</text>')
         x, height = max(x, text_width(text, SMALL)), height + 18
