@@ -26,7 +26,9 @@ def ask(worker: Any, name: str) -> float:
 
 
 def start(library: str) -> Any:
-    return subprocess.Popen([sys.executable, "-m", "benchmarks.worker", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.worker", library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def main() -> int:
@@ -48,7 +50,10 @@ def main() -> int:
             print(f"{name:<16}{best['torch'] * 1e3:>12.3f}{'does not run':>14}")
             continue
         results[name] = {**best, "ratio": best["torch"] / best["penlight"]}
-        print(f"{name:<16}{best['torch'] * 1e3:>12.3f}{best['penlight'] * 1e3:>14.3f}{results[name]['ratio']:>9.2f}", flush=True)
+        print(
+            f"{name:<16}{best['torch'] * 1e3:>12.3f}{best['penlight'] * 1e3:>14.3f}{results[name]['ratio']:>9.2f}",
+            flush=True,
+        )
     for worker in workers.values():
         worker.stdin.close()
     if results:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 Step = Callable[[], Any]
 
@@ -211,7 +212,9 @@ def gpt(t: Any) -> Step:
 
         def forward(self, x: Any) -> Any:
             b, n, w = x.shape
-            q, k, v = (y.view(b, n, self.heads, w // self.heads).transpose(1, 2) for y in self.qkv(self.ln1(x)).split(w, 2))
+            q, k, v = (
+                y.view(b, n, self.heads, w // self.heads).transpose(1, 2) for y in self.qkv(self.ln1(x)).split(w, 2)
+            )
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.proj(y.transpose(1, 2).contiguous().view(b, n, w))
             return x + self.down(functional.gelu(self.up(self.ln2(x))))

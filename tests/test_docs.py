@@ -17,7 +17,9 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 def modules() -> list[str]:
     return sorted(
-        m.name for m in pkgutil.walk_packages(penlight.__path__, "penlight.") if not m.name.rsplit(".", 1)[-1].startswith("__")
+        m.name
+        for m in pkgutil.walk_packages(penlight.__path__, "penlight.")
+        if not m.name.rsplit(".", 1)[-1].startswith("__")
     )
 
 

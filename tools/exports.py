@@ -18,7 +18,9 @@ def known_names(public: bool) -> set[str]:
     the main namespace (it is imported with a star in ops/__init__.py) serves that one only."""
     scope: dict[str, dict[str, str]] = {}
     exec((OPS.parent / "_torch_names.py").read_text(), scope)
-    spaces = ("torch", "torch (machinery)") if public else ("torch", "torch (machinery)", "nn.functional", "linalg", "fft")
+    spaces = (
+        ("torch", "torch (machinery)") if public else ("torch", "torch (machinery)", "nn.functional", "linalg", "fft")
+    )
     return {name for space in spaces for name in scope["NAMES"][space].split()}
 
 

@@ -33,29 +33,48 @@ MACHINERY = (
 )  # fmt: skip
 KEPT = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
         "bitwise_left_shift", "bitwise_right_shift"}  # fmt: skip
-TYPES = {"Tensor", "Size", "Generator", "dtype", "device", "layout", "memory_format", "finfo", "iinfo", "TypedStorage", "UntypedStorage", "GradScaler"}
+TYPES = {
+    "Tensor",
+    "Size",
+    "Generator",
+    "dtype",
+    "device",
+    "layout",
+    "memory_format",
+    "finfo",
+    "iinfo",
+    "TypedStorage",
+    "UntypedStorage",
+    "GradScaler",
+}
 
 
 def of_machinery(name: str, value: Any) -> bool:
     if name in KEPT:
         return False
-    if name.startswith(MACHINERY) or name.endswith(("Storage", "Type")) and name not in TYPES:
+    if name.startswith(MACHINERY) or (name.endswith(("Storage", "Type")) and name not in TYPES):
         return True
     if name in ("AVG", "SUM") or (isinstance(value, type) and name in ("ModuleDict", "ParameterDict", "BufferDict")):
         return True
     internal = isinstance(value, type) and value.__module__.startswith(("torch._C", "torch.jit", "torch._classes"))
-    return (internal or (isinstance(value, type) and name[0].isupper() and not name.endswith(("Tensor", "Error")))) and name not in TYPES
+    return (
+        internal or (isinstance(value, type) and name[0].isupper() and not name.endswith(("Tensor", "Error")))
+    ) and name not in TYPES
 
 
 def public(module: Any) -> dict[str, Any]:
-    names = set(getattr(module, "__all__", None) or ()) | ({n for n in vars(module)} if module.__name__ in ("torch", "torch.distributions") else set())
+    names = set(getattr(module, "__all__", None) or ()) | (
+        {n for n in vars(module)} if module.__name__ in ("torch", "torch.distributions") else set()
+    )
     if not getattr(module, "__all__", None):
         names = set(vars(module))
     found = {}
     for name in sorted(n for n in names if not n.startswith("_")):
         value = getattr(module, name, None)
         origin = getattr(value, "__module__", None) or ""
-        if isinstance(value, types.ModuleType) or (origin and not origin.startswith("torch") and module.__name__ != "torch"):
+        if isinstance(value, types.ModuleType) or (
+            origin and not origin.startswith("torch") and module.__name__ != "torch"
+        ):
             continue
         if isinstance(value, type) and origin in sys.stdlib_module_names:
             continue

@@ -15,7 +15,12 @@ from .tensor import Tensor, wrap
 
 
 def tensor(
-    data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A new leaf tensor with a copy of some data: numbers, nested lists, an array.
 
@@ -69,9 +74,7 @@ def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[A
             raise ValueError(_NEGATIVE_STRIDES)
         if not data.dtype.isnative:
             array = data.astype(data.dtype.newbyteorder("="))
-    elif isinstance(data, np.generic):
-        array = np.asarray(data)
-    elif hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+    elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         array = np.asarray(data)
     else:
         return _from_python(data, dtype)
@@ -93,8 +96,10 @@ def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         except TypeError:
             return np.asarray(data).astype(found.np)
     if isinstance(data, (str, bytes)) or data is None:
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if data is not None else RuntimeError(
-            "Could not infer dtype of NoneType"
+        raise (
+            TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            if data is not None
+            else RuntimeError("Could not infer dtype of NoneType")
         )
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -126,7 +131,7 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
 
 def _inferred(array: Any, leaf: Any) -> dtypes.dtype:
     if array.dtype.kind == "f":
-        if isinstance(leaf, (np.generic, np.ndarray, Tensor)) :
+        if isinstance(leaf, (np.generic, np.ndarray, Tensor)):
             return dtypes.from_np(array.dtype)
         return dtypes.get_default_dtype()
     if array.dtype.kind == "c" and not isinstance(leaf, (np.generic, np.ndarray, Tensor)):
@@ -164,10 +169,18 @@ def _unusable(data: Any, array: Any) -> Exception:
     flat = array.ravel().tolist()
     bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
     if isinstance(bad, (str, bytes)):
-        return ValueError(f"too many dimensions '{type(bad).__name__}'") if array.ndim else TypeError("new(): invalid data type 'str'")
+        return (
+            ValueError(f"too many dimensions '{type(bad).__name__}'")
+            if array.ndim
+            else TypeError("new(): invalid data type 'str'")
+        )
     if bad is None and any(d is None for d in flat):
         return TypeError("must be real number, not NoneType")
-    return TypeError(f"must be real number, not {type(bad).__name__}") if bad is not None else RuntimeError("Overflow when unpacking long long")
+    return (
+        TypeError(f"must be real number, not {type(bad).__name__}")
+        if bad is not None
+        else RuntimeError("Overflow when unpacking long long")
+    )
 
 
 def _c_name(d: dtypes.dtype) -> str:
@@ -204,7 +217,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     dtypes.from_np(ndarray.dtype)
     if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+        )
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(_NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
@@ -237,7 +252,9 @@ class _Memory:
         self.kept = array
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """An object as a tensor, sharing memory unless `copy` says otherwise."""
     _check(dtype, device, "asarray")
     out = obj if isinstance(obj, Tensor) else wrap(_array_of(obj, dtype, copy=bool(copy)))
@@ -257,7 +274,9 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
-def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
     """A 1-d tensor over the memory of a buffer."""
     return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
@@ -275,9 +294,7 @@ def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any
             return wrap(np.empty(tuple(data), dtype.np))
         if isinstance(data, Tensor):
             if data.dtype is not dtype:
-                raise TypeError(
-                    f"expected {dtypes.LEGACY[dtype]} (got {dtypes.LEGACY[data.dtype]})"
-                )
+                raise TypeError(f"expected {dtypes.LEGACY[dtype]} (got {dtypes.LEGACY[data.dtype]})")
             return data.detach()
         if isinstance(data, (float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
@@ -303,7 +320,14 @@ def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
 
 
 def _filled(name: str, fill: Any) -> Any:
-    def make(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None, **more: Any) -> Tensor:
+    def make(
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+        **more: Any,
+    ) -> Tensor:
         if "size" in more:
             size = (more.pop("size"),)
         for ignored in ("layout", "pin_memory", "memory_format", "names"):
@@ -312,7 +336,7 @@ def _filled(name: str, fill: Any) -> Any:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         _check(dtype, device, name)
         if not size:
-            raise TypeError(f'{name}() received an invalid combination of arguments - got (), but expected a size')
+            raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
         if out is not None:
             from .tensor import resize_to
@@ -349,7 +373,9 @@ empty.__doc__ = """An uninitialised tensor of a shape.
     """
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
     """A shape filled with one value, whose type decides the dtype.
 
     >>> import penlight as torch
@@ -363,11 +389,13 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     if not isinstance(fill_value, (bool, int, float, complex, np.generic)):
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     found = dtype or dtypes.of_number(fill_value)
-    shape = _size((size,) if isinstance(size, (tuple, list)) else (size,), "full")
+    shape = _size((size,), "full")
     return _leaf(wrap(np.full(shape, fill_value, found.np)), requires_grad)
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
     """An uninitialised tensor with given strides in elements.
 
     >>> import penlight as torch
@@ -384,7 +412,9 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
     return _leaf(wrap(array), requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 
     >>> import penlight as torch
@@ -399,7 +429,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return _leaf(wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np)), requires_grad)
 
 
-def arange(*args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:
+def arange(
+    *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any
+) -> Tensor:
     """Numbers from `start` (0) up to, not including, `end`, in steps.
 
     >>> import penlight as torch
@@ -464,7 +496,17 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Ten
     return _leaf(wrap((np.arange(count) * step + start).astype(dtype.np)), kwargs.pop("requires_grad", False))
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any) -> Tensor:
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    **more: Any,
+) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced.
 
     >>> import penlight as torch
@@ -476,7 +518,11 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
         raise RuntimeError("number of steps must be non-negative")
     start, end = _plain(start), _plain(end)
     if dtype is None:
-        dtype = dtypes.default_complex() if isinstance(start, complex) or isinstance(end, complex) else dtypes.get_default_dtype()
+        dtype = (
+            dtypes.default_complex()
+            if isinstance(start, complex) or isinstance(end, complex)
+            else dtypes.get_default_dtype()
+        )
     result = _leaf(wrap(_linspace(start, end, steps, dtype)), requires_grad)
     return result if out is None else _into(out, result)
 
@@ -497,10 +543,22 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
         return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
     step = (kind(end) - kind(start)) / kind(steps - 1)
     index = np.arange(steps).astype(kind(0).real.dtype)
-    return np.where(np.arange(steps) < steps // 2, kind(start) + step * index, kind(end) - step * (index[-1] - index)).astype(dtype.np)
+    return np.where(
+        np.arange(steps) < steps // 2, kind(start) + step * index, kind(end) - step * (index[-1] - index)
+    ).astype(dtype.np)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **more: Any,
+) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
 
     >>> import penlight as torch
@@ -517,10 +575,21 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
 
 
 def _like(name: str, fill: Any) -> Any:
-    def make(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    def make(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        memory_format: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
         _check(dtype, device, name)
         if input._level is not None:
-            return _like_batched(input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format))
+            return _like_batched(
+                input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
+            )
         array = input._array
         order = "C" if repr(memory_format) == "torch.contiguous_format" or 0 in array.strides else "K"
         return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
@@ -544,7 +613,9 @@ empty_like = _like("empty_like", lambda a, d, order: np.empty_like(a, d, order, 
 empty_like.__doc__ = "An uninitialised tensor with another's shape and dtype."
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
     """One value in another tensor's shape and dtype.
 
     >>> import penlight as torch
@@ -575,9 +646,16 @@ def _install() -> None:
     install_method("new_empty", _new("empty", empty))
     install_method("new_full", _new("full", full))
 
-    def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def new_tensor(
+        self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
         """`torch.tensor` in this tensor's dtype."""
-        return tensor(data._array if isinstance(data, Tensor) else data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+        return tensor(
+            data._array if isinstance(data, Tensor) else data,
+            dtype=dtype or self.dtype,
+            device=device,
+            requires_grad=requires_grad,
+        )
 
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
         """`torch.empty_strided` in this tensor's dtype."""

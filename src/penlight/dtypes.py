@@ -83,7 +83,22 @@ bfloat16 = dtype("bfloat16", None, FLOATING, 2)
 half, float_, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
 short, int_, long = int16, int32, int64
 
-ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
+ALL = (
+    bool_,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
 BY_NP: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
 _NAMES = {d._name: d for d in (*ALL, bfloat16)}
 _REAL = {complex64: float32, complex128: float64}

@@ -146,7 +146,9 @@ def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tenso
         raise ValueError("step must be greater than zero")
     n = tensor.shape[dim]
     start, stop, step = slice(
-        None if part.start is None else part.start.__index__(), None if part.stop is None else part.stop.__index__(), step
+        None if part.start is None else part.start.__index__(),
+        None if part.stop is None else part.stop.__index__(),
+        step,
     ).indices(n)
     if start == 0 and stop == n and step == 1 and not always:
         return tensor
@@ -211,7 +213,9 @@ def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
 
     if isinstance(value, (bool, int, float, complex)):
         if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:
-            raise RuntimeError(f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow")
+            raise RuntimeError(
+                f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow"
+            )
         return wrap(cast_number(value, dtype))
     if isinstance(value, (np.ndarray, np.generic)):
         return wrap(np.asarray(value))

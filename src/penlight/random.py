@@ -147,7 +147,9 @@ def engine_of(generator: Generator | None) -> Engine:
 # ----- New tensors --------------------------------------------------------------------------------------------------
 
 
-def _draw(name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any) -> tuple[tuple[int, ...], dtypes.dtype]:
+def _draw(
+    name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any
+) -> tuple[tuple[int, ...], dtypes.dtype]:
     if "size" in more:
         size = (more.pop("size"),)
     for ignored in ("layout", "pin_memory", "names", "memory_format"):
@@ -241,7 +243,9 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     size = more.pop("size", None)
     if size is None:
         if not rest or not isinstance(rest[-1], (tuple, list)):
-            raise TypeError("randint() received an invalid combination of arguments: expected (int low, int high, tuple of ints size)")
+            raise TypeError(
+                "randint() received an invalid combination of arguments: expected (int low, int high, tuple of ints size)"
+            )
         size = rest.pop()
     if high is None:
         high = rest.pop()
@@ -274,14 +278,22 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     return _drawn(out, (n,), permutations, requires_grad)
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any) -> Tensor:
+def rand_like(
+    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
+) -> Tensor:
     """`rand` in another tensor's shape and dtype."""
-    return rand(tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more)
+    return rand(
+        tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
+    )
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any) -> Tensor:
+def randn_like(
+    input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
+) -> Tensor:
     """`randn` in another tensor's shape and dtype."""
-    return randn(tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more)
+    return randn(
+        tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
+    )
 
 
 def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> Tensor:
@@ -317,7 +329,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return _drawn(out, shape, lambda s: draw(engine, s, found.np, middle, spread), requires_grad)
 
 
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """Ones with the probabilities that the input gives, else zeros.
 
     >>> import penlight as torch

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -516,9 +517,7 @@ class Tensor(TensorMethods):
 
             forbid_item(self)
         if self._array.size != 1:
-            raise RuntimeError(
-                "a Tensor with {} elements cannot be converted to Scalar".format(self._array.size)
-            )
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return _number(self._array.item())
 
     def tolist(self) -> Any:
@@ -609,9 +608,7 @@ class Tensor(TensorMethods):
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):
             return bool((element == self).any().item())  # type: ignore[union-attr]
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
         return id(self)

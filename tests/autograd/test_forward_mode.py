@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,9 @@ def test_agrees_with_reverse_mode(name: str) -> None:
     y = functions(penlight)[name](x)
     u = penlight.from_numpy(np.random.default_rng(1).standard_normal(tuple(y.shape)))
     (back,) = penlight.autograd.grad(y, x, u, create_graph=True)
-    np.testing.assert_allclose((u.numpy() * tangent_of(penlight, name)).sum(), (back * v).sum().item(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        (u.numpy() * tangent_of(penlight, name)).sum(), (back * v).sum().item(), rtol=1e-9, atol=1e-12
+    )
     z = functions(penlight)[name](x)
     (g,) = penlight.autograd.grad((z * z).sum(), x, create_graph=True)
     (hv,) = penlight.autograd.grad(g, x, v)

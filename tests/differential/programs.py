@@ -93,7 +93,9 @@ def describe(tensor: Any) -> dict[str, Any]:
         "version": tensor._version,
         "is_view": tensor._is_view(),
         "retains_grad": attempt(lambda: tensor.requires_grad and tensor.retains_grad),
-        "next": attempt(lambda: [(f and f.name(), i) for f, i in tensor.grad_fn.next_functions] if tensor.grad_fn else None),
+        "next": attempt(
+            lambda: [(f and f.name(), i) for f, i in tensor.grad_fn.next_functions] if tensor.grad_fn else None
+        ),
     }
 
 
@@ -137,10 +139,12 @@ def disagreement(oracle: Side, other: Side) -> str | None:
         g, h = gradient(want), gradient(have)
         if (g is None) != (h is None):
             return f"{name}.grad: {g} but {h}"
-        if g is not None and (not close(g, h) or g.requires_grad != h.requires_grad or tuple(g.shape) != tuple(h.shape)):
+        if g is not None and (
+            not close(g, h) or g.requires_grad != h.requires_grad or tuple(g.shape) != tuple(h.shape)
+        ):
             return f"{name}.grad: {g} but {h}"
     a, b = oracle.names["log"], other.names["log"]
-    if len(a) != len(b) or repr(a) != repr(b) and not _same_log(a, b):
+    if len(a) != len(b) or (repr(a) != repr(b) and not _same_log(a, b)):
         return f"hook log: {a} but {b}"
     return None
 

@@ -18,7 +18,11 @@ def same(expected: str, found: str) -> bool:
 def test_prints_what_pytorch_printed(topic: str) -> None:
     lines = [line.strip() for line in snippets.TOPICS[topic].strip().splitlines()]
     expected, found = snippets.pinned()[topic], snippets.run(penlight, snippets.TOPICS[topic])
-    wrong = [f"{line}\n  expected {e!r}\n  got      {f!r}" for line, e, f in zip(lines, expected, found) if not (e == f or same(e or " ", f))]
+    wrong = [
+        f"{line}\n  expected {e!r}\n  got      {f!r}"
+        for line, e, f in zip(lines, expected, found)
+        if not (e == f or same(e or " ", f))
+    ]
     assert not wrong, "\n".join(wrong)
     assert len(expected) == len(lines)
 

@@ -21,14 +21,14 @@ captures nothing: it runs the nodes on the way to the inputs, and non-leaf input
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from operator import attrgetter
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
 from . import hooks, modes
 from .modes import grad_mode
 from .node import AccumulateGrad, Edge, Node
@@ -69,7 +69,9 @@ class Task:
 
     __slots__ = ("__weakref__", "_nodes", "captures", "needed", "order", "pending")
 
-    def __init__(self, order: list[Node], pending: dict[Node, int], needed: set[Node] | None, captures: Captures | None) -> None:
+    def __init__(
+        self, order: list[Node], pending: dict[Node, int], needed: set[Node] | None, captures: Captures | None
+    ) -> None:
         self.order, self.pending, self.needed, self.captures = order, pending, needed, captures
         self._nodes: set[Node] | None = None
 
@@ -86,7 +88,9 @@ class Task:
         return node in self._nodes
 
 
-def execute(roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_graph: bool, captures: Captures | None) -> None:
+def execute(
+    roots: Sequence[Edge], grads: Sequence[Any], keep: bool, create_graph: bool, captures: Captures | None
+) -> None:
     """Run the graph from `roots` with their gradients: into the leaves' `.grad`, or into `captures`.
 
     `grads` are tensors; they are taken as arrays unless the tensor world is needed. See Note [Two worlds].

@@ -303,7 +303,7 @@ def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: Any = None)
         elif want in env:
             values.append(env[want])
         else:
-            head, _, tail = want.rpartition("_")
+            head = want.rpartition("_")[0]
             value = env[head]
             kind = slot_kind(op, want)
             values.append(None if value is None else tuple(value.shape) if kind == "shape" else value.dtype.np)
@@ -379,7 +379,9 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
     wanted = [u for u in cotangents if u is not None]
     if not backs:
         return [None if u is None else _zeros(u) for u in cotangents]
-    found = iter(gradient(backs, wanted, moves, create_graph=grad_mode.get(), allow_unused=True, materialize_grads=True))
+    found = iter(
+        gradient(backs, wanted, moves, create_graph=grad_mode.get(), allow_unused=True, materialize_grads=True)
+    )
     return [None if u is None else next(found) for u in cotangents]
 
 
@@ -424,7 +426,9 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level and forget its tangents."""
     if not _levels or (level is not None and level != _levels[-1].name):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     close_level(_levels.pop())
 
 
@@ -474,7 +478,9 @@ def _check_dual(tensor: Any, tangent: Any) -> None:
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
         )
     if tensor.dtype is not tangent.dtype:
-        raise RuntimeError("Trying to set a forward gradient that has a different dtype than that of the original Tensor")
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different dtype than that of the original Tensor"
+        )
 
 
 def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import modes
 from .modes import grad_mode, inference
@@ -18,9 +19,9 @@ class _Decorator:
             import warnings
 
             warnings.warn(
-                f"Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
-                f"or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
-                f"method and nothing else.",
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
+                "or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
+                "method and nothing else.",
                 FutureWarning,
                 stacklevel=2,
             )

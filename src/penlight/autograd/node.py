@@ -7,7 +7,8 @@ its op's inputs. A leaf that requires grad ends in an `AccumulateGrad`.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 

@@ -76,7 +76,12 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     source, nr = edge_of(saved)
     rules = list(node.op.rules) if node is not None else []
     then = node.next_functions[rules.index(want)][0] if want in rules else source
-    made = source is not None and not isinstance(source, AccumulateGrad) and then is not None and not isinstance(then, AccumulateGrad)
+    made = (
+        source is not None
+        and not isinstance(source, AccumulateGrad)
+        and then is not None
+        and not isinstance(then, AccumulateGrad)
+    )
     modified(saved._array, f", which is output {nr} of {source.label()}," if made else "", version_of(saved), expected)  # type: ignore[union-attr]
 
 

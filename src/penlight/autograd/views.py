@@ -352,7 +352,9 @@ class CopySlices(Node):
         whole = strided_zeros(grad, self.shape, [s // itemsize for s in self.strides])
         whole.copy_(grad)
         take = self.replay or (
-            lambda t: as_strided(t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset)
+            lambda t: as_strided(
+                t, self.view_shape, [s // itemsize for s in self.view_strides], t.storage_offset() + self.offset
+            )
         )
         part = take(whole)
         inner = fn.run_graph(part.clone(), keep)

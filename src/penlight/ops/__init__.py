@@ -3,6 +3,7 @@
 Importing this package declares them all and installs them as methods of Tensor.
 """
 
+# ruff: noqa: I001  (the tables build on each other in this order)
 from __future__ import annotations
 
 from ._declare import OPS as OPS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 def as_int(value: Any) -> int:
     """An integer, also from a NumPy integer or a one-element integer tensor; no float, no bool surprises."""
     if isinstance(value, float):
-        raise TypeError(f"'float' object cannot be interpreted as an integer")
+        raise TypeError("'float' object cannot be interpreted as an integer")
     return value.__index__()
 
 
@@ -49,7 +50,9 @@ def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
         return tuple(as_int(a) for a in args)
     except (TypeError, AttributeError):
         bad = next(a for a in args if not hasattr(a, "__index__") or isinstance(a, float))
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(bad).__name__}") from None
+        raise TypeError(
+            f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(bad).__name__}"
+        ) from None
 
 
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:

@@ -113,7 +113,9 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
     out.append("    try:")
     body = _unwrap(op)
-    body.append(f"result = kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)})")
+    body.append(
+        f"result = kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)})"
+    )
     if op.outputs > 1 or op.kind == "multi":
         body += [f"return record(op_{op.name}, ({arguments},), result)"]
         return out + ["        " + line for line in body] + _recover(op, arguments, operator)
@@ -131,16 +133,28 @@ def _in_place(op: Op, name: str) -> list[str]:
     """The in-place form where nothing is recorded and memory is simple: the ufunc writes straight into the tensor."""
     arguments = ", ".join(op.parameters)
     leave = f"return inplace(op_{op.name}, ({arguments},))"
-    out = [f"def {name}({_signature(op).removesuffix(', *, out=None').removesuffix(', out=None')}):", f"    if SLOW: {leave}", "    try:"]
+    out = [
+        f"def {name}({_signature(op).removesuffix(', *, out=None').removesuffix(', out=None')}):",
+        f"    if SLOW: {leave}",
+        "    try:",
+    ]
     body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in _unwrap(op)]
-    body.append(f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}")
+    body.append(
+        f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}"
+    )
     for i in op.operands[1:]:
-        simple = f"kind is not float and kind is not int and {i}_.base is not None" if op.kinds[i] == NUMBER else f"{i}_.base is not None"
+        simple = (
+            f"kind is not float and kind is not int and {i}_.base is not None"
+            if op.kinds[i] == NUMBER
+            else f"{i}_.base is not None"
+        )
         body.append(f"if {simple}: {leave}")
     for i in op.rules:
         edge = f"{i}_edge" if op.kinds[i] == NUMBER else f"{i}._edge"
         body.append(f"if {edge} is not NO_EDGE and is_grad_enabled(): {leave}")
-    body.append(f"kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)}, out={op.inputs[0]}_)")
+    body.append(
+        f"kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)}, out={op.inputs[0]}_)"
+    )
     body.append(f"bump({op.inputs[0]})")
     body.append(f"return {op.inputs[0]}")
     out += ["        " + line for line in body]
@@ -238,7 +252,9 @@ def _save(op: Op) -> list[str]:
         always = set(users) >= set(op.rules) or (len(op.rules) == 1)
         if kind == "input":
             keep = [f"node.s_{want} = {want}"]
-            bare = {TENSOR: "", NUMBER: f"not hasattr({want}, '_vc') or ", OPTIONAL: f"{want} is None or "}[op.kinds[want]]
+            bare = {TENSOR: "", NUMBER: f"not hasattr({want}, '_vc') or ", OPTIONAL: f"{want} is None or "}[
+                op.kinds[want]
+            ]
             if bare and len(op.operands) == 2 and op.kinds[want] == NUMBER:
                 bare = "kind is float or kind is int or "
             keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
@@ -313,5 +329,9 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
     ]
     if op.kinds[want] == TENSOR:
         return want, lines + check
-    test = f"{want} is not None" if op.kinds[want] == OPTIONAL else f"type({want}) is not float and type({want}) is not int"
+    test = (
+        f"{want} is not None"
+        if op.kinds[want] == OPTIONAL
+        else f"type({want}) is not float and type({want}) is not int"
+    )
     return want, [*lines, f"if {test}:", *("    " + c for c in check)]

@@ -14,8 +14,9 @@ and exactly that is saved: `grad`, an input, `result`, `input_shape`, a plain ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Callable, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..tensor import Tensor
 from . import _compile, _dispatch
-from ._op import LIST, Op, slot_kind
+from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,10 +62,14 @@ def pointwise(
 def linear(kernel: Callable[..., Any], /, *, node: str | None = None, view: bool | str = False, multi: bool = False,
            inplace: bool = False, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
     """Declare an op that is linear in its inputs together. `multi`: it returns a tuple whose length varies."""
-    return _declarator(kernel, "multi" if multi else "linear", rules, None, inplace, node=node, view=view, jvp="linear", method=method)
+    return _declarator(
+        kernel, "multi" if multi else "linear", rules, None, inplace, node=node, view=view, jvp="linear", method=method
+    )
 
 
-def bilinear(kernel: Callable[..., Any], /, *, node: str | None = None, **rules: Callable[..., Any]) -> Callable[[F], F]:
+def bilinear(
+    kernel: Callable[..., Any], /, *, node: str | None = None, **rules: Callable[..., Any]
+) -> Callable[[F], F]:
     """Declare an op that is linear in each of its inputs."""
     return _declarator(kernel, "bilinear", rules, None, False, node=node, jvp="bilinear")
 
@@ -72,7 +77,9 @@ def bilinear(kernel: Callable[..., Any], /, *, node: str | None = None, **rules:
 def differentiable(kernel: Callable[..., Any], /, *, node: str | None = None, jvp: Any = None, inplace: bool = False,
                    results: tuple[str, ...] | None = None, method: bool = True, **rules: Callable[..., Any]) -> Callable[[F], F]:  # fmt: skip
     """Declare an op with its derivative written out: `jvp(tangents, env, xp)`, besides the rules."""
-    return _declarator(kernel, "differentiable", rules, None, inplace, node=node, jvp=jvp, results=results, method=method)
+    return _declarator(
+        kernel, "differentiable", rules, None, inplace, node=node, jvp=jvp, results=results, method=method
+    )
 
 
 def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadcast: bool = False,
@@ -81,7 +88,9 @@ def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadca
     return _declarator(kernel, "pointwise" if broadcast else "plain", {}, operator, inplace)
 
 
-def _declarator(kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any) -> Any:
+def _declarator(
+    kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any
+) -> Any:
     kernel = quiet(kernel)
 
     def decorate(face: F) -> F:
@@ -125,7 +134,9 @@ def quiet(kernel: Any) -> Any:
     outside = kernel.__globals__
     if id(outside) not in _quiet_globals:
         _quiet_globals[id(outside)] = _Quiet(outside)
-    made = FunctionType(kernel.__code__, _quiet_globals[id(outside)], kernel.__name__, kernel.__defaults__, kernel.__closure__)
+    made = FunctionType(
+        kernel.__code__, _quiet_globals[id(outside)], kernel.__name__, kernel.__defaults__, kernel.__closure__
+    )
     made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
     return made
 

@@ -6,8 +6,9 @@ tensors, `out=`, several results, and for its in-place form.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
-from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, as_array, slot_kind
+from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -233,7 +234,9 @@ def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
     return edges if any(e is not NO_EDGE for e in edges) else None
 
 
-def make_node(op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None, written: Any = None) -> Node:
+def make_node(
+    op: Op, env: dict[str, Any], edges: Sequence[Edge], outs: list[Tensor], copies: Any = None, written: Any = None
+) -> Node:
     """A node of this op's class that saves what its rules want.
 
     For the in-place form, `written` is the tensor that was just written to, and `copies` has the input's clone from before:
@@ -442,7 +445,9 @@ def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
     """A generated function met something without `_array` or `_edge`: settle or coerce it and run again, or explain."""
-    if not _settle(arguments) and all(a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)):
+    if not _settle(arguments) and all(
+        a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)
+    ):
         raise error
     return dispatch(op, arguments)
 
@@ -593,9 +598,7 @@ def _dense(array: np.ndarray[Any, Any]) -> bool:
 def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
     """Write an op's result into existing memory, if shape and category allow."""
     if raw.shape != array.shape:
-        raise RuntimeError(
-            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(raw.shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(raw.shape)}")
     if raw.dtype != array.dtype:
         source, target = dtypes.from_np(raw.dtype), dtypes.from_np(array.dtype)
         if not dtypes.can_cast(source, target):
@@ -607,29 +610,57 @@ def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
 
 def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
-    from ..tensor import Tensor, resize_to
+    from ..tensor import Tensor
 
     outs = out if isinstance(out, (tuple, list)) else (out,)
     raws = raw if op.outputs > 1 else (raw,)
     if not all(isinstance(o, Tensor) for o in outs):
         raise TypeError(f"{op.public}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    inputs = [v for v in env.values() if isinstance(v, Tensor)]
+    refuse_graph(op.public, [v for v in env.values() if isinstance(v, Tensor)], outs)
+    for o, r in zip(outs, raws):
+        fill_out(o, as_array(r))
+    return out
+
+
+def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
+    """A result that is written into given memory can't be in a graph."""
     if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
         raise RuntimeError(
-            f"{op.public}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    for o, r in zip(outs, raws):
-        array = as_array(r)
-        source, target = dtypes.from_np(array.dtype), o.dtype
-        if not dtypes.can_cast(source, target):
-            raise RuntimeError(
-                f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
-            )
-        for watch in write_watchers.get():
-            watch(o)
-        if o.shape != array.shape:
-            resize_to(o, array.shape)
-        o._array[...] = array
-        views.bump(o)
+
+
+def fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
+    """Write a result into `out`, which takes its shape."""
+    from ..tensor import resize_to
+
+    source, target = dtypes.from_np(array.dtype), out.dtype
+    if not dtypes.can_cast(source, target):
+        raise RuntimeError(
+            f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
+        )
+    for watch in write_watchers.get():
+        watch(out)
+    if out.shape != array.shape:
+        if out._array.size:
+            import warnings
+
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
+                f"required output shape {list(array.shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                "inplace, to zero elements with t.resize_(0).", stacklevel=5,
+            )  # fmt: skip
+        resize_to(out, array.shape)
+    out._array[...] = array
+    views.bump(out)
+
+
+def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+    """What a function composed of ops returns: its result, or `out` with the result in it."""
+    if out is None:
+        return result
+    refuse_graph(name, (result,), (out,))
+    fill_out(out, result._array)
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ._declare import OPS, differentiable, install_method, method, pointwise
 from ._raw import both
 
 if TYPE_CHECKING:
-    from ._types import Number
+    pass
 
 __all__ = [
     "clamp",
@@ -133,15 +132,15 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 @method
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at least `min`."""
-    return _clamp_min_tensor(input, min) if isinstance(min, Tensor) else _clamp_min(input, min)
+    return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
 
 
 @method
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Each element, at most `max`."""
-    return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(input, max)
+    return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)
 
 
 @method
@@ -246,12 +245,14 @@ def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
     if dtype is not None and input.dtype is not dtype:
         return input.to(dtype)
     if input.dtype.category < dtypes.FLOATING:
-        raise NotImplementedError(f'"{name}_lastdim_kernel_impl" not implemented for \'{dtypes.LEGACY[input.dtype]}\'')
+        raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dtypes.LEGACY[input.dtype]}'")
     return input
 
 
 @method
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """exp(x) scaled to sum to one along a dimension.
 
     >>> import penlight as torch

@@ -58,9 +58,7 @@ def _times(other: Any, alpha: Any) -> Any:
 def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
-_TWO_BOOLS = (
-    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-)
+_TWO_BOOLS = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
 
 
 def _no_bools(env: dict[str, Any]) -> None:
@@ -148,12 +146,18 @@ IN_PLACE = {name: inplace_function(OPS[name]) for name in ("_add", "_sub", "_div
 
 def _check_alpha(input: Any, other: Any, alpha: Any) -> None:
     operands = [t for t in (input, other) if isinstance(t, Tensor)]
-    if isinstance(alpha, float) and all(t.dtype.category < dtypes.FLOATING for t in operands) and not isinstance(other, float):
+    if (
+        isinstance(alpha, float)
+        and all(t.dtype.category < dtypes.FLOATING for t in operands)
+        and not isinstance(other, float)
+    ):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
 @method
-def add(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def add(
+    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input + alpha * other`, broadcasting. The old order `add(input, alpha, other)` works too.
 
     >>> import penlight as torch
@@ -174,7 +178,9 @@ def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Nu
 
 
 @method
-def sub(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def sub(
+    input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input - alpha * other`, broadcasting. The old order `sub(input, alpha, other)` works too.
 
     >>> import penlight as torch
@@ -261,11 +267,21 @@ def _floor_divide(input: Tensor, other: Tensor) -> Tensor: ...
 def _floor_divide_number(input: Tensor, other: Number) -> Tensor: ...
 
 
-@pointwise(_floor_quotient, node="DivBackward2", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(
+    _floor_quotient,
+    node="DivBackward2",
+    input=lambda grad, xp: xp.zeros_like(grad),
+    other=lambda grad, xp: xp.zeros_like(grad),
+)
 def _div_floor(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(_trunc_quotient, node="DivBackward2", input=lambda grad, xp: xp.zeros_like(grad), other=lambda grad, xp: xp.zeros_like(grad))
+@pointwise(
+    _trunc_quotient,
+    node="DivBackward2",
+    input=lambda grad, xp: xp.zeros_like(grad),
+    other=lambda grad, xp: xp.zeros_like(grad),
+)
 def _div_trunc(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
@@ -386,7 +402,9 @@ def _rounded(rounding_mode: Any) -> Any:
 
 
 @method
-def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+def div(
+    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
     """The quotient; `rounding_mode` "floor" or "trunc" rounds it.
 
     >>> import penlight as torch
@@ -539,7 +557,9 @@ def _rdiv_operator(input: Any, other: Any) -> Any:
 
 def _reflected(function: Any) -> Any:
     """`5 // x` and the like: the number becomes a 0-d tensor."""
-    return lambda input, other: function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
+    return lambda input, other: (
+        function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
+    )
 
 
 for _name, _function in {
@@ -552,5 +572,11 @@ for _name, _function in {
 true_divide, divide, multiply, subtract, negative = div, div, mul, sub, neg
 for _name in ("true_divide", "divide", "multiply", "subtract", "negative"):
     install_method(_name, globals()[_name])
-for _name, _target in {"multiply_": "mul_", "subtract_": "sub_", "divide_": "div_", "true_divide_": "div_", "negative_": "neg_"}.items():
+for _name, _target in {
+    "multiply_": "mul_",
+    "subtract_": "sub_",
+    "divide_": "div_",
+    "true_divide_": "div_",
+    "negative_": "neg_",
+}.items():
     install_method(_name, getattr(Tensor, _target))

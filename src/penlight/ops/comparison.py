@@ -202,6 +202,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     tensor([False, False])
     """
 
+
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 for _name in ("greater", "greater_equal", "less", "less_equal", "not_equal"):
     install_method(_name, globals()[_name])

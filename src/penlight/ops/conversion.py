@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd import views
 from ..device import device, require_cpu
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from . import _dispatch, _raw
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise
 from ._raw import both, cast, real_part, sum_to
@@ -281,7 +280,9 @@ def fill(input: Tensor, value: Any) -> Tensor:
     return _filled(input, value, _dispatch.dispatch)
 
 
-@linear(lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
+@linear(
+    lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad, xp: xp.zeros_like(grad)
+)
 def _zero(input: Tensor) -> Tensor: ...
 
 
@@ -380,7 +381,6 @@ for _name in ("is_conj", "is_neg"):
     install_method(_name, lambda self: False)
 
 # ----- Both worlds: what rules use ------------------------------------------------------------------------------------
-
 
 
 def _sum_to_tensor(grad: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -24,13 +24,15 @@ def einsum(*args: Any) -> Tensor:
             [6., 8.]])
     """
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if isinstance(args[0], Tensor):
         equation, operands = _from_sublists(args)
     else:
         equation = args[0]
         operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
-    terms, output, spread = _parse(equation, operands)
+    terms, output = _parse(equation, operands)
     prepared = [_one_per_letter(t, labels) for t, labels in zip(operands, terms)]
     tensor, labels = prepared[0]
     rest = prepared[1:]
@@ -64,14 +66,16 @@ def _subscripts(numbers: Any) -> str:
     return text
 
 
-def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[Any]], list[Any], int]:
+def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[Any]], list[Any]]:
     """The labels of each operand and of the output. Ellipsis dimensions are labelled by negative numbers, from the right."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
     if len(texts) != len(operands):
         fewer = len(texts) > len(operands)
-        raise RuntimeError(f"einsum(): {'fewer' if fewer else 'more'} operands were provided than specified in the equation")
+        raise RuntimeError(
+            f"einsum(): {'fewer' if fewer else 'more'} operands were provided than specified in the equation"
+        )
     terms: list[list[Any]] = []
     widest = 0
     for place, (text, tensor) in enumerate(zip(texts, operands)):
@@ -84,7 +88,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[Any]], list
     else:
         every = [x for labels in terms for x in labels if isinstance(x, str)]
         output = dots + sorted(x for x in set(every) if every.count(x) == 1)
-    return terms, output, widest
+    return terms, output
 
 
 def _term(text: str, tensor: Tensor, place: int) -> list[Any]:
@@ -115,7 +119,9 @@ def _check_letters(text: str, place: int) -> None:
                     f"einsum(): found '.' for operand {place} that is not part of any ellipsis"
                     if text.count("...") < 2 else f"einsum(): found '.' for operand {place} for which an ellipsis was already found"
                 )  # fmt: skip
-            raise RuntimeError(f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
+            )
 
 
 def _output(text: str, terms: list[list[Any]], dots: list[int]) -> list[Any]:

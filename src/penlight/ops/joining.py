@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .. import dtypes
 from ..autograd.views import history_first
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
-from ._declare import install_method, linear, method
+from ._declare import linear, method
 from ._raw import both
 
 __all__ = [
@@ -133,7 +134,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
                 )
     kept = tuple(shaped) if all(t.dtype is shaped[0].dtype for t in tensors) else tuple(tensors)
     if len(kept) != len(shaped):
-        kept = tuple(t if not skip else t.reshape(*(0 if d == dim else n for d, n in enumerate(first))) for t, skip in zip(tensors, legacy))
+        kept = tuple(
+            t if not skip else t.reshape(*(0 if d == dim else n for d, n in enumerate(first)))
+            for t, skip in zip(tensors, legacy)
+        )
     shapes = tuple(tuple(t.shape) for t in kept)
     return _cat_list(kept, dim, shapes, tuple(t.dtype.np for t in kept), out=out)
 
@@ -142,7 +146,12 @@ def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
     return [xp.cast(part, d) for part, d in zip(xp._unbind(grad, dim), tensors_dtypes)]
 
 
-@linear(lambda tensors, dim, tensors_dtypes: np.stack(_common(tensors), dim), node="StackBackward0", method=False, tensors=_stack_rule)
+@linear(
+    lambda tensors, dim, tensors_dtypes: np.stack(_common(tensors), dim),
+    node="StackBackward0",
+    method=False,
+    tensors=_stack_rule,
+)
 def _stack_list(tensors: Sequence[Tensor], dim: int, tensors_dtypes: Any) -> Tensor: ...
 
 
@@ -218,7 +227,11 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return _repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
-@linear(lambda input, dims: np.flip(input, dims).copy(), node="FlipBackward0", input=lambda grad, dims, xp: xp._flip(grad, dims))
+@linear(
+    lambda input, dims: np.flip(input, dims).copy(),
+    node="FlipBackward0",
+    input=lambda grad, dims, xp: xp._flip(grad, dims),
+)
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 

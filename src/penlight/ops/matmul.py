@@ -120,9 +120,11 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.dim() != 3 or mat2.dim() != 3:
         which = "batch1" if input.dim() != 3 else "batch2"
         raise RuntimeError(f"{which} must be a 3D tensor")
-    (b, n, k), (c, m, p) = input.shape, mat2.shape
+    (b, _, k), (c, m, _) = input.shape, mat2.shape
     if b != c or k != m:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
+        )
     if input.dtype is not mat2.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[mat2.dtype]
         raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
@@ -140,10 +142,14 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.dim() != 2 or vec.dim() != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.dim()}, {vec.dim()}")
     if input.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})"
+        )
     if input.dtype is not vec.dtype:
         kinds = dtypes.LEGACY[vec.dtype], dtypes.LEGACY[input.dtype]
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}")
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}"
+        )
     return _mv(input, vec, out=out)
 
 
@@ -324,7 +330,9 @@ def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Num
 
 
 @method
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2`.
 
     >>> import penlight as torch
@@ -349,7 +357,9 @@ def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
 
 
 @method
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
 
     >>> import penlight as torch
@@ -360,7 +370,9 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
         raise RuntimeError(f"{'batch1' if batch1.dim() != 3 else 'batch2'} must be a 3D tensor")
     (b, n, k), (c, m, p) = batch1.shape, batch2.shape
     if b != c or k != m:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}].")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
+        )
     _check_expand(input, (b, n, p))
     return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
 

@@ -53,7 +53,11 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
         scale = xp.where(input == 0, 0.0, xp._pow(xp.abs(input), ord - 1))
         return xp.sgn(input) * scale * wide_grad * xp.where(norm == 0, 0.0, xp._pow(norm, 1 - ord))
     if ord < 2:
-        return xp.sgn(input) * xp._pow(xp.abs(input), ord - 1) * xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+        return (
+            xp.sgn(input)
+            * xp._pow(xp.abs(input), ord - 1)
+            * xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+        )
     scale = xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
     return input * xp._pow(xp.abs(input), ord - 2) * scale
 
@@ -62,7 +66,9 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
 def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
     """The norm of the elements, all together or along dimensions."""
     if x.dtype.category < dtypes.FLOATING and dtype is None:
         name = dtypes.LEGACY[x.dtype]
@@ -77,7 +83,15 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 @method
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None, **kwargs: Any) -> Tensor:
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+    **kwargs: Any,
+) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions.
 
     >>> import penlight as torch

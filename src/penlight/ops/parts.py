@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -181,7 +183,9 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and input.shape[dim]:
-        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}")
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input.shape[dim]}"
+        )
     return _split(input, size, dim)
 
 
@@ -237,7 +241,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, (tuple, list)):
         cuts = [0, *(min(max(i + n if i < 0 else i, 0), n) for i in map(as_int, indices_or_sections)), n]
-        return tuple(_slice(input, dim, a, max(a, b), 1) for a, b in zip(cuts, cuts[1:]))
+        return tuple(_slice(input, dim, a, max(a, b), 1) for a, b in pairwise(cuts))
     parts = as_int(indices_or_sections)
     if parts <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
@@ -245,7 +249,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     ends = [0]
     for i in range(parts):
         ends.append(ends[-1] + size + (i < extra))
-    return tuple(_slice(input, dim, a, b, 1) for a, b in zip(ends, ends[1:]))
+    return tuple(_slice(input, dim, a, b, 1) for a, b in pairwise(ends))
 
 
 # ----- Diagonals and sliding windows --------------------------------------------------------------------------------
@@ -432,7 +436,9 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
-        raise RuntimeError("as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride)))
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
+        )
     root = input.untyped_storage()
     need = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0
     if need * input.element_size() > root.nbytes():

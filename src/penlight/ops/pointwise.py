@@ -14,7 +14,7 @@ from ._declare import OPS, install_method, method, pointwise
 from ._raw import both
 
 if TYPE_CHECKING:
-    from ._types import Number
+    pass
 
 __all__ = [
     "abs",
@@ -140,7 +140,9 @@ def sqrt(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(lambda input: np.reciprocal(np.sqrt(input)), floating=True, input=lambda grad, result: -0.5 * grad * result**3)
+@pointwise(
+    lambda input: np.reciprocal(np.sqrt(input)), floating=True, input=lambda grad, result: -0.5 * grad * result**3
+)
 def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.
 

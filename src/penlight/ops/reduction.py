@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dim, wrap_dims
-from ._declare import differentiable, install_method, linear, method, plain
+from ._declare import differentiable, linear, method, plain
 from ._raw import both
 
 __all__ = [
@@ -70,7 +70,15 @@ def _as_dtype(input: Tensor, dtype: Any) -> Tensor:
 
 
 @method
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def sum(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """The sum of all elements, or over some dimensions.
 
     >>> import penlight as torch
@@ -121,7 +129,15 @@ def _need_float(input: Tensor, name: str) -> None:
 
 
 @method
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def mean(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """The mean of all elements, or over some dimensions.
 
     >>> import penlight as torch
@@ -200,7 +216,15 @@ def _prod_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ..
 
 
 @method
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+def prod(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """The product of all elements, or over a dimension.
 
     >>> import penlight as torch
@@ -286,11 +310,15 @@ def _max_all(input: Tensor) -> Tensor: ...
 def _min_all(input: Tensor) -> Tensor: ...
 
 
-@differentiable(lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim), input=_share, node="AmaxBackward0")
+@differentiable(
+    lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim), input=_share, node="AmaxBackward0"
+)
 def _amax(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
-@differentiable(lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim), input=_share, node="AminBackward0")
+@differentiable(
+    lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim), input=_share, node="AminBackward0"
+)
 def _amin(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -454,7 +482,9 @@ def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor: ...
 
 
 @method
-def argmax(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+def argmax(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any
+) -> Tensor:
     """The index of the largest element (of the flattened tensor, or along a dimension).
 
     >>> import penlight as torch
@@ -462,11 +492,13 @@ def argmax(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any)
     tensor(1)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmax")
-    return _argmax(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim)
+    return _argmax(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim, out=out)
 
 
 @method
-def argmin(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+def argmin(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any
+) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension).
 
     >>> import penlight as torch
@@ -474,7 +506,7 @@ def argmin(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any)
     tensor(2)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "argmin")
-    return _argmin(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim)
+    return _argmin(input, None if dim is None else wrap_dim(dim, input.dim()), keepdim, out=out)
 
 
 # ----- Truth --------------------------------------------------------------------------------------------------------
@@ -497,7 +529,7 @@ def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 
 
 @method
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Whether all elements are non-zero, altogether or along dimensions.
 
     >>> import penlight as torch
@@ -505,11 +537,11 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) ->
     tensor(False)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "all")
-    return _all(input, wrap_dims(dim, input.dim()), keepdim)
+    return _all(input, wrap_dims(dim, input.dim()), keepdim, out=out)
 
 
 @method
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Tensor:
+def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Whether any element is non-zero, altogether or along dimensions.
 
     >>> import penlight as torch
@@ -517,7 +549,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) ->
     tensor(True)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
-    return _any(input, wrap_dims(dim, input.dim()), keepdim)
+    return _any(input, wrap_dims(dim, input.dim()), keepdim, out=out)
 
 
 # ----- Spread -------------------------------------------------------------------------------------------------------
@@ -553,7 +585,9 @@ def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correcti
 def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
 
-def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, kwargs: Any) -> Any:
+def _spread_arguments(
+    name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, kwargs: Any
+) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
@@ -573,25 +607,43 @@ def _spread_arguments(name: str, input: Tensor, dim: Any, unbiased: Any, correct
 
 
 @method
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """The variance; divides by the count less `correction` (1 unless told otherwise).
 
     >>> import penlight as torch
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim, kwargs))
+    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim, kwargs), out=out)
 
 
 @method
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, **kwargs: Any) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+    out: Tensor | None = None,
+    **kwargs: Any,
+) -> Tensor:
     """The standard deviation; the square root of `var`.
 
     >>> import penlight as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
-    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim, kwargs))
+    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim, kwargs), out=out)
 
 
 # ----- Log-sum-exp --------------------------------------------------------------------------------------------------

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import as_int, wrap_dim
-from ._declare import OPS, differentiable, install_method, linear, method, plain, pointwise
+from ._args import wrap_dim
+from ._declare import OPS, differentiable, linear, method, plain, pointwise
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
         np.broadcast_shapes(*shapes)
     except ValueError:
         listed = ", ".join(str(list(s)) for s in shapes)
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        ) from None
     return tuple(found)
 
 
@@ -124,8 +127,6 @@ def _clear_at(grad: Any, indices: Any) -> Any:
     out = np.array(grad)
     out[_np_index(indices)] = 0
     return out
-
-
 
 
 def _clear_at_tensor(grad: Any, indices: Any) -> Any:
@@ -356,7 +357,9 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
     return input, dim, index, src
 
 
-def _scatter_any(name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any) -> Tensor:
+def _scatter_any(
+    name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any
+) -> Tensor:
     src = value if src is None else src
     arguments = _scatter_arguments(name, input, dim, index, src)
     if reduce is not None:
@@ -371,31 +374,44 @@ def _scatter_any(name: str, run: Any, input: Tensor, dim: int, index: Tensor, sr
 
 
 @method
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`.
 
     >>> import penlight as torch
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
     tensor([[0., 0., 5.]])
     """
-    return _scatter_any("scatter", _dispatch.apply, input, dim, index, src, value, reduce)
+    return _dispatch.given(
+        "scatter", _scatter_any("scatter", _dispatch.apply, input, dim, index, src, value, reduce), out
+    )
 
 
 @method
-def scatter_(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+def scatter_(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
     """In-place version of `scatter`."""
     return _scatter_any("scatter", _dispatch.inplace, input, dim, index, src, value, reduce)
 
 
 @method
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`.
 
     >>> import penlight as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
-    return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src))
+    return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src), out=out)
 
 
 @method
@@ -463,7 +479,9 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Nu
 
 
 @method
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`.
 
     >>> import penlight as torch
@@ -472,7 +490,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     dim = wrap_dim(dim, input.dim())
     _check_slices("index_add", input, dim, index)
-    return _index_add(input, dim, index, source, alpha)
+    return _index_add(input, dim, index, source, alpha, out=out)
 
 
 @method
@@ -553,9 +571,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
             "you need this feature."
         )
     shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
-    if not shape:
-        return index(input.reshape(1), [mask.reshape(1)])
-    return index(input.expand(shape), [mask.expand(shape)])
+    shape = shape or (1,)
+    found = index(input.reshape(1) if not input.dim() else input.expand(shape), [mask.reshape(1) if not mask.dim() else mask.expand(shape)])
+    return _dispatch.given("masked_select", found, out)
 
 
 @plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
@@ -588,7 +606,12 @@ def _triangle(kernel: Any, name: str) -> Any:
 # ----- Triangles and diagonals --------------------------------------------------------------------------------------
 
 
-@linear(_triangle(np.tril, "tril"), node="TrilBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.tril(grad, diagonal))
+@linear(
+    _triangle(np.tril, "tril"),
+    node="TrilBackward0",
+    inplace=True,
+    input=lambda grad, diagonal, xp: xp.tril(grad, diagonal),
+)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle; zeros above it.
 
@@ -599,7 +622,12 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """
 
 
-@linear(_triangle(np.triu, "triu"), node="TriuBackward0", inplace=True, input=lambda grad, diagonal, xp: xp.triu(grad, diagonal))
+@linear(
+    _triangle(np.triu, "triu"),
+    node="TriuBackward0",
+    inplace=True,
+    input=lambda grad, diagonal, xp: xp.triu(grad, diagonal),
+)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle; zeros below it.
 
@@ -650,7 +678,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [0, 2]])
     """
     if input.dim() == 1:
-        return diag_embed(input, diagonal)
+        return _dispatch.given("diag", diag_embed(input, diagonal), out)
     if input.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    return input.diagonal(diagonal).clone()
+    return _dispatch.given("diag", input.diagonal(diagonal).clone(), out)

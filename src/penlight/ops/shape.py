@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..autograd import views
 from ..autograd.modes import is_grad_enabled
 from ..tensor import Tensor
-from ._args import as_int, infer_size, sizes, wrap_dim, wrap_dims
+from ._args import infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import install_method, linear, method
 from ._raw import both
 
@@ -62,7 +63,12 @@ if np.lib.NumpyVersion(np.__version__) < "2.1.0":
 def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
-@linear(_view_array, view=True, node="ReshapeAliasBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+@linear(
+    _view_array,
+    view=True,
+    node="ReshapeAliasBackward0",
+    input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
+)
 def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
@@ -177,7 +183,12 @@ def ravel(input: Tensor) -> Tensor:
 # ----- Dimensions in another order ----------------------------------------------------------------------------------
 
 
-@linear(lambda input, dim0, dim1: np.swapaxes(input, dim0, dim1) if input.ndim else input.view(), view=True, node="TransposeBackward0", input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1))
+@linear(
+    lambda input, dim0, dim1: np.swapaxes(input, dim0, dim1) if input.ndim else input.view(),
+    view=True,
+    node="TransposeBackward0",
+    input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1),
+)
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 
 
@@ -185,7 +196,9 @@ def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 def _t(input: Tensor) -> Tensor: ...
 
 
-@linear(np.transpose, view=True, node="PermuteBackward0", input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims)))
+@linear(
+    np.transpose, view=True, node="PermuteBackward0", input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims))
+)
 def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 
@@ -294,7 +307,9 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 def _last_two(input: Tensor, name: str) -> Tensor:
     if input.dim() < 2:
-        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor.")
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
     return input.transpose(-2, -1)
 
 
@@ -323,15 +338,27 @@ def _squeeze_array(input: Any, dim: Any) -> Any:
     return np.squeeze(input, axes) if axes else input.view()
 
 
-@linear(np.squeeze, view=True, node="SqueezeBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))
+@linear(
+    np.squeeze, view=True, node="SqueezeBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape)
+)
 def _squeeze_all(input: Tensor) -> Tensor: ...
 
 
-@linear(_squeeze_array, view=True, node="SqueezeBackward1", input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape))
+@linear(
+    _squeeze_array,
+    view=True,
+    node="SqueezeBackward1",
+    input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape),
+)
 def _squeeze_dim(input: Tensor, dim: int) -> Tensor: ...
 
 
-@linear(_squeeze_array, view=True, node="SqueezeBackward2", input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape))
+@linear(
+    _squeeze_array,
+    view=True,
+    node="SqueezeBackward2",
+    input=lambda grad, input_shape, dim, xp: xp.reshape(grad, input_shape),
+)
 def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 
@@ -404,10 +431,14 @@ def in_place_class(node: Any, name: str) -> Any:
     return _in_place_classes[name]
 
 
-_SQUEEZES = {"SqueezeBackward0": "SqueezeBackward3", "SqueezeBackward1": "SqueezeBackward4", "SqueezeBackward2": "SqueezeBackward5"}
+_SQUEEZES = {
+    "SqueezeBackward0": "SqueezeBackward3",
+    "SqueezeBackward1": "SqueezeBackward4",
+    "SqueezeBackward2": "SqueezeBackward5",
+}
 for _name, _nodes in {
     "squeeze": _SQUEEZES, "unsqueeze": {"UnsqueezeBackward0": "UnsqueezeBackward1"}, "t": {"TBackward0": "TBackward1"},
-    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), {"TransposeBackward0": "TransposeBackward1", "AliasBackward0": "AliasBackward0"}),
+    **{name: {"TransposeBackward0": "TransposeBackward1"} for name in ("transpose", "swapaxes", "swapdims")},
 }.items():  # fmt: skip
     install_method(_name + "_", _in_place_view(_name, _nodes))
 
@@ -424,7 +455,9 @@ def _expand_array(input: Any, size: tuple[int, ...]) -> Any:
     return views.strided_window(input, size, tuple(strides), 0)
 
 
-@linear(_expand_array, view=True, node="ExpandBackward0", input=lambda grad, input_shape, xp: xp.sum_to(grad, input_shape))
+@linear(
+    _expand_array, view=True, node="ExpandBackward0", input=lambda grad, input_shape, xp: xp.sum_to(grad, input_shape)
+)
 def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
