@@ -150,7 +150,7 @@ class Collector:
 
     def describe_arguments(self, node: Any, box: Box) -> None:
         """The plain values that an op saved, such as `dim`."""
-        op = getattr(node, "op", None)
+        op: Any = getattr(node, "op", None)
         for slot in type(node).__dict__.get("__slots__", ()) if op is not None else ():
             name = _torch_name(op, slot[2:])
             value = getattr(node, slot, None)

@@ -1,0 +1,314 @@
+"""Pictures of the backward graph: what is in them, that they are well-formed, and that drawing changes nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sys
+import weakref
+import xml.etree.ElementTree as ET
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.inspect import draw
+from penlight.inspect.layout import _rising
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def groups(drawing: object, name: str) -> list[ET.Element]:
+    root = ET.fromstring(drawing.svg())
+    return [g for g in root.iter(SVG + "g") if g.get("class", "").split()[:1] == [name]]
+
+
+def kinds(drawing: object) -> Counter[str]:
+    return Counter(box.kind for box in drawing.boxes)
+
+
+def titles(drawing: object) -> list[str]:
+    return sorted(box.title for box in drawing.boxes)
+
+
+def network(depth: int = 3) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    params, x = {}, torch.ones(2, 4)
+    for i in range(depth):
+        params[f"layers.{i}.weight"] = w = torch.full((4, 4), 0.1, requires_grad=True)
+        params[f"layers.{i}.bias"] = b = torch.zeros(4, requires_grad=True)
+        x = x + (x @ w + b).tanh()
+    return x.sum(), params
+
+
+def assert_no_overlaps(drawing: object) -> None:
+    drawing.layout()
+    rows: dict[int, list[object]] = {}
+    for box in drawing.boxes:
+        rows.setdefault(box.layer, []).append(box)
+    bottom = -1.0
+    for _, row in sorted(rows.items()):
+        row.sort(key=lambda box: box.x)
+        for left, right in zip(row, row[1:]):
+            assert left.x + left.width / 2 < right.x - right.width / 2
+        assert min(box.y - box.height / 2 for box in row) > bottom
+        bottom = max(box.y + box.height / 2 for box in row)
+
+
+# ----- What is drawn --------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_seed():
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(3.0)
+    c = a * b
+    drawing = draw(c, params={"a": a, "b": b, "c": c}, saved=True)
+    assert titles(drawing) == ["AccumulateGrad", "MulBackward0", "a", "b", "c"]
+    assert kinds(drawing) == {"node": 2, "leaf": 1, "constant": 1, "tensor": 1}
+    mul = next(box for box in drawing.boxes if box.title == "MulBackward0")
+    assert mul.ports == ["0", "None"]
+    assert mul.details["next_functions"] == "(AccumulateGrad, 0), (None, 0)"
+    assert Counter(link.kind for link in drawing.links) == {"grad_fn": 1, "next": 1, "variable": 1, "saved": 1}
+
+
+def test_output_numbers_label_the_edges():
+    a = torch.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    b, c, d = a.unbind()
+    drawing = draw(b * c * d)
+    unbind = next(i for i, box in enumerate(drawing.boxes) if box.title == "UnbindBackward0")
+    assert sorted(link.label for link in drawing.links if link.target == unbind) == ["0", "1", "2"]
+    labels = [t.text for g in groups(drawing, "edge") for t in g.iter(SVG + "text")]
+    assert sorted(labels) == ["0", "0", "0", "1", "2"]
+
+
+def test_gradients_show_after_backward():
+    loss, params = network(1)
+    hidden = (params["layers.0.weight"] * 2).sum()
+    hidden.retain_grad()
+    total = loss + hidden
+    assert not any("grad norm" in line for box in draw(total, params).boxes for line in box.lines)
+    total.backward()
+    drawing = draw(total, {**params, "hidden": hidden})
+    boxes = {box.title: box for box in drawing.boxes}
+    norm = float(np.linalg.norm(params["layers.0.weight"].grad.numpy().astype("float64")))
+    assert boxes["layers.0.weight"].lines == ["(4, 4) float32", f"grad norm {norm:.4g}"]
+    assert boxes["hidden"].lines == ["() float32", "grad norm 1"]
+
+
+def test_saved_tensors_freed_and_kept():
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    z = (y * torch.tensor([1.0, 2.0, 3.0])).sum()
+    assert kinds(draw(z)) == {"tensor": 1, "node": 4, "leaf": 1}
+    assert kinds(draw(z, saved=True)) == {"tensor": 2, "node": 4, "leaf": 1, "constant": 1}
+    z.backward(retain_graph=True)
+    assert kinds(draw(z, saved=True))["gone"] == 0
+    z.backward()
+    assert kinds(draw(z, saved=True))["gone"] == 2
+    assert "freed by a backward" in draw(z, saved=True).svg()
+
+
+def test_an_inplace_write_to_a_saved_tensor_shows():
+    x = torch.ones(2, requires_grad=True)
+    w = torch.ones(2)
+    y = x * w
+    w.add_(1)
+    assert "modified in place since" in draw(y, saved=True).svg()
+
+
+def test_a_cycle_by_an_inplace_write_is_drawn():
+    h = torch.ones(2, requires_grad=True) * 2
+    y = h * h
+    h.add_(y)
+    assert_no_overlaps(draw((h, y), saved=True))
+    ET.fromstring(draw((h, y), saved=True).svg())
+
+
+def test_packed_tensors_are_not_unpacked():
+    def refuse(value):
+        raise AssertionError("unpacked")
+
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), refuse):
+        y = x.exp()
+    assert "packed by a hook" in draw(y, saved=True).svg()
+
+
+def test_custom_functions():
+    class Square(torch.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    x = torch.tensor(3.0, requires_grad=True)
+    y = Square.apply(x)
+    assert titles(draw(y, {"x": x}, saved=True)) == ["AccumulateGrad", "SquareBackward", "result", "x"]
+    y.backward()  # drawing has not used up the one access
+    assert x.grad.item() == 6
+    assert isinstance(draw(y, {"x": x}, saved=True).svg(), str)
+
+
+def test_leaves_tuples_and_what_is_not_reached():
+    w = torch.ones(2, requires_grad=True)
+    assert kinds(draw(w)) == {"leaf": 1}
+    assert kinds(draw(torch.ones(2))) == {"constant": 1}
+    loss = w.sum()
+    both = draw((loss, w, w * 2))
+    assert titles(both) == ["AccumulateGrad", "MulBackward0", "SumBackward0", "leaf", "result 0", "result 2"]
+    assert kinds(both)["leaf"] == 1
+    other = torch.ones(1, requires_grad=True)
+    drawing = draw(loss, {"w": w, "other": other})
+    assert drawing.unreached == ["other"]
+    assert "not in this graph: other" in drawing.svg()
+
+
+def test_a_leaf_that_is_gone():
+    y = torch.ones(2, 3, requires_grad=True).exp()
+    node = y.grad_fn.next_functions[0][0]
+    assert draw(y).boxes[-1].lines == ["(2, 3) float32"]
+    assert node._kept is None
+
+
+def test_drawing_only_reads_and_keeps_nothing_alive():
+    loss, params = network(2)
+    nodes = weakref.ref(loss.grad_fn)
+    before = [(t._edge, t._vc, sys.getrefcount(t)) for t in params.values()]
+    drawing = draw(loss, params, saved=True)
+    drawing.svg()
+    gc.collect()
+    assert [(t._edge, t._vc, sys.getrefcount(t)) for t in params.values()] == before
+    loss.backward()
+    assert all(t.grad is not None for t in params.values())
+    del loss
+    assert nodes() is None
+    assert "layers.1.weight" in drawing.svg()
+
+
+@pytest.mark.parametrize("bad", [3, None, "x", (), [torch.ones(1), 2]])
+def test_what_is_not_a_tensor_is_refused(bad):
+    with pytest.raises(TypeError, match="takes a tensor or a tuple of tensors"):
+        draw(bad)
+
+
+@pytest.mark.parametrize("bad", [3, {"a": 1}, [torch.ones(1)]])
+def test_bad_params_are_refused(bad):
+    with pytest.raises(TypeError, match="params must be a dict"):
+        draw(torch.ones(1), bad)
+
+
+# ----- Formats --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_svg_has_every_box_and_edge(saved):
+    loss, params = network()
+    drawing = draw(loss, params, saved=saved)
+    assert len(groups(drawing, "box")) == len(drawing.boxes)
+    edges = [(int(g.get("data-from")), int(g.get("data-to"))) for g in groups(drawing, "edge")]
+    assert edges == [(link.source, link.target) for link in drawing.links]
+    assert_no_overlaps(drawing)
+    assert "result or intermediate" in drawing._repr_svg_()
+
+
+def test_names_are_escaped():
+    w = torch.ones(1, requires_grad=True)
+    name = '</script><b a="1">&\'\\N\x00\ud800'
+    drawing = draw(w.sum(), {name: w})
+    shown = [t.text for g in groups(drawing, "box") for t in g.iter(SVG + "text")]
+    assert name[:-2] + "??" in shown
+    page = drawing.html()
+    page.encode()
+    assert page.count("</script>") == 2
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert name in [box["title"] for box in json.loads(data.group(1))]
+    assert '\\"1\\"' in drawing.dot() and "\\\\N" in drawing.dot()
+
+
+def test_html_is_one_file_without_network():
+    class Parser(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.boxes, self.addresses, self.ids = 0, [], set()
+
+        def handle_starttag(self, tag, attrs):
+            attrs = dict(attrs)
+            self.boxes += tag == "g" and attrs.get("class", "").startswith("box ")
+            self.addresses += [attrs[a] for a in ("src", "href", "action") if a in attrs]
+            self.ids.add(attrs.get("id"))
+
+    drawing = draw(*network())
+    parser = Parser()
+    parser.feed(drawing.html())
+    assert parser.boxes == len(drawing.boxes) and not parser.addresses
+    assert {"search", "panel", "fit", "in", "out", "box0"} <= parser.ids
+
+
+def test_dot():
+    drawing = draw(*network(1))
+    text = drawing.dot()
+    assert text.startswith("digraph") and text.count(" -> ") == len(drawing.links)
+    assert text.count("fillcolor") == len(drawing.boxes)
+
+
+def test_save(tmp_path: Path, monkeypatch):
+    drawing = draw(*network(1))
+    for ending, start in [("svg", "<svg"), ("HTML", "<!DOCTYPE html>"), ("dot", "digraph")]:
+        drawing.save(tmp_path / f"g.{ending}")
+        assert (tmp_path / f"g.{ending}").read_text().startswith(start)
+    for name in ("g.pdf", "g"):
+        with pytest.raises(ValueError, match="must end in .svg, .html, .dot or .png"):
+            drawing.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match="needs the package cairosvg"):
+        drawing.save(tmp_path / "g.png")
+    assert not (tmp_path / "g.png").exists()
+
+
+# ----- Layout ---------------------------------------------------------------------------------------------------------
+
+
+def test_edges_lead_down_and_a_chain_is_straight():
+    x = torch.ones(1, requires_grad=True)
+    drawing = draw(x.exp().sin().cos())
+    assert_no_overlaps(drawing)
+    assert len({round(box.x, 6) for box in drawing.boxes}) == 1
+    for link in drawing.links:
+        assert drawing.boxes[link.source].layer < drawing.boxes[link.target].layer
+
+
+def test_a_weight_of_a_long_recurrence_costs_one_column():
+    w = torch.eye(2).requires_grad_()
+    h = torch.ones(1, 2)
+    for _ in range(150):
+        h = (h @ w).tanh()
+    drawing = draw(h.sum(), {"w": w}, saved=True)
+    assert_no_overlaps(drawing)
+    assert drawing.layout().width < 2000
+    assert sum(len(points) for points in drawing.layout().trunks.values()) < 2000
+
+
+def test_a_large_graph_is_drawn():
+    loss, params = network(250)
+    drawing = draw(loss, params)
+    assert len(drawing.boxes) > 2000
+    assert_no_overlaps(drawing)
+    assert drawing.layout().width < 1500
+    ET.fromstring(drawing.svg())
+
+
+def test_rising_pools_what_is_out_of_order():
+    assert _rising([3.0, 1.0, 5.0], [1.0, 1.0, 1.0]) == [2.0, 2.0, 5.0]
+    assert _rising([3.0, 1.0], [3.0, 1.0]) == [2.5, 2.5]
