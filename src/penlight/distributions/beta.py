@@ -1,0 +1,78 @@
+"""The beta distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penlight
+
+from ..tensor import Tensor
+from . import constraints
+from .dirichlet import Dirichlet
+from .exp_family import ExponentialFamily
+from .utils import _Number, broadcast_all
+
+__all__ = ["Beta"]
+
+
+class Beta(ExponentialFamily):
+    """Beta distributions over [0, 1].
+
+    >>> import penlight as torch
+    >>> torch.distributions.Beta(1.0, 3.0).mean
+    tensor(0.2500)
+    """
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+    _parameters = ()
+    _parts = ("_dirichlet",)
+
+    def __init__(
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
+    ) -> None:
+        if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
+            both = penlight.tensor([float(concentration1), float(concentration0)])
+        else:
+            both = penlight.stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(both, validate_args=validate_args)
+        super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
+
+    @property
+    def concentration1(self) -> Tensor:
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> Tensor:
+        return self._dirichlet.concentration[..., 1]
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Tensor:
+        return self._dirichlet.mode[..., 0]
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check(value)
+        return self._dirichlet.log_prob(penlight.stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()

@@ -1,0 +1,28 @@
+"""The chi-squared distribution."""
+
+from __future__ import annotations
+
+from ..tensor import Tensor
+from . import constraints
+from .gamma import Gamma
+
+__all__ = ["Chi2"]
+
+
+class Chi2(Gamma):
+    """Sums of `df` squared standard normal variables.
+
+    >>> import penlight as torch
+    >>> torch.distributions.Chi2(3.0).mean
+    tensor(3.)
+    """
+
+    arg_constraints = {"df": constraints.positive}
+    _parameters = ("concentration", "rate")
+
+    def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    @property
+    def df(self) -> Tensor:
+        return self.concentration * 2

@@ -1,0 +1,243 @@
+"""The base of all distributions: shapes, validation, expansion and printing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import penlight
+
+from ..size import Size
+from ..tensor import Tensor
+from . import constraints
+from .utils import lazy_property
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A probability distribution, or a batch of them with one parameter set each.
+
+    >>> import penlight as torch
+    >>> normal = torch.distributions.Normal(torch.zeros(3), 1.0)
+    >>> normal.batch_shape, normal.event_shape
+    (torch.Size([3]), torch.Size([]))
+    """
+
+    has_rsample: bool = False
+    has_enumerate_support: bool = False
+    _validate_args = __debug__
+
+    # Note [Expansion by declaration]
+    # A family names what it holds, and `expand` does the rest: `_parameters` are tensors that start with the batch
+    # dimensions, `_parts` distributions that do, and `_kept` is handed over as it is. Each family repeats
+    # `_parameters`, for the class that has it in its own namespace is the one whose __init__ the names belong to.
+    _parts: tuple[str, ...] = ()
+    _kept: tuple[str, ...] = ()
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Switches the validation of arguments on or off for all distributions that don't say.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Distribution.set_default_validate_args(True)
+        """
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+        super().__init__()
+
+    def _check_parameters(self) -> None:
+        try:
+            wanted = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. "
+                "Please set `arg_constraints = {}` or initialize the distribution "
+                "with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        for name, constraint in wanted.items():
+            if constraints.is_dependent(constraint):
+                continue
+            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
+                continue  # computed from another parameter, which is checked itself
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
+                    f"of distribution {self!r} to satisfy the constraint {constraint!r}, "
+                    f"but found invalid values:\n{value}"
+                )
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        """The same distributions over a larger batch, without copying the parameters.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(0.0, 1.0).expand([2]).batch_shape
+        torch.Size([2])
+        """
+        owner = next((cls for cls in type(self).__mro__ if "_parameters" in vars(cls)), None)
+        if owner is None:
+            raise NotImplementedError
+        new = self._get_checked_instance(owner, _instance)
+        batch_shape = Size(batch_shape)
+        done = len(self._batch_shape)
+        for name in owner.__dict__["_parameters"]:
+            if name in self.__dict__:
+                value = self.__dict__[name]
+                setattr(new, name, value.expand(batch_shape + value.shape[done:]))
+        for name in self._parts:
+            part = getattr(self, name)
+            setattr(new, name, part.expand(batch_shape + part.batch_shape[done:]))
+        for name in self._kept:
+            setattr(new, name, getattr(self, name))
+        return self._take_shapes(new, batch_shape, self._event_shape)
+
+    def _take_shapes(self, new: Any, batch_shape: Any, event_shape: Any) -> Any:
+        """Finishes an expanded instance; its parameters were validated in this one."""
+        new._batch_shape, new._event_shape = batch_shape, event_shape
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def batch_shape(self) -> Any:
+        """The shape of the batch of parameter sets."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Any:
+        """The shape of one sample of one member of the batch."""
+        return self._event_shape
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        """The constraint on each parameter, by name."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> Any:
+        """The constraint that every sample satisfies."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected value."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        """Draws samples, of shape sample_shape + batch_shape + event_shape, without gradients."""
+        with penlight.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        """Draws samples as differentiable functions of the parameters."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """Draws n samples (deprecated: `sample((n,))`)."""
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
+        )
+        return self.sample(Size((n,)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density or mass at a value."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a sample up to this value."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value up to which a sample lies with this probability."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values a discrete distribution can take, along a new first dimension."""
+        raise NotImplementedError
+
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Values along the first dimension, beside (or over) the batch."""
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """The exponential of the entropy."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Any = Size()) -> Any:
+        return Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def _validate_sample(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        actual = value.size()
+        if actual[len(actual) - len(self._event_shape) :] != self._event_shape:
+            raise ValueError(f"The right-most size of value must match event_shape: {actual} vs {self._event_shape}.")
+        expected = self._batch_shape + self._event_shape
+        if any(i != j and 1 not in (i, j) for i, j in zip(reversed(actual), reversed(expected), strict=False)):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(actual)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def _check(self, value: Tensor) -> None:
+        """Validates a sample if this distribution validates."""
+        if self._validate_args:
+            self._validate_sample(value)
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        if _instance is not None:
+            return _instance
+        if type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
+                "must also define a custom .expand() method."
+            )
+        return self.__new__(type(self))
+
+    def __repr__(self) -> str:
+        held = ((name, self.__dict__[name]) for name in self.arg_constraints if name in self.__dict__)
+        shown = ", ".join(f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in held)
+        return f"{self.__class__.__name__}({shown})"

@@ -1,0 +1,50 @@
+"""Distributions of an exponential family, whose entropy follows from the log normalizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penlight
+
+from ..tensor import Tensor
+from .distribution import Distribution
+from .utils import _sum_rightmost
+
+__all__ = ["ExponentialFamily"]
+
+
+class ExponentialFamily(Distribution):
+    """Densities exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normalizer F, carrier measure k.
+
+    >>> import penlight as torch
+    >>> isinstance(torch.distributions.Poisson(1.0), torch.distributions.ExponentialFamily)
+    True
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        raise NotImplementedError
+
+    def _normalizer_and_slopes(self) -> tuple[Tensor, list[Tensor], Any]:
+        """F at the natural parameters, these parameters, and F's gradients in them (the expected statistics)."""
+        with penlight.enable_grad():
+            params = [p.detach().requires_grad_() for p in self._natural_params]
+            normalizer = self._log_normalizer(*params)
+            slopes = penlight.autograd.grad(normalizer.sum(), params, create_graph=True)
+        return normalizer, params, slopes
+
+    def entropy(self) -> Tensor:
+        """The entropy, by the Bregman divergence of the log normalizer."""
+        carrier = -self._mean_carrier_measure
+        normalizer, params, slopes = self._normalizer_and_slopes()
+        result = normalizer + carrier
+        for param, slope in zip(params, slopes, strict=True):
+            result = result - _sum_rightmost(param * slope, param.dim() - len(self._batch_shape))
+        return result

@@ -1,0 +1,88 @@
+"""Batch dimensions taken as dimensions of the event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..size import Size
+from ..tensor import Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import _sum_rightmost
+
+__all__ = ["Independent"]
+
+
+class Independent(Distribution):
+    """Takes the last batch dimensions of a distribution as dimensions of one event, whose parts are independent.
+
+    >>> import penlight as torch
+    >>> normal = torch.distributions.Normal(torch.zeros(3), 1.0)
+    >>> torch.distributions.Independent(normal, 1).event_shape
+    torch.Size([3])
+    """
+
+    arg_constraints: dict[str, Any] = {}
+    _parameters = ()
+    _parts = ("base_dist",)
+    _kept = ("reinterpreted_batch_ndims",)
+
+    def __init__(
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
+        if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}"
+            )
+        shape = base_distribution.batch_shape + base_distribution.event_shape
+        cut = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        inner = self.base_dist.support
+        more = self.reinterpreted_batch_ndims
+        return constraints.independent(inner, more) if more else inner
+
+    @property
+    def mean(self) -> Tensor:
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Tensor:
+        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -1,0 +1,60 @@
+"""The inverse gamma distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import penlight
+
+from ..tensor import Tensor
+from . import constraints
+from .gamma import Gamma
+from .transformed_distribution import TransformedDistribution
+from .transforms import PowerTransform
+
+__all__ = ["InverseGamma"]
+
+
+class InverseGamma(TransformedDistribution):
+    """1 / x of gamma-distributed x.
+
+    >>> import penlight as torch
+    >>> torch.distributions.InverseGamma(3.0, 2.0).mean
+    tensor(1.)
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    base_dist: Any
+    _parameters = ()
+
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Tensor:
+        return self.base_dist.concentration  # type: ignore[no-any-return]
+
+    @property
+    def rate(self) -> Tensor:
+        return self.base_dist.rate  # type: ignore[no-any-return]
+
+    @property
+    def mean(self) -> Tensor:
+        return penlight.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        value = self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2))
+        return penlight.where(self.concentration > 2, value, math.inf)
+
+    def entropy(self) -> Tensor:
+        shape = self.concentration
+        return shape + self.rate.log() + shape.lgamma() - (1 + shape) * shape.digamma()

@@ -1,0 +1,124 @@
+"""Distributions of transformed random variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penlight
+
+from ..size import Size
+from ..tensor import Tensor
+from . import constraints
+from .distribution import Distribution
+from .independent import Independent
+from .transforms import ComposeTransform, Transform
+from .utils import _sum_rightmost
+
+__all__ = ["TransformedDistribution"]
+
+
+class TransformedDistribution(Distribution):
+    """The distribution of transform(x), where x has a base distribution.
+
+    >>> import penlight as torch
+    >>> D = torch.distributions
+    >>> D.TransformedDistribution(D.Normal(0.0, 1.0), [D.ExpTransform()]).log_prob(torch.tensor(1.0))
+    tensor(-0.9189)
+    """
+
+    arg_constraints: dict[str, Any] = {}
+    _parameters: tuple[str, ...] = ()
+
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
+        if isinstance(transforms, Transform):
+            transforms = [transforms]
+        if not isinstance(transforms, list):
+            raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
+        if not all(isinstance(t, Transform) for t in transforms):
+            raise ValueError("transforms must be a Transform or a list of Transforms")
+        self.transforms = transforms
+        chain = ComposeTransform(transforms)
+        shape = base_distribution.batch_shape + base_distribution.event_shape
+        dims = len(base_distribution.event_shape)
+        inside, outside = chain.domain.event_dim, chain.codomain.event_dim
+        if len(shape) < inside:
+            raise ValueError(f"base_distribution needs to have shape with size at least {inside}, but got {shape}.")
+        # The transforms may broadcast, and may tie dimensions together that the base has in its batch.
+        forward_shape = chain.forward_shape(shape)
+        expanded = chain.inverse_shape(forward_shape)
+        if shape != expanded:
+            base_distribution = base_distribution.expand(expanded[: len(expanded) - dims])
+        if inside > dims:
+            base_distribution = Independent(base_distribution, inside - dims)
+        self.base_dist = base_distribution
+        cut = len(forward_shape) - max(outside, dims + outside - inside)
+        super().__init__(forward_shape[:cut], forward_shape[cut:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        owner = next(cls for cls in type(self).__mro__ if "_parameters" in vars(cls))
+        new = self._get_checked_instance(owner, _instance)
+        batch_shape = Size(batch_shape)
+        for name in self._parameters:
+            setattr(new, name, getattr(self, name).expand(batch_shape))
+        shape = batch_shape + self.event_shape
+        for transform in reversed(self.transforms):
+            shape = transform.inverse_shape(shape)
+        new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
+        new.transforms = self.transforms
+        return self._take_shapes(new, batch_shape, self.event_shape)
+
+    @constraints.dependent_property(is_discrete=False)
+    def support(self) -> Any:
+        if not self.transforms:
+            return self.base_dist.support
+        support = self.transforms[-1].codomain
+        more = len(self.event_shape) - support.event_dim
+        return constraints.independent(support, more) if more > 0 else support
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    def _forward(self, x: Tensor) -> Tensor:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        with penlight.no_grad():
+            return self._forward(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        return self._forward(self.base_dist.rsample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._check(value)
+        dims = len(self.event_shape)
+        result: Any = 0.0
+        for transform in reversed(self.transforms):
+            before = transform.inv(value)
+            dims += transform.domain.event_dim - transform.codomain.event_dim
+            slope = transform.log_abs_det_jacobian(before, value)
+            result = result - _sum_rightmost(slope, dims - transform.domain.event_dim)
+            value = before
+        base = _sum_rightmost(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
+        return result + base  # type: ignore[no-any-return]
+
+    def _monotonize_cdf(self, value: Tensor) -> Tensor:
+        """Turns probabilities around where the transforms are decreasing."""
+        sign: Any = 1
+        for transform in self.transforms:
+            sign = sign * transform.sign
+        if isinstance(sign, int) and sign == 1:
+            return value
+        return sign * (value - 0.5) + 0.5  # type: ignore[no-any-return]
+
+    def cdf(self, value: Tensor) -> Tensor:
+        for transform in reversed(self.transforms):
+            value = transform.inv(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
+        return self._monotonize_cdf(self.base_dist.cdf(value))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._forward(self.base_dist.icdf(self._monotonize_cdf(value)))
