@@ -117,7 +117,7 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
 _LAZY |= set(
     """accelerator amp ao compiler cpu distributed export functional futures fx hub jit library masked monitor mps mtia multiprocessing
-    nested onnx overrides package profiler quantization sparse testing torch_version types version xpu _C _dynamo _inductor _logging
+    nested onnx overrides package profiler quantization signal sparse testing torch_version types version xpu _C _dynamo _inductor _logging
     _utils __config__ inspect""".split()
 )
 _LAZY_NAMES = {
@@ -138,6 +138,9 @@ _LAZY_NAMES = {
         "settings",
     ),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
+    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "signal.windows"),
+    **dict.fromkeys(("has_lapack", "has_mkl", "has_openmp", "has_spectral"), "settings"),
+    **dict.fromkeys(("empty_permuted", "from_file"), "typeinfo"),
     **dict.fromkeys(
         """_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
         get_device_module get_file_path sym_float sym_int sym_max sym_min sym_not""".split(),

@@ -145,6 +145,11 @@ def is_warn_always_enabled() -> bool:
     return _state["warn_always"]
 
 
+# What PyTorch was built with: a linear algebra library and Fourier transforms NumPy has too.
+has_lapack = has_spectral = True
+has_mkl = has_openmp = False
+
+
 def compiled_with_cxx11_abi() -> bool:
     """False: nothing here is compiled."""
     return False

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import ops as _ops
+from .ops import _dispatch
 from .ops import special_more as _more
 from .ops.special_functions import _special_i1 as i1
 
@@ -49,7 +50,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     scaled = input * math.sqrt(0.5)
     result = (1 + erf(scaled)) * 0.5
-    return result if out is None else out.copy_(result)
+    return _dispatch.given("special_ndtr", result, out)
 
 
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:

@@ -168,6 +168,42 @@ def get_device(input: Tensor) -> int:
     return input.get_device()
 
 
+# ----- New tensors of rarer kinds ----------------------------------------------------------------------------------
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+    """An uninitialised tensor whose dimensions lie in memory in a given order, the longest steps first.
+
+    >>> import penlight as torch
+    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    from .creation import empty
+
+    size, order = tuple(size), tuple(physical_layout)
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
+                           f"is not equal to len(physical_layout) = {len(order)}")  # fmt: skip
+    made = empty(tuple(size[d] for d in order), dtype=dtype, device=device).permute(tuple(int(d) for d in np.argsort(order))).detach()
+    return made.requires_grad_() if requires_grad else made
+
+
+def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, **more: Any) -> Tensor:
+    """A 1-d tensor over the memory of a file, mapped: with `shared`, writes go to the file."""
+    from .tensor import wrap
+
+    found = dtype or dtypes.get_default_dtype()
+    if shared:
+        import os
+
+        need = size * found.itemsize
+        if not os.path.exists(filename) or os.path.getsize(filename) < need:
+            with open(filename, "ab") as file:
+                file.truncate(need)
+    array = np.memmap(filename, found.np, "r+" if shared else "c", shape=(size,))
+    return wrap(np.asarray(array))
+
+
 # ----- What an object is --------------------------------------------------------------------------------------------
 
 

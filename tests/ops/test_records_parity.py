@@ -123,3 +123,37 @@ WRONG = [name for name, record in records.RECORDS.items() if record.errors]
 def test_same_errors_as_pytorch(name):
     for sample in records.RECORDS[name].errors:
         assert outcome(penlight, name, sample) == outcome(torch, name, sample), repr(sample)
+
+
+def written(lib, record: Record, place: int):
+    """A sample computed into an empty `out`, or None where the function has none."""
+    args, kwargs, _ = build(lib, record.samples[place], seed_of(record.name, place), grad=False)
+    if "out" in kwargs:
+        return None
+    with quiet(), lib.no_grad():
+        expected = resolve(lib, record.name)(*args, **kwargs)
+        if not is_tensor(expected):
+            return None
+        out = lib.empty(0, dtype=expected.dtype)
+        try:
+            return resolve(lib, record.name)(*args, **kwargs, out=out), out, expected
+        except TypeError:
+            return None
+
+
+@pytest.mark.parametrize("name", records.RECORDS)
+def test_out(name):
+    """Where PyTorch's function takes `out=`, so does Penlight's, and fills it."""
+    record = records.RECORDS[name]
+    for place in range(min(len(record.samples), 2)):
+        try:
+            theirs = written(torch, record, place)
+        except (RuntimeError, NotImplementedError):
+            continue
+        if theirs is None:
+            continue
+        mine = written(penlight, record, place)
+        assert mine is not None, f"{record.samples[place]!r}: no out="
+        assert mine[0] is mine[1], "out= is not what is returned"
+        if record.equal:
+            assert close(mine[1], mine[2]) is None, f"{record.samples[place]!r}: {close(mine[1], mine[2])}"

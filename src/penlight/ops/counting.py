@@ -19,6 +19,7 @@ __all__ = [
     "bincount",
     "bucketize",
     "count_nonzero",
+    "hash_tensor",
     "histc",
     "histogram",
     "histogramdd",
@@ -279,6 +280,28 @@ def histogramdd(
         input._array, arrays, range, None if weight is None else weight._array, density, "histogramdd"
     )
     return _Histogramdd(wrap(hist), tuple(wrap(e) for e in edges))
+
+
+def _hash_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    wide = input.astype(np.int64 if input.dtype.kind in "biu" else np.float64)
+    return np.bitwise_xor.reduce(wide.view(np.uint64), axis=dim, keepdims=keepdim)
+
+
+@plain(_hash_array)
+def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
+
+
+@method
+def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None) -> Tensor:
+    """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
+
+    >>> import penlight as torch
+    >>> torch.hash_tensor(torch.tensor([1, 3]))
+    tensor(2, dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown hash mode: {mode}")
+    return _hash_tensor(input, wrap_dims(dim, input.dim()), keepdim, out=out)
 
 
 # ----- Counts -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..tensor import Tensor
+from . import _dispatch
 from ._args import wrap_dim
 from ._declare import method
 from .joining import cat
@@ -64,15 +65,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     else:
         for _ in range(n):
             result = _diff_once(result, place)
-    return result if out is None else _into(out, result)
-
-
-def _into(out: Tensor, result: Tensor) -> Tensor:
-    if out.shape != result.shape:
-        from ..tensor import resize_to
-
-        resize_to(out, result.shape)
-    return out.copy_(result)
+    return _dispatch.given("diff", result, out)
 
 
 # ----- The trapezoid rule -------------------------------------------------------------------------------------------

@@ -12,11 +12,13 @@ from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._raw import both
-from .norms import _norm_array, _norm_rule
+from .norms import _norm_array, _norm_rule, norm
 
 __all__ = [
     "cdist",
     "dist",
+    "frobenius_norm",
+    "norm_except_dim",
     "pdist",
     "renorm",
 ]
@@ -57,6 +59,33 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
             f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[common]} instead."
         )
     return _dist(input.to(common), other.to(common), p)
+
+
+# ----- Norms under other names --------------------------------------------------------------------------------------
+
+
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The square root of the sum of squares over dimensions.
+
+    >>> import penlight as torch
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    return norm(input, 2, dim, keepdim, out)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but one, which stays; -1 means over all.
+
+    >>> import penlight as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5.],
+            [1.]])
+    """
+    if dim == -1:
+        return norm(v, pow)
+    place = wrap_dim(dim, v.dim())
+    return norm(v, pow, [d for d in range(v.dim()) if d != place], True)
 
 
 # ----- All pairs of rows --------------------------------------------------------------------------------------------

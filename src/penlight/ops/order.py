@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap
+from . import _dispatch
 from ._args import as_int, merge_dim, wrap_dim
 from ._declare import differentiable, method, plain
 from ._guards import lazy, not_implemented
@@ -292,11 +293,7 @@ def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interp
     ranks = _ranks(name, ordered, q.unsqueeze(0) if q.dim() == 0 else q)
     result = _read(ordered, ranks, interpolation)
     result = result.squeeze_(-1) if q.dim() == 0 else result.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
-    if out is None:
-        return result
-    from .differences import _into
-
-    return _into(out, result.detach())
+    return _dispatch.given("quantile", result, out)
 
 
 def _ranks(name: str, ordered: Tensor, q: Tensor) -> Tensor:

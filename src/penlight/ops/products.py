@@ -72,21 +72,13 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(7)
     """
     if input.dim() == 0 or other.dim() == 0:
-        return _given(input * other, out)
+        return _dispatch.given("inner", input * other, out)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
             f"{list(other.shape)}"
         )
-    return _given(tensordot(input, other, ([-1], [-1])), out)
-
-
-def _given(result: Tensor, out: Tensor | None) -> Tensor:
-    if out is None:
-        return result
-    from .differences import _into
-
-    return _into(out, result)
+    return _dispatch.given("inner", tensordot(input, other, ([-1], [-1])), out)
 
 
 def _cross_array(input: Any, other: Any, dim: int) -> Any:
@@ -185,7 +177,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     right = (1,) * (ndim - other.dim()) + tuple(other.shape)
     a = _unsafe_view(input, tuple(n for m in left for n in (m, 1)))
     b = _unsafe_view(other, tuple(n for m in right for n in (1, m)))
-    return _given(_unsafe_view(a * b, tuple(n * m for n, m in zip(left, right))), out)
+    return _dispatch.given("kron", _unsafe_view(a * b, tuple(n * m for n, m in zip(left, right))), out)
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
@@ -209,7 +201,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             )
         if n != m:  # a dimension of size one stands for as many as the other has
             a, b = (a.sum(d, keepdim=True), b) if m == 1 else (a, b.sum(e, keepdim=True))
-    return _given(_contract(a, b, left, right), out)
+    return _dispatch.given("tensordot", _contract(a, b, left, right), out)
 
 
 def _contract(a: Tensor, b: Tensor, left: list[int], right: list[int]) -> Tensor:
@@ -254,7 +246,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     sizes = [matrices[0].shape[0], *(m.shape[1] for m in matrices)]
-    return _given(_best_product(list(matrices), sizes), out)
+    return _dispatch.given("chain_matmul", _best_product(list(matrices), sizes), out)
 
 
 def _best_product(matrices: list[Tensor], sizes: list[int]) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
-from . import parts, shape
+from . import _dispatch, parts, shape
 from ._args import wrap_dim
 from ._declare import install_method, linear, method
 from ._raw import both
@@ -18,6 +18,7 @@ __all__ = [
     "alias_copy",
     "as_strided_copy",
     "as_strided_scatter",
+    "detach_copy",
     "diagonal_copy",
     "diagonal_scatter",
     "expand_copy",
@@ -102,8 +103,9 @@ def _bounds(n: int, start: int | None, end: int | None, step: int) -> tuple[int,
 
 @method
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """A copy in which `src` replaces a slice along a dimension.
 
     >>> import penlight as torch
@@ -111,7 +113,7 @@ def slice_scatter(
     tensor([0., 1., 1., 0.])
     """
     place = wrap_dim(dim, input.dim())
-    return _slice_scatter(input, src, place, *_bounds(input.shape[place], start, end, step))
+    return _slice_scatter(input, src, place, *_bounds(input.shape[place], start, end, step), out=out)
 
 
 def _diagonal_window(offset: int, dim1: int, dim2: int) -> Any:
@@ -191,11 +193,12 @@ def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
 def _copying(name: str, view: Any) -> Any:
     """`select_copy` for `select`."""
 
-    def make(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def make(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         made = view(input, *args, **kwargs)
-        if isinstance(made, tuple):
-            return tuple(_detached_copy(m, "_copy", True) for m in made)
-        return _detached_copy(made, "_copy", True)
+        if not isinstance(made, tuple):
+            return _dispatch.given(name, _detached_copy(made, "_copy", True), out)
+        copies = tuple(_detached_copy(m, "_copy", True) for m in made)
+        return copies if out is None else tuple(_dispatch.given(name, c, o) for c, o in zip(copies, out))
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"`{name.removesuffix('_copy')}` as a tensor with memory of its own."
@@ -239,6 +242,11 @@ view_as_real_copy = _copying("view_as_real_copy", _view_as_real)
 view_copy = _copying("view_copy", shape.view)
 
 
+def detach_copy(input: Tensor) -> Tensor:
+    """A copy outside of the graph."""
+    return input.detach().clone()
+
+
 @linear(lambda input, dim, start, length: input[(slice(None),) * dim + (slice(start, start + length),)].copy(), node="NarrowCopyBackward0",
         input=lambda grad, input_shape, dim, start, length, xp:
             xp._slice_backward(grad, input_shape, dim, start, start + length, 1))  # fmt: skip
@@ -246,7 +254,7 @@ def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor: ..
 
 
 @method
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """A copy of a part of a dimension.
 
     >>> import penlight as torch
@@ -256,7 +264,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     place = wrap_dim(dim, input.dim())
     begin = start + input.shape[place] if start < 0 else start
     input.narrow(place, start, length)  # refuses what does not fit
-    return _narrow_copy(input, place, begin, length)
+    return _narrow_copy(input, place, begin, length, out=out)
 
 
 def _unsafe(name: str, view: Any) -> Any:

@@ -257,11 +257,7 @@ def multinomial(
     if made is not None:
         return made
     drawn = wrap(draw(engine_of(generator), input._array, int(num_samples), bool(replacement)))
-    if out is None:
-        return drawn
-    from .differences import _into
-
-    return _into(out, drawn)
+    return _dispatch.given("multinomial", drawn, out)
 
 
 def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:

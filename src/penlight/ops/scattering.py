@@ -21,6 +21,7 @@ __all__ = [
     "index_fill",
     "index_reduce",
     "masked_scatter",
+    "nonzero_static",
     "put",
     "scatter_reduce",
     "take",
@@ -524,6 +525,25 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     return wide.gather(
         place, indices.expand(tuple(indices.shape[d] if d == place else n for d, n in enumerate(others))), out=out
     )
+
+
+@method
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+    """The first `size` rows of `nonzero`, or as many as there are and then rows of one value.
+
+    >>> import penlight as torch
+    >>> torch.nonzero_static(torch.tensor([0, 3, 5]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = input.nonzero()
+    rows = found.new_full((size, input.dim()), fill_value)
+    count = min(size, found.shape[0])
+    rows[:count] = found[:count]
+    return _dispatch.given("nonzero_static", rows, out)
 
 
 @method

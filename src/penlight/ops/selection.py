@@ -572,8 +572,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         )
     shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
     shape = shape or (1,)
-    found = index(input.reshape(1) if not input.dim() else input.expand(shape), [mask.reshape(1) if not mask.dim() else mask.expand(shape)])
-    return _dispatch.given("masked_select", found, out)
+    return _dispatch.given("masked_select", index(input.expand(shape), [mask.expand(shape)]), out)
 
 
 @plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))

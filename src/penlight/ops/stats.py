@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor
+from . import _dispatch
 from ._args import merge_dim, sizes, wrap_dim, wrap_dims
 from ._declare import differentiable, method
 from .reduction import _count, _share, _spread_arguments, _var_rule, named_result
@@ -163,7 +164,7 @@ def nanmean(
     total = nansum(input, dim, keepdim, dtype=dtype)
     count = (~input.detach().isnan()).sum(dim, keepdim)
     result = total / count
-    return result if out is None else out.copy_(result)
+    return _dispatch.given("nanmean", result, out)
 
 
 # ----- Extremes together --------------------------------------------------------------------------------------------

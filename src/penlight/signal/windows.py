@@ -1,0 +1,184 @@
+"""torch.signal.windows: windows for spectra, by SciPy's names. With `sym=False` they are periodic.
+
+>>> import penlight as torch
+>>> torch.signal.windows.gaussian(3, std=1.0)
+tensor([0.6065, 1.0000, 0.6065])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..device import require_cpu
+from ..layout import strided
+from ..ops.windows import kaiser as _kaiser
+from ..tensor import Tensor, wrap
+
+__all__ = [
+    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",
+    "nuttall",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+
+
+def _made(
+    function: str, M: int, compute: Callable[[Array], Array], dtype: Any, layout: Any, device: Any, requires_grad: bool
+) -> Tensor:
+    """A window of M places; `compute` gets them as 0, 1, ... in the window's dtype."""
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    if M < 0:
+        raise ValueError(f"{function} requires non-negative window length, got M={M}")
+    if layout is not strided:
+        raise ValueError(f"{function} is implemented for strided tensors only, got: {layout}")
+    if dtype not in (dtypes.float32, dtypes.float64):
+        raise ValueError(f"{function} expects float32 or float64 dtypes, got: {dtype}")
+    require_cpu(device)
+    places = np.arange(M).astype(dtype.np)
+    made = wrap(compute(places).astype(dtype.np, copy=False) if M else places)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _last(M: int, sym: bool) -> int:
+    """The place at which the window would be as at its beginning."""
+    return max(M - 1 if sym else M, 1)
+
+
+def bartlett(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A triangle, zero at the ends.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.bartlett(3)
+    tensor([0., 1., 0.])
+    """
+    last = _last(M, sym)
+    compute = lambda places: 1 - np.abs(places * (2 / last) - 1) if M != 1 else np.ones_like(places)  # noqa: E731
+    return _made("bartlett", M, compute, dtype, layout, device, requires_grad)
+
+
+def blackman(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A sum of two cosines, with low side lobes."""
+    return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, dtype, layout, device, requires_grad)
+
+
+def cosine(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Half a period of a sine.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.cosine(2)
+    tensor([0.7071, 0.7071])
+    """
+    count = M if sym else M + 1
+    return _made("cosine", M, lambda places: np.sin((places + 0.5) * (math.pi / count)), dtype, layout, device, requires_grad)
+
+
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Falls off on both sides of the centre by a factor e every `tau` places."""
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    middle = (M if not sym and M > 1 else M - 1) / 2.0 if center is None else center
+    return _made("exponential", M, lambda places: np.exp(-np.abs(places - middle) / tau), dtype, layout, device, requires_grad)
+
+
+def gaussian(
+    M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A Gaussian with a standard deviation in places."""
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    middle = (M if not sym and M > 1 else M - 1) / 2.0
+    scale = 1 / (std * math.sqrt(2))
+    return _made("gaussian", M, lambda places: np.exp(-np.square((places - middle) * scale)), dtype, layout, device, requires_grad)
+
+
+def _cosines(function: str, M: int, a: Any, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Tensor:
+    last = _last(M, sym)
+
+    def compute(places: Array) -> Array:
+        if M == 1:
+            return np.ones_like(places)
+        angles = places * (2 * math.pi / last)
+        return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))  # type: ignore[return-value]
+
+    return _made("general_cosine", M, compute, dtype, layout, device, requires_grad)
+
+
+def general_cosine(
+    M: int, *, a: Iterable[float], sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A sum of cosines with alternating signs and the weights `a`.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
+    if not isinstance(a, Iterable):
+        raise TypeError("Coefficients must be a list/tuple")
+    weights = list(a)
+    if not weights:
+        raise ValueError("Coefficients cannot be empty")
+    return _cosines("general_cosine", M, weights, sym, dtype, layout, device, requires_grad)
+
+
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`alpha - (1 - alpha) * cos`."""
+    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def hamming(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A raised cosine that does not quite reach zero."""
+    return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def hann(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A raised cosine, zero at the ends.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.hann(4, sym=False)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def kaiser(
+    M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Kaiser's window; `beta` trades the width of the main lobe for the height of the others."""
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    last = _last(M, sym)
+    compute = lambda places: _kaiser(places, last, beta) if M != 1 else np.ones_like(places)  # noqa: E731
+    return _made("kaiser", M, compute, dtype, layout, device, requires_grad)
+
+
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A sum of three cosines with very low side lobes, after Nuttall."""
+    return _cosines("nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad)
