@@ -10,6 +10,7 @@ import weakref
 import xml.etree.ElementTree as ET
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def assert_no_overlaps(drawing: object) -> None:
     bottom = -1.0
     for _, row in sorted(rows.items()):
         row.sort(key=lambda box: box.x)
-        for left, right in zip(row, row[1:]):
+        for left, right in pairwise(row):
             assert left.x + left.width / 2 < right.x - right.width / 2
         assert min(box.y - box.height / 2 for box in row) > bottom
         bottom = max(box.y + box.height / 2 for box in row)
@@ -267,7 +268,7 @@ def test_save(tmp_path: Path, monkeypatch):
         drawing.save(tmp_path / f"g.{ending}")
         assert (tmp_path / f"g.{ending}").read_text().startswith(start)
     for name in ("g.pdf", "g"):
-        with pytest.raises(ValueError, match="must end in .svg, .html, .dot or .png"):
+        with pytest.raises(ValueError, match=r"must end in \.svg, \.html, \.dot or \.png"):
             drawing.save(tmp_path / name)
         assert not (tmp_path / name).exists()
     monkeypatch.setitem(sys.modules, "cairosvg", None)

@@ -15,7 +15,8 @@ def to_html(drawing: Drawing) -> str:
     ]
     # Inside a script element only "<" can end the element or open a comment.
     data = json.dumps(details).replace("<", "\\u003c")
-    return _PAGE.replace("@COUNT@", str(len(drawing.boxes))).replace("@SVG@", to_svg(drawing)).replace("@DATA@", data)
+    head, count, svg, tail = _PAGE.split("@HERE@")  # not replaced in turn: a tensor's name may be anything
+    return "".join([head, str(len(drawing.boxes)), count, to_svg(drawing), svg, data, tail])
 
 
 _PAGE = """<!DOCTYPE html>
@@ -30,7 +31,7 @@ body { display: flex; flex-direction: column; }
 #bar input { width: 240px; padding: 3px 6px; font: inherit; }
 #bar button { font: inherit; padding: 2px 10px; }
 #stage { position: relative; flex: 1; overflow: hidden; }
-#stage svg { position: absolute; width: 100%; height: 100%; cursor: grab; }
+#stage svg { position: absolute; width: 100%; height: 100%; cursor: grab; user-select: none; touch-action: none; }
 #stage svg .paper { display: none; }
 .box { cursor: pointer; }
 .box.found > rect { stroke: #d02020; stroke-width: 3; }
@@ -48,15 +49,15 @@ body { display: flex; flex-direction: column; }
 <body>
 <div id="bar">
 <input id="search" type="search" placeholder="Search: name, node, shape" aria-label="Search">
-<span id="count" aria-live="polite">@COUNT@ boxes</span>
+<span id="count" aria-live="polite">@HERE@ boxes</span>
 <button id="in" title="Zoom in">+</button><button id="out" title="Zoom out">&#8722;</button>
 <button id="fit">Fit</button><button id="top">Top</button>
 </div>
 <div id="stage">
-@SVG@
+@HERE@
 <div id="panel" hidden></div>
 </div>
-<script type="application/json" id="data">@DATA@</script>
+<script type="application/json" id="data">@HERE@</script>
 <script>
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);

@@ -17,6 +17,9 @@ from .draw import Box, Link
 
 TITLE, SMALL, LINE = 13.0, 11.0, 15.0  # sizes of the two fonts, and the height of a line of text
 GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
+MOST_PORTS = (
+    40  # a node with more entries of next_functions is not widened further, and they are labelled at the other end
+)
 FIRM = 40.0  # from this heft on a box belongs to a main line
 MOST_PLACES = 30_000  # trunks of more places than this are cut short: their arrows go straight
 
@@ -61,7 +64,7 @@ def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
 
 def _measure(box: Box) -> None:
     widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
-    box.width = max(56.0, max(widths) + 20, 24.0 * box.exits if box.exits <= 12 else 0)
+    box.width = max(56.0, max(widths) + 20, 20.0 * (min(box.exits, MOST_PORTS) + 1))
     box.height = 14 + LINE * (1 + len(box.lines))
 
 

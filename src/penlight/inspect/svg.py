@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .draw import Box, Drawing, Link
-from .layout import LINE, SMALL, TITLE, text_width
+from .layout import LINE, MOST_PORTS, SMALL, TITLE, text_width
 
 # Fill and outline by kind, and what the legend says.
 COLOURS = {
@@ -86,7 +86,7 @@ def _box(place: int, box: Box) -> str:
         _text(box.x, y + 7 + LINE * 0.75, box.title, f' font-size="{number(TITLE)}" font-weight="bold"'),
     ]
     parts += [_text(box.x, y + 7 + LINE * (i + 1.75), line) for i, line in enumerate(box.lines)]
-    if box.exits <= 12:
+    if box.exits <= MOST_PORTS:
         parts += [_none(_port(box, port), y + box.height) for port, text in enumerate(box.ports) if text == "None"]
     return "".join(parts) + "</g>"
 
@@ -133,15 +133,21 @@ def _link(boxes: list[Box], link: Link, layout: Any) -> str:
         to_x, to_y = link.join
         path, head = f"M{number(x)} {number(y)}" + _curve(x, y, to_x, to_y), ""
     dashes = ' stroke-dasharray="4 3"' if link.kind == "saved" else ""
-    label = ""
-    if link.label and link.kind != "saved":
-        right = to_x >= x
-        anchor = "end" if right else "start"
-        label = f'<text x="{number(x - 3 if right else x + 3)}" y="{number(y + 12)}" text-anchor="{anchor}" fill="{colour}">{link.label}</text>'
+    label = "" if link.kind == "saved" else _label(link.label, source, (x, y), (to_x, to_y), colour)
     return (
         f'<g class="edge {link.kind}" data-from="{link.source}" data-to="{link.target}">'
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.2"{dashes}/>{head}{label}</g>'
     )
+
+
+def _label(label: str, source: Box, start: tuple[float, float], end: tuple[float, float], colour: str) -> str:
+    """The output number beside the start of an arrow, or beside its end if very many leave the box."""
+    if not label:
+        return ""
+    right = end[0] >= start[0]
+    x, y = (start[0], start[1] + 12) if source.exits <= MOST_PORTS else (end[0], end[1] - 9)
+    x, anchor = (x - 3, "end") if right else (x + 3, "start")
+    return f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}" fill="{colour}">{escape(label)}</text>'
 
 
 def _trunks(drawing: Drawing, layout: Any) -> Iterator[str]:
