@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import importlib
 import pickle
-import pkgutil
 
 import numpy as np
 import pytest
@@ -270,20 +268,3 @@ def test_fused_kernel_takes_over_what_it_can():
         del _rnn_loop.FUSED["GRU"]
     assert calls == [("GRU", (5, 2, 4), [(2, 3)], None, False), ("GRU", (5, 2, 4), [(2, 3)], None, True)]
     assert bool((output[..., :3] == 0).all()) and bool((output[..., 3:] != 0).all())
-
-
-# The examples in the documentation
-
-
-def _modules():
-    skipped = ("penlight.nn.functional",)
-    for info in pkgutil.walk_packages(nn.__path__, "penlight.nn."):
-        if not info.name.startswith(skipped):
-            yield info.name
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", list(_modules()))
-def test_examples(name):
-    failures, _ = doctest.testmod(importlib.import_module(name))
-    assert failures == 0

@@ -31,7 +31,7 @@ class Conversion:
     children: Callable[..., Any]
     _get_name: Callable[..., str]
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
         """Replaces every parameter, gradient and buffer by `fn` of it; parameters keep their identity if they can."""
         if recurse:
             for child in self.children():
@@ -44,7 +44,7 @@ class Conversion:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _apply_to_parameter(self, name: str, param: Parameter, fn: Callable[[Tensor], Tensor]) -> None:
+    def _apply_to_parameter(self, name: str, param: Parameter, fn: Callable[[Any], Any]) -> None:
         grad = param.grad
         with penlight.no_grad():
             new = fn(param)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penlight import Tensor
-from penlight.autograd import Function
+from penlight.autograd.function import Function
 
 
 class BackwardHookFunction(Function):

@@ -58,7 +58,7 @@ def _register_parameter_or_buffer(module: Any, name: str, value: Tensor) -> None
         module.register_buffer(name, value)
 
 
-def _overwrite(dest: Tensor, source: Tensor) -> None:
+def _overwrite(dest: Any, source: Tensor) -> None:
     """Makes an existing tensor, which others may refer to, have the values and shape of another."""
     with penlight.no_grad():
         dest.set_(source)
@@ -123,7 +123,7 @@ class ParametrizationList(ModuleList):
         _overwrite(original, stored)
         _register_parameter_or_buffer(self, "original", original)
 
-    def _store_several(self, original: Tensor, stored: Sequence[Any]) -> None:
+    def _store_several(self, original: Tensor, stored: Any) -> None:
         for i, value in enumerate(stored):
             if not isinstance(value, Tensor):
                 raise ValueError(
