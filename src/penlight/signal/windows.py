@@ -50,7 +50,13 @@ def _last(M: int, sym: bool) -> int:
 
 
 def bartlett(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A triangle, zero at the ends.
 
@@ -64,14 +70,26 @@ def bartlett(
 
 
 def blackman(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A sum of two cosines, with low side lobes."""
     return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, dtype, layout, device, requires_grad)
 
 
 def cosine(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Half a period of a sine.
 
@@ -79,8 +97,10 @@ def cosine(
     >>> torch.signal.windows.cosine(2)
     tensor([0.7071, 0.7071])
     """
-    count = M if sym else M + 1
-    return _made("cosine", M, lambda places: np.sin((places + 0.5) * (math.pi / count)), dtype, layout, device, requires_grad)
+    count = M if sym or M == 1 else M + 1
+    return _made(
+        "cosine", M, lambda places: np.sin((places + 0.5) * (math.pi / count)), dtype, layout, device, requires_grad
+    )
 
 
 def exponential(
@@ -93,7 +113,9 @@ def exponential(
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = (M if not sym and M > 1 else M - 1) / 2.0 if center is None else center
-    return _made("exponential", M, lambda places: np.exp(-np.abs(places - middle) / tau), dtype, layout, device, requires_grad)
+    return _made(
+        "exponential", M, lambda places: np.exp(-np.abs(places - middle) / tau), dtype, layout, device, requires_grad
+    )
 
 
 def gaussian(
@@ -105,10 +127,20 @@ def gaussian(
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     middle = (M if not sym and M > 1 else M - 1) / 2.0
     scale = 1 / (std * math.sqrt(2))
-    return _made("gaussian", M, lambda places: np.exp(-np.square((places - middle) * scale)), dtype, layout, device, requires_grad)
+    return _made(
+        "gaussian",
+        M,
+        lambda places: np.exp(-np.square((places - middle) * scale)),
+        dtype,
+        layout,
+        device,
+        requires_grad,
+    )
 
 
-def _cosines(function: str, M: int, a: Any, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Tensor:
+def _cosines(
+    function: str, M: int, a: Any, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool
+) -> Tensor:
     last = _last(M, sym)
 
     def compute(places: Array) -> Array:
@@ -143,18 +175,32 @@ def general_hamming(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`alpha - (1 - alpha) * cos`."""
-    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def hamming(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine that does not quite reach zero."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
 def hann(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A raised cosine, zero at the ends.
 
@@ -162,7 +208,9 @@ def hann(
     >>> torch.signal.windows.hann(4, sym=False)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_hamming(
+        M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def kaiser(
@@ -178,7 +226,15 @@ def kaiser(
 
 
 def nuttall(
-    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None, requires_grad: bool = False
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A sum of three cosines with very low side lobes, after Nuttall."""
-    return _cosines("nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad)
+    return _cosines(
+        "nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad
+    )

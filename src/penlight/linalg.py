@@ -1,0 +1,106 @@
+"""torch.linalg: linear algebra on matrices and batches of them, with derivatives. Each function's table is imported when used.
+
+>>> import penlight as torch
+>>> A = torch.tensor([[4.0, 2.0], [2.0, 3.0]], requires_grad=True)
+>>> torch.linalg.slogdet(A).logabsdet.backward()
+>>> A.grad
+tensor([[ 0.3750, -0.2500],
+        [-0.2500,  0.5000]])
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+from typing import TYPE_CHECKING, Any
+
+from .ops.matmul import matmul as matmul
+from .ops.norms import vector_norm as vector_norm
+
+if TYPE_CHECKING:
+    from .ops.linalg_common import LinAlgError as LinAlgError
+    from .ops.linalg_factor import cholesky as cholesky
+    from .ops.linalg_factor import cholesky_ex as cholesky_ex
+    from .ops.linalg_factor import lu as lu
+    from .ops.linalg_factor import lu_factor as lu_factor
+    from .ops.linalg_factor import lu_factor_ex as lu_factor_ex
+    from .ops.linalg_factor import lu_solve as lu_solve
+    from .ops.linalg_functions import matrix_exp as matrix_exp
+    from .ops.linalg_functions import matrix_power as matrix_power
+    from .ops.linalg_functions import multi_dot as multi_dot
+    from .ops.linalg_functions import vander as vander
+    from .ops.linalg_functions import vecdot as vecdot
+    from .ops.linalg_indefinite import ldl_factor as ldl_factor
+    from .ops.linalg_indefinite import ldl_factor_ex as ldl_factor_ex
+    from .ops.linalg_indefinite import ldl_solve as ldl_solve
+    from .ops.linalg_least_squares import lstsq as lstsq
+    from .ops.linalg_least_squares import matrix_rank as matrix_rank
+    from .ops.linalg_least_squares import pinv as pinv
+    from .ops.linalg_norms import cond as cond
+    from .ops.linalg_norms import matrix_norm as matrix_norm
+    from .ops.linalg_norms import norm as norm
+    from .ops.linalg_orthogonal import householder_product as householder_product
+    from .ops.linalg_orthogonal import qr as qr
+    from .ops.linalg_solve import det as det
+    from .ops.linalg_solve import inv as inv
+    from .ops.linalg_solve import inv_ex as inv_ex
+    from .ops.linalg_solve import slogdet as slogdet
+    from .ops.linalg_solve import solve as solve
+    from .ops.linalg_solve import solve_ex as solve_ex
+    from .ops.linalg_solve import solve_triangular as solve_triangular
+    from .ops.linalg_solve import tensorinv as tensorinv
+    from .ops.linalg_solve import tensorsolve as tensorsolve
+    from .ops.linalg_spectral import eig as eig
+    from .ops.linalg_spectral import eigh as eigh
+    from .ops.linalg_spectral import eigvals as eigvals
+    from .ops.linalg_spectral import eigvalsh as eigvalsh
+    from .ops.linalg_spectral import svd as svd
+    from .ops.linalg_spectral import svdvals as svdvals
+    from .tensor import Tensor
+
+_TABLES = {
+    "common": "LinAlgError",
+    "factor": "cholesky cholesky_ex lu lu_factor lu_factor_ex lu_solve",
+    "functions": "matrix_exp matrix_power multi_dot vander vecdot",
+    "indefinite": "ldl_factor ldl_factor_ex ldl_solve",
+    "least_squares": "lstsq matrix_rank pinv",
+    "norms": "cond matrix_norm norm",
+    "orthogonal": "householder_product qr",
+    "solve": "det inv inv_ex slogdet solve solve_ex solve_triangular tensorinv tensorsolve",
+    "spectral": "eig eigh eigvals eigvalsh svd svdvals",
+}
+_WHERE = {name: table for table, names in _TABLES.items() for name in names.split()}
+
+__all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])  # noqa: PLE0605
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors of length 3 along a dimension, broadcasting.
+
+    >>> import penlight as torch
+    >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    from .ops.products import linalg_cross
+
+    return linalg_cross(input, other, dim, out)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonal of the last two dimensions (or of others), as the last dimension; a view.
+
+    >>> import penlight as torch
+    >>> torch.linalg.diagonal(torch.eye(2))
+    tensor([1., 1.])
+    """
+    return A.diagonal(offset, dim1, dim2)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'torch.linalg' has no attribute '{name}'")
+    found = globals()[name] = getattr(_importlib.import_module(f".ops.linalg_{_WHERE[name]}", __package__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,437 @@
+"""Discrete Fourier transforms: three linear ops (complex to complex, real to complex, complex to real), and the functions of
+torch.fft over them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from ._args import as_int, wrap_dim
+from ._declare import linear
+from .linalg_common import into, need_tensor
+
+__all__ = [
+    "fft",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftn",
+]
+
+Ints = tuple[int, ...]
+
+# How a transform is scaled, as PyTorch numbers it: not at all, by the square root of the number of points, by the number.
+NONE, BY_ROOT_N, BY_N = range(3)
+_NUMPY_FORWARD = ("backward", "ortho", "forward")
+_NUMPY_INVERSE = ("forward", "ortho", "backward")
+
+# ----- The three ops --------------------------------------------------------------------------------------------------
+
+
+def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
+    if not dim:
+        return input.copy()
+    names = _NUMPY_FORWARD if forward else _NUMPY_INVERSE
+    if len(dim) == 1:
+        return (np.fft.fft if forward else np.fft.ifft)(input, None, dim[0], names[normalization])
+    return (np.fft.fftn if forward else np.fft.ifftn)(input, None, dim, names[normalization])
+
+
+@linear(_c2c_array, node="FftC2CBackward0",
+        input=lambda grad, dim, normalization, forward, xp: xp._fft_c2c(grad, dim, normalization, not forward))  # fmt: skip
+def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Tensor: ...
+
+
+def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
+    name = _NUMPY_FORWARD[normalization]
+    if not onesided:
+        return np.fft.fft(input, None, dim[0], name) if len(dim) == 1 else np.fft.fftn(input, None, dim, name)
+    return np.fft.rfft(input, None, dim[0], name) if len(dim) == 1 else np.fft.rfftn(input, None, dim, name)
+
+
+def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
+    """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
+    factors = np.full(points // 2 + 1, weight)
+    factors[0] = 1
+    if points % 2 == 0:
+        factors[-1] = 1
+    kind = np.float32 if xp.np_dtype(like) in (np.complex64, np.float32) else np.float64
+    return xp.fixed(factors.astype(kind).reshape((-1, *(1,) * (len(like.shape) - dim - 1))))
+
+
+def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesided: bool, xp: Any) -> Any:
+    """The real part of the transform back. One half of the frequencies is enough for it: see `_weights`."""
+    if not onesided:
+        return xp.real_part(xp._fft_c2c(grad, dim, normalization, False))
+    points = input_shape[dim[-1]]
+    return xp._fft_c2r(grad * _weights(grad, points, dim[-1], 0.5, xp), dim, normalization, points)
+
+
+@linear(_r2c_array, node="FftR2CBackward0", input=_r2c_rule)
+def _fft_r2c(input: Tensor, dim: Ints, normalization: int, onesided: bool) -> Tensor: ...
+
+
+def _c2r_array(input: Any, dim: Ints, normalization: int, last_dim_size: int) -> Any:
+    name = _NUMPY_INVERSE[normalization]
+    if len(dim) == 1:
+        return np.fft.irfft(input, last_dim_size, dim[0], name)
+    return np.fft.irfftn(input, [*(input.shape[d] for d in dim[:-1]), last_dim_size], dim, name)
+
+
+def _c2r_rule(grad: Any, dim: Ints, normalization: int, last_dim_size: int, xp: Any) -> Any:
+    back = xp._fft_r2c(grad, dim, normalization, True)
+    return back * _weights(back, last_dim_size, dim[-1], 2.0, xp)
+
+
+@linear(_c2r_array, node="FftC2RBackward0", input=_c2r_rule)
+def _fft_c2r(input: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> Tensor: ...
+
+
+# ----- Arguments ------------------------------------------------------------------------------------------------------
+
+
+def _scaling(norm: str | None, forward: bool) -> int:
+    """`norm` as a number; "backward" scales the inverse transform only, "forward" the forward one only."""
+    if norm is None or norm == "backward":
+        return NONE if forward else BY_N
+    if norm == "forward":
+        return BY_N if forward else NONE
+    if norm == "ortho":
+        return BY_ROOT_N
+    raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+
+
+def _promoted(input: Tensor, complex_: bool = False) -> Tensor:
+    """Integers as floats, and floats as complex numbers if need be; there are no transforms in 16 bits."""
+    dtype = input.dtype
+    if dtype.category < dtypes.FLOATING:
+        dtype = dtypes.get_default_dtype()
+    if dtype.itemsize == 2:
+        raise RuntimeError(f"Unsupported dtype {dtypes.LEGACY[dtype]}")
+    if complex_ and dtype.category == dtypes.FLOATING:
+        dtype = dtype.to_complex()
+    return input if dtype is input.dtype else input.to(dtype)
+
+
+def _place(input: Tensor, dim: Any) -> int:
+    if input.dim() == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, input.dim())
+
+
+def _points(n: int) -> int:
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return n
+
+
+def _resized(input: Tensor, dims: Ints, sizes: Ints) -> Tensor:
+    """Cut or filled up with zeros at the end of each dimension."""
+    padding = [0] * (2 * input.dim())
+    for d, n in zip(dims, sizes):
+        if input.shape[d] > n:
+            input = input.narrow(d, 0, n)
+        elif input.shape[d] < n:
+            padding[2 * (input.dim() - 1 - d) + 1] = n - input.shape[d]
+    if not any(padding):
+        return input
+    from .padding import constant_pad_nd
+
+    return constant_pad_nd(input, padding, 0.0)
+
+
+def _length(function: str, n: Any) -> int | None:
+    if isinstance(n, float):
+        raise TypeError(f"{function}(): argument 'n' must be int, not float")
+    return None if n is None else _points(as_int(n))
+
+
+def _shape_and_dims(input: Tensor, s: Any, dim: Any) -> tuple[Ints, Ints]:
+    """The sizes to transform to and the dimensions, for transforms of several."""
+    s = (s,) if isinstance(s, int) else s
+    dim = (dim,) if isinstance(dim, int) else dim
+    if dim is not None:
+        dims = tuple(_place(input, d) for d in dim)
+        if len(set(dims)) != len(dims):
+            raise RuntimeError("FFT dims must be unique")
+    if s is not None:
+        if dim is not None and len(s) != len(dims):
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
+        if len(s) > input.dim():
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
+        if dim is None:
+            dims = tuple(range(input.dim() - len(s), input.dim()))
+        sizes = tuple(input.shape[d] if n == -1 else as_int(n) for n, d in zip(s, dims))
+    else:
+        if dim is None:
+            dims = tuple(range(input.dim()))
+        sizes = tuple(input.shape[d] for d in dims)
+    for n in sizes:
+        _points(n)
+    return sizes, dims
+
+
+def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> Tensor:
+    if out is not None and out.is_complex() != result.is_complex():
+        kind = "complex" if result.is_complex() else "floating point"
+        raise RuntimeError(f"{function} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
+    return into("fft_" + function, out, result, input)
+
+
+# ----- One dimension --------------------------------------------------------------------------------------------------
+
+
+def _one(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    need_tensor("fft_" + function, input=input)
+    count, x = _length("fft_" + function, n), _promoted(input)
+    d = _place(x, dim)
+    count = _points(x.shape[d]) if count is None else count
+    scaling = _scaling(norm, forward)
+    x = _resized(x, (d,), (count,))
+    if x.is_complex():
+        return _fft_c2c(x, (d,), scaling, forward)
+    result = _fft_r2c(x, (d,), scaling, False)
+    return result if forward else result.conj()
+
+
+def _from_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    need_tensor("fft_" + function, input=input)
+    if input.is_complex():
+        raise RuntimeError(f"{function} expects a real input tensor, but got {dtypes.LEGACY[input.dtype]}")
+    count, x = _length("fft_" + function, n), _promoted(input)
+    d = _place(x, dim)
+    count = _points(x.shape[d]) if count is None else count
+    scaling = _scaling(norm, forward)
+    result = _fft_r2c(_resized(x, (d,), (count,)), (d,), scaling, True)
+    return result if forward else result.conj()
+
+
+def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
+    need_tensor("fft_" + function, input=input)
+    count, x = _length("fft_" + function, n), _promoted(input, complex_=True)
+    d = _place(x, dim)
+    count = _points(2 * (x.shape[d] - 1)) if count is None else count
+    scaling = _scaling(norm, forward)
+    x = _resized(x, (d,), (count // 2 + 1,))
+    return _fft_c2r(x.conj() if forward else x, (d,), scaling, count)
+
+
+def fft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
+
+    >>> import penlight as torch
+    >>> torch.fft.fft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
+    tensor([0.+0.j, 2.+0.j, 0.+0.j, 2.-0.j])
+    """
+    return _given("fft", out, _one("fft", input, n, dim, norm, True), input)
+
+
+def ifft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `fft`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifft(torch.tensor([4.0, 0.0, 0.0, 0.0]))
+    tensor([1.-0.j, 1.-0.j, 1.-0.j, 1.-0.j])
+    """
+    return _given("ifft", out, _one("ifft", input, n, dim, norm, False), input)
+
+
+def rfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform of real numbers: the first half of the frequencies, which has all of it.
+
+    >>> import penlight as torch
+    >>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
+    tensor([0.+0.j, 2.+0.j, 0.+0.j])
+    """
+    return _given("rfft", out, _from_real("rfft", input, n, dim, norm, True), input)
+
+
+def irfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `rfft`; `n` is the number of real points, an even one by default.
+
+    >>> import penlight as torch
+    >>> torch.fft.irfft(torch.tensor([0.0, 2.0, 0.0]))
+    tensor([ 1.,  0., -1.,  0.])
+    """
+    return _given("irfft", out, _to_real("irfft", input, n, dim, norm, False), input)
+
+
+def hfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half."""
+    return _given("hfft", out, _to_real("hfft", input, n, dim, norm, True), input)
+
+
+def ihfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `hfft`."""
+    return _given("ihfft", out, _from_real("ihfft", input, n, dim, norm, False), input)
+
+
+# ----- Several dimensions ---------------------------------------------------------------------------------------------
+
+
+def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
+    need_tensor("fft_" + function, input=input)
+    sizes, dims = _shape_and_dims(input, s, dim)
+    scaling = _scaling(norm, forward)
+    return _fft_c2c(_resized(_promoted(input, complex_=True), dims, sizes), dims, scaling, forward)
+
+
+def fftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform along several dimensions, by default all, to the sizes `s`.
+
+    >>> import penlight as torch
+    >>> torch.fft.fftn(torch.eye(2))
+    tensor([[2.+0.j, 0.+0.j],
+            [0.+0.j, 2.+0.j]])
+    """
+    return _given("fftn", out, _several("fftn", input, s, dim, norm, True), input)
+
+
+def ifftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `fftn`."""
+    return _given("ifftn", out, _several("ifftn", input, s, dim, norm, False), input)
+
+
+def _need_axis(function: str, dims: Ints) -> None:
+    if not dims:
+        raise RuntimeError(f"{function} must transform at least one axis")
+
+
+def rfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The transform of real numbers along several dimensions; the last has half of the frequencies.
+
+    >>> import penlight as torch
+    >>> torch.fft.rfftn(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+    need_tensor("fft_rfftn", input=input)
+    if input.is_complex():
+        raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
+    sizes, dims = _shape_and_dims(input, s, dim)
+    _need_axis("rfftn", dims)
+    scaling = _scaling(norm, True)
+    return _given("rfftn", out, _fft_r2c(_resized(_promoted(input), dims, sizes), dims, scaling, True), input)
+
+
+def _half_sizes(function: str, input: Tensor, s: Any, dim: Any) -> tuple[Ints, Ints, int]:
+    """Sizes and dimensions of the complex half, and the number of real points in the last dimension."""
+    given = s is not None
+    sizes, dims = _shape_and_dims(input, s, dim)
+    _need_axis(function, dims)
+    last = (s,) if isinstance(s, int) else s
+    points = sizes[-1] if given and last[-1] != -1 else _points(2 * (input.shape[dims[-1]] - 1))
+    return (*sizes[:-1], points // 2 + 1), dims, points
+
+
+def irfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `rfftn`."""
+    need_tensor("fft_irfftn", input=input)
+    sizes, dims, points = _half_sizes("irfftn", input, s, dim)
+    scaling = _scaling(norm, False)
+    x = _resized(_promoted(input, complex_=True), dims, sizes)
+    return _given("irfftn", out, _fft_c2r(x, dims, scaling, points), input)
+
+
+def hfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """`hfft` along the last of several dimensions, after `fft` along the others."""
+    need_tensor("fft_hfftn", input=input)
+    sizes, dims, points = _half_sizes("hfftn", input, s, dim)
+    scaling = _scaling(norm, True)
+    x = _resized(_promoted(input, complex_=True), dims, sizes)
+    if len(dims) > 1:
+        x = _fft_c2c(x, dims[:-1], scaling, True)
+    return _given("hfftn", out, _fft_c2r(x.conj(), dims[-1:], scaling, points), input)
+
+
+def ihfftn(
+    input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `hfftn`."""
+    need_tensor("fft_ihfftn", input=input)
+    if input.is_complex():
+        raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
+    sizes, dims = _shape_and_dims(input, s, dim)
+    _need_axis("ihfftn", dims)
+    scaling = _scaling(norm, False)
+    x = _fft_r2c(_resized(_promoted(input), dims, sizes), dims[-1:], scaling, True)
+    if len(dims) == 1:
+        return _given("ihfftn", out, x.conj(), input)
+    return _given("ihfftn", out, _fft_c2c(x.conj_physical(), dims[:-1], scaling, False), input)
+
+
+# ----- Orders and frequencies -----------------------------------------------------------------------------------------
+
+
+def _shifted(input: Tensor, dim: Any, forward: bool) -> Tensor:
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    places = [wrap_dim(d, input.dim()) for d in dims]
+    if not places:
+        raise RuntimeError("`shifts` required")
+    return input.roll([(input.shape[d] + (not forward)) // 2 for d in places], places)
+
+
+def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """Frequencies in increasing order, with zero in the middle.
+
+    >>> import penlight as torch
+    >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
+    need_tensor("fft_fftshift", input=input)
+    return _shifted(input, dim, True)
+
+
+def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+    """The inverse of `fftshift`."""
+    need_tensor("fft_ifftshift", input=input)
+    return _shifted(input, dim, False)
+
+
+def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
+    """The frequencies of a transform of n points that are d apart, as an array."""
+    if isinstance(n, float):
+        raise TypeError(f"fft_{function}(): argument 'n' (position 1) must be int, not float")
+    dtype = dtypes.get_default_dtype() if dtype is None else dtype
+    if dtype.category < dtypes.FLOATING:
+        raise RuntimeError(f"{function} requires a floating point or complex dtype")
+    n = as_int(n)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    count = np.arange(n // 2 + 1 if half else n).astype(np.float64)
+    if not half:
+        count[(n + 1) // 2 :] -= n
+    scale = 1.0 / (n * d) if n * d else math.inf
+    return (count.astype(dtype.np) * np.asarray(scale, dtype.np)).astype(dtype.np)

@@ -1,0 +1,191 @@
+"""What the tables of linear algebra share: checks with PyTorch's words, helpers for rules, results by name, `out=`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..autograd import modes, views
+from ..autograd.modes import is_grad_enabled
+from ..tensor import Tensor, resize_to, wrap
+from ._guards import not_implemented
+from ._raw import both
+from .reduction import named_result
+
+__all__ = [
+    "LinAlgError",
+]
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix that the algorithm cannot handle: singular, or not positive definite.
+
+    >>> import penlight as torch
+    >>> torch.linalg.inv(torch.zeros(2, 2))
+    Traceback (most recent call last):
+    torch._C._LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is singular.
+    """
+
+
+_LinAlgError.__module__ = "torch._C"
+LinAlgError = _LinAlgError
+
+# ----- Layout ---------------------------------------------------------------------------------------------------------
+
+
+def columns(x: Any) -> Any:
+    """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them."""
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def by_columns(kernel: Any, *places: int) -> Any:
+    """A kernel with its result, or those of its results at `places`, laid out by columns."""
+
+    def run(*args: Any) -> Any:
+        result = kernel(*args)
+        if not places:
+            return columns(result)
+        return tuple(columns(r) if place in places else r for place, r in enumerate(result))
+
+    return run
+
+
+# ----- For rules in both worlds ---------------------------------------------------------------------------------------
+
+
+def _as_diagonal(x: Any) -> Any:
+    out = np.zeros((*x.shape, x.shape[-1]), x.dtype)
+    places = np.arange(x.shape[-1])
+    out[..., places, places] = x
+    return out
+
+
+both("diagonal_of", lambda x: np.diagonal(x, 0, -2, -1), lambda x: x.diagonal(0, -2, -1))
+both("as_diagonal", _as_diagonal, lambda x: x.diag_embed())
+both("fixed", lambda array: array, wrap)
+both("array_of", lambda x: x, lambda x: x._array)
+
+
+def identity_like(x: Any, n: int, xp: Any) -> Any:
+    """The identity in the dtype of x."""
+    return xp.fixed(np.eye(n, dtype=xp.np_dtype(x)))
+
+
+def hermitian_twice(x: Any, xp: Any) -> Any:
+    """x plus its adjoint."""
+    return x + xp.adjoint(x)
+
+
+# ----- Checks ---------------------------------------------------------------------------------------------------------
+
+
+def need_tensor(function: str, **arguments: Any) -> None:
+    """Refuse what is no tensor."""
+    for place, (name, value) in enumerate(arguments.items()):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {place + 1}) must be Tensor, not {type(value).__name__}"
+            )
+
+
+def need_matrix(x: Tensor, function: str, name: str = "A") -> None:
+    if x.dim() < 2:
+        raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions.")
+
+
+def need_square(x: Tensor, function: str, name: str = "A") -> None:
+    need_matrix(x, function, name)
+    m, n = x.shape[-2:]
+    if m != n:
+        raise RuntimeError(f"{function}: {name} must be batches of square matrices, but they are {m} by {n} matrices")
+
+
+def need_floating(x: Tensor, function: str, low: bool = True) -> None:
+    """Refuse integers; unless `low`, also floats of 16 bits."""
+    if x.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {dtypes.LEGACY[x.dtype]}"
+        )
+    if not low and x.dtype.itemsize == 2:
+        raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {dtypes.LEGACY[x.dtype]}")
+
+
+def need_lapack(x: Tensor, kernel: str) -> None:
+    """Refuse dtypes that LAPACK has not; `kernel` is what PyTorch calls its own."""
+    if x.dtype.category < dtypes.FLOATING or x.dtype.itemsize == 2:
+        raise not_implemented(kernel, x._array.dtype)
+
+
+def need_same_dtype(function: str, a: Tensor, b: Tensor, names: tuple[str, str]) -> None:
+    if a.dtype is not b.dtype:
+        kinds = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
+        raise RuntimeError(
+            f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type {kinds[0]} and "
+            f"{names[1]} of type {kinds[1]} instead"
+        )
+
+
+def refuse_info(function: str, info: Tensor, words: str, error: type[RuntimeError] = _LinAlgError) -> None:
+    """Raise for the first matrix of a batch that failed; `{}` in the words stands for its number."""
+    array = info._array
+    if not array.any():
+        return
+    if array.ndim == 0:
+        raise error(f"{function}: {words.format(int(array))}")
+    place = int(np.flatnonzero(array)[0])
+    raise error(f"{function}: (Batch element {place}): {words.format(int(array.flat[place]))}")
+
+
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
+    "positive-definite)."
+)
+NOT_INVERTIBLE = (
+    "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
+)
+NOT_SOLVABLE = "The solver failed because the input matrix is singular."
+
+
+def tracked(*tensors: Tensor) -> bool:
+    """Whether derivatives of these may be asked for: if not, what only they need is not computed."""
+    return modes.slow() or (is_grad_enabled() and any(t.requires_grad for t in tensors))
+
+
+# ----- Results --------------------------------------------------------------------------------------------------------
+
+_NAMED: dict[str, Any] = {}
+
+
+def named(name: str, fields: str, values: Any) -> Any:
+    """Results as `torch.return_types.<name>`."""
+    if name not in _NAMED:
+        _NAMED[name] = named_result(name, fields)
+    return _NAMED[name](*values)
+
+
+def into(function: str, out: Any, results: Any, *inputs: Any) -> Any:
+    """What a function returns: its results, or `out` after they were written there. Never in a graph."""
+    if out is None:
+        return results
+    single = isinstance(results, Tensor)
+    outs = (out,) if single else tuple(out)
+    if not all(isinstance(o, Tensor) for o in outs):
+        raise TypeError(f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+    for place, result in zip(outs, (results,) if single else results):
+        if not dtypes.can_cast(result.dtype, place.dtype):
+            raise RuntimeError(
+                f"{function}: Expected out to be safely castable from {dtypes.LEGACY[result.dtype]} dtype, but got out with "
+                f"dtype {dtypes.LEGACY[place.dtype]}"
+            )
+        if place.shape != result.shape:
+            resize_to(place, tuple(result.shape))
+        place._array[...] = result._array
+        views.bump(place)
+    return out if single else type(results)(*outs) if hasattr(results, "_fields") else outs
