@@ -168,6 +168,16 @@ _LAZY_NAMES = {
         rms_norm rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss""".split(),
         "ops.native",
     ),
+    **dict.fromkeys(
+        """cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve lu_unpack matrix_exp matrix_power
+        matrix_rank orgqr ormqr pinverse qr slogdet solve svd symeig triangular_solve""".split(),
+        "ops.linalg_legacy",
+    ),
+    **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "ops.linalg_lowrank"),
+    **dict.fromkeys(("istft", "stft"), "ops.spectrogram"),
+    **dict.fromkeys(
+        "bartlett_window blackman_window hamming_window hann_window kaiser_window".split(), "ops.windows"
+    ),
     "classes": "_classes",
     "compile": "compiler",
     "vmap": "func",

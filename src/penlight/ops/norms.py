@@ -101,8 +101,9 @@ def norm(
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "norm")
     if p is None or p == "fro":
         p = 2
-    elif p == "nuc":
-        raise NotImplementedError("torch.norm(p='nuc'): use torch.linalg.matrix_norm(x, 'nuc') instead")
-    elif isinstance(p, str):
-        raise RuntimeError(f"unsupported norm order {p!r}: a number, 'fro' or 'nuc'")
+    elif isinstance(p, str):  # the nuclear norm, or none that there is
+        from .linalg_norms import matrix_norm
+
+        dims = (-2, -1) if dim is None and input.dim() < 2 else wrap_dims(dim, input.dim())
+        return matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
