@@ -123,7 +123,9 @@ class Drawing:
         except (ImportError, OSError):
             cairosvg = None
         if cairosvg is not None:
-            made: bytes = cairosvg.svg2png(bytestring=self.svg().encode(), scale=2, background_color="white")
+            largest = max(self.layout().width, self.layout().height) + 100
+            scale = min(2.0, 32_000 / largest)  # cairo's pictures have fewer than 32768 pixels a side
+            made: bytes = cairosvg.svg2png(bytestring=self.svg().encode(), scale=scale, background_color="white")
             return made
         import shutil
         import subprocess

@@ -146,7 +146,7 @@ def _label(label: str, source: Box, start: tuple[float, float], end: tuple[float
         return ""
     right = end[0] >= start[0]
     x, y = (start[0], start[1] + 12) if source.exits <= MOST_PORTS else (end[0], end[1] - 9)
-    x, anchor = (x - 3, "end") if right else (x + 3, "start")
+    x, anchor = (x - 3, "end") if right == (source.exits <= MOST_PORTS) else (x + 3, "start")
     return f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}" fill="{colour}">{escape(label)}</text>'
 
 
