@@ -285,7 +285,7 @@ def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any
     """`torch.FloatTensor(...)`: a shape makes an uninitialised tensor, data is copied."""
     require_cpu(device)
     if size is not None:
-        args = (size,)
+        args = tuple(size)
     if not args:
         return wrap(np.empty(0, dtype.np))
     if len(args) == 1 and not isinstance(args[0], int):

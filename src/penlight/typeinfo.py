@@ -106,9 +106,6 @@ class tensortype(type):
 
         return strided
 
-    def __reduce__(cls) -> Any:
-        return (getattr, (__import__("penlight"), cls.__name__))
-
 
 tensortype.__module__ = "torch"
 
@@ -171,7 +168,9 @@ def get_device(input: Tensor) -> int:
 # ----- New tensors of rarer kinds ----------------------------------------------------------------------------------
 
 
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any) -> Tensor:
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
     """An uninitialised tensor whose dimensions lie in memory in a given order, the longest steps first.
 
     >>> import penlight as torch
@@ -184,7 +183,11 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
     if sorted(order) != list(range(len(size))):
         raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
                            f"is not equal to len(physical_layout) = {len(order)}")  # fmt: skip
-    made = empty(tuple(size[d] for d in order), dtype=dtype, device=device).permute(tuple(int(d) for d in np.argsort(order))).detach()
+    made = (
+        empty(tuple(size[d] for d in order), dtype=dtype, device=device)
+        .permute(tuple(int(d) for d in np.argsort(order)))
+        .detach()
+    )
     return made.requires_grad_() if requires_grad else made
 
 

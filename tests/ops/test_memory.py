@@ -1,0 +1,104 @@
+"""Other sizes and memory, functions of Python on elements, DLPack, and answers about sparse and quantized tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penlight as torch
+
+
+def test_resize_keeps_the_memory():
+    x = torch.arange(6)
+    assert x.resize_(2, 2).tolist() == [[0, 1], [2, 3]]
+    assert x.resize_(6).tolist() == [0, 1, 2, 3, 4, 5]
+    assert x.resize_((8,))[:6].tolist() == [0, 1, 2, 3, 4, 5]
+    assert torch.zeros(2).resize_as_(torch.zeros(2, 3)).shape == (2, 3)
+
+
+def test_resize_refuses_the_graph_and_other_counts():
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        torch.zeros(2, requires_grad=True).resize_(3)
+    with (
+        pytest.warns(UserWarning, match="non-inplace resize is deprecated"),
+        pytest.raises(RuntimeError, match="requested resize to 1"),
+    ):
+        torch.zeros(2).resize(1)
+
+
+def test_set_takes_other_memory():
+    source = torch.ones(4)
+    x = torch.zeros(2).set_(source)
+    x[0] = 5
+    assert source.tolist() == [5.0, 1.0, 1.0, 1.0]
+    y = torch.zeros(2).set_(source.untyped_storage(), 1, (3,), (1,))
+    assert y.tolist() == [1.0, 1.0, 1.0]
+    assert torch.zeros(2).set_().shape == (0,)
+    with pytest.raises(RuntimeError, match="Could not set tensor of type double to a tensor of type float"):
+        torch.zeros(2).set_(source.double())
+
+
+def test_python_functions_on_elements():
+    x = torch.tensor([[1.0, 2.0]])
+    assert x.apply_(lambda v: v + 1).tolist() == [[2.0, 3.0]]
+    assert x.map_(torch.tensor([10.0, 20.0]), lambda a, b: a * b).tolist() == [[20.0, 60.0]]
+    assert x.map2_(x, x, lambda a, b, c: a + b + c).tolist() == [[60.0, 180.0]]
+    with pytest.raises(RuntimeError, match=r"Can't call apply_\(\) on Variable that requires grad"):
+        torch.zeros(1, requires_grad=True).apply_(abs)
+
+
+def test_dlpack_shares_memory():
+    x = torch.zeros(3)
+    array = np.from_dlpack(x)
+    array[0] = 7
+    assert x[0] == 7
+    y = torch.from_dlpack(np.ones(2, np.float32))
+    assert y.dtype is torch.float32
+    with pytest.raises(BufferError, match="Can't export tensors that require gradient"):
+        torch.zeros(1, requires_grad=True).__dlpack__()
+
+
+def test_protocols_of_python():
+    x = torch.tensor([1, 2, 3])
+    assert [int(v) for v in reversed(x)] == [3, 2, 1]
+    assert (1 << x).tolist() == [2, 4, 8] and (16 >> x).tolist() == [8, 4, 2]
+    assert abs(torch.tensor(-2.0)) == 2 and (+x) is x
+    with pytest.raises(TypeError, match="Tensor does not support deleting items"):
+        del x[0]
+    assert torch.zeros(2, 3).t().dim_order() == (1, 0)
+
+
+def test_as_strided_in_place():
+    x = torch.arange(6.0, requires_grad=True)
+    y = x * 2
+    assert y.as_strided_((2, 2), (1, 2)).shape == (2, 2)
+    assert y.grad_fn.name() == "AsStridedBackward1"
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0, 2.0, 0.0, 0.0]
+
+
+def test_dense_tensors_say_so():
+    x = torch.ones(2)
+    assert x.to_dense() is x and x.sparse_dim() == 0 and x.dense_dim() == 1 and not x.is_sparse
+    with pytest.raises(NotImplementedError, match="Penlight has no sparse tensors"):
+        x.to_sparse()
+    with pytest.raises(RuntimeError, match="coalesce expected sparse coordinate tensor layout but got Strided"):
+        x.coalesce()
+    with pytest.raises(NotImplementedError, match="no quantized tensors"):
+        x.q_scale()
+
+
+def test_comparisons_in_place():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    assert y.eq_(2).tolist() == [1.0, 0.0] and y.grad_fn.name() == "EqBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+    assert torch.tensor([1, 2]).greater_(torch.tensor([0, 5])).tolist() == [1, 0]
+
+
+def test_fill_diagonal_in_the_graph():
+    x = torch.ones(2, 2, requires_grad=True)
+    y = (x * 3).fill_diagonal_(0)
+    y.sum().backward()
+    assert x.grad.tolist() == [[0.0, 3.0], [3.0, 0.0]]
