@@ -85,4 +85,4 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 from . import _kl_cross as _kl_cross  # noqa: E402  # they register themselves here
-from . import _kl_same as _kl_same
+from . import _kl_same as _kl_same  # noqa: E402
