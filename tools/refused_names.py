@@ -53,6 +53,7 @@ def word(name: str, value: object) -> str | None:
     """A name's entry: `name` for a function, `Name!` for a class, `Name!A,B` for an enumeration."""
     if inspect.isclass(value):
         members = list(value.__members__) if isinstance(value, enum.EnumMeta) or hasattr(value, "__members__") else []
+        members = members or [n for n in vars(value) if n.isupper() and not n.startswith("_")]
         return f"{name}!{','.join(members)}"
     return name if callable(value) and not isinstance(value, ModuleType) else None
 

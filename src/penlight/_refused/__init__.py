@@ -43,10 +43,11 @@ def message(name: str, why: str) -> str:
 
 
 def refused_function(name: str, why: str, error: type[Exception] = NotImplementedError) -> Callable[..., Any]:
-    """A function that raises when it is called."""
+    """A function that raises when it is called. With an error of PyTorch's, `why` begins with PyTorch's words."""
+    words = message(name, why) if error is NotImplementedError else why
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        raise error(message(name, why))
+        raise error(words)
 
     where, _, own = name.rpartition(".")
     function.__name__ = function.__qualname__ = own

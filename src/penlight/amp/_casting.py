@@ -29,7 +29,7 @@ _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals ei
 SHORT = {
     "ops.matmul": "mm _matmul bmm addmm baddbmm linear",
     "ops.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc",
-    "nn.functional": "scaled_dot_product_attention prelu",
+    "nn.functional": "scaled_dot_product_attention prelu affine_grid",
     "linalg": "vecdot",
     "": "addbmm prelu",
 }
@@ -39,11 +39,12 @@ FLOAT32 = {
     "huber_loss poisson_nll_loss kl_div soft_margin_loss nll_loss cross_entropy multi_margin_loss multilabel_margin_loss "
     "hinge_embedding_loss cosine_embedding_loss triplet_margin_loss ctc_loss",
     "": "cdist prod trace quantile nanquantile polar view_as_complex stft inverse cholesky cholesky_inverse triangular_solve "
-    "orgqr geqrf svd qr lu pinverse bilinear",
+    "orgqr geqrf svd qr lu pinverse",
     "fft": _FFT,
     "linalg": _LINALG,
 }
 WIDEST = {"ops.joining": "cat stack", "": "index_copy"}
+PADDING = {"nn.functional": "pad"}  # in float32, if it copies elements
 
 
 class Borrowed:
@@ -100,7 +101,7 @@ def targets() -> dict[str, tuple[Any, str]]:
     """The functions that autocast casts, with their policy, by the place they are found at."""
     found: dict[str, tuple[Any, str]] = {}
     seen = set()
-    for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST)):
+    for policy, table in (("short", SHORT), ("float32", FLOAT32), ("widest", WIDEST), ("padding", PADDING)):
         for where, names in table.items():
             module = import_module(f"penlight.{where}".removesuffix("."))
             for name in names.split():
@@ -143,7 +144,12 @@ def call(key: str, args: Any, kwargs: Any) -> Any:
     enabled, dtype = _state._of("cpu")
     if not enabled or _state.inside.get() or kwargs.get("out") is not None:
         return entry.run(args, kwargs)
-    if entry.policy == "float32":
+    if entry.policy == "padding" and kwargs.get("mode", (*args, "constant", "constant")[2]) not in (
+        "reflect",
+        "replicate",
+    ):
+        return entry.run(args, kwargs)
+    if entry.policy in ("float32", "padding"):
         dtype = dtypes.float32
     elif entry.policy == "widest":
         dtype = _widest((*args, *kwargs.values()))

@@ -38,7 +38,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Accepted: shared tensors travel by file descriptors in any case."""
     if new_strategy not in get_all_sharing_strategies():
         raise AssertionError(
-            f"Unsupported sharing strategy: {new_strategy}, must be one of {get_all_sharing_strategies()}"
+            f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}"
         )
     _strategy[0] = new_strategy
 

@@ -1,0 +1,173 @@
+"""`penlight doctor`: what is installed, and whether gradients come out right."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from importlib.util import find_spec
+from typing import Any
+
+# What each optional package is for.
+OPTIONAL = {
+    "ml_dtypes": "torch.bfloat16, torch.autocast",
+    "scipy": "some special functions and decompositions",
+    "threadpoolctl": "torch.set_num_threads for NumPy's BLAS",
+    "tensorboard": "torch.utils.tensorboard",
+    "matplotlib": "SummaryWriter.add_figure",
+    "einops": "works with Penlight's tensors, under `penlight run` or after `import penlight.as_torch`",
+}
+
+
+def blas_of(np: Any) -> str:
+    """The library that NumPy multiplies matrices with, as NumPy tells it."""
+    try:
+        blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    except (KeyError, TypeError):
+        return "unknown"
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
+
+
+def _threads() -> str:
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        found = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+        return ", ".join(found) or f"as the library chooses ({os.cpu_count()} processors)"
+    return ", ".join(f"{pool['internal_api']}: {pool['num_threads']}" for pool in threadpool_info()) or "unknown"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return None if find_spec(name) is None else "(version unknown)"
+
+
+def _row(name: str, text: str) -> None:
+    print(f"  {name:<18}{text}")
+
+
+def show_versions() -> None:
+    """What computes here."""
+    import numpy as np
+
+    from penlight.__main__ import version
+    from penlight.backends.cpu import get_cpu_capability
+
+    print(version())
+    _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
+    _row("system", platform.platform())
+    _row(
+        "processor", f"{os.cpu_count()} × {platform.processor() or platform.machine()}, vectors: {get_cpu_capability()}"
+    )
+    _row("NumPy", np.__version__)
+    _row("BLAS", blas_of(np))
+    _row("threads", _threads())
+    print("\noptional packages")
+    for name, use in OPTIONAL.items():
+        found = _version(name)
+        _row(name, f"{found or 'not installed'}: {use}")
+    real = _version("torch")
+    if real is not None:
+        _row("torch", f"{real}: PyTorch itself is installed; Penlight does not use it")
+
+
+# ----- Self-test ------------------------------------------------------------------------------------------------------
+
+
+def _leaf(*shape: int) -> Any:
+    import penlight as torch
+
+    return torch.rand(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def _checks() -> dict[str, Callable[[], None]]:
+    """What is tried out: each raises if a gradient is wrong."""
+    import penlight as torch
+    from penlight.autograd import gradcheck, gradgradcheck
+
+    def arithmetic() -> None:
+        gradcheck(lambda a, b: (a * b).exp().sum(0) / (1 + b.sin()), (_leaf(3, 1), _leaf(2)))
+
+    def products() -> None:
+        gradcheck(lambda a, b, c: (a @ b + c).softmax(-1), (_leaf(2, 3), _leaf(3, 4), _leaf(4)))
+
+    def second_order() -> None:
+        gradgradcheck(lambda a: (a**3).sum() * a.log(), (_leaf(3),))
+
+    def views() -> None:
+        def write(a: Any) -> Any:
+            b = a.clone()
+            b[1:] *= a[:-1]
+            return b.t().reshape(-1).cumsum(0)
+
+        gradcheck(write, (_leaf(3, 2),))
+
+    def convolution() -> None:
+        functional = torch.nn.functional
+        gradcheck(
+            lambda x, w: functional.max_pool2d(functional.conv2d(x, w, padding=1), 2),
+            (_leaf(1, 2, 4, 4), _leaf(3, 2, 3, 3)),
+        )
+
+    def training() -> None:
+        torch.manual_seed(0)
+        x = torch.rand(64, 1)
+        layer = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+        for _ in range(200):
+            optimizer.zero_grad()
+            ((layer(x) - (3 * x + 1)) ** 2).mean().backward()
+            optimizer.step()
+        if abs(layer.weight.item() - 3) > 0.01 or abs(layer.bias.item() - 1) > 0.01:
+            raise RuntimeError(
+                f"a linear fit ended at {layer.weight.item():.3f} x + {layer.bias.item():.3f}, not at 3 x + 1"
+            )
+
+    return {
+        "arithmetic": arithmetic, "matrix products": products, "second order": second_order, "views and writes": views,
+        "convolution": convolution, "training": training,
+    }  # fmt: skip
+
+
+def self_test() -> bool:
+    """Compare gradients with finite differences, and fit a line; whether all came out right."""
+    print("\nself-test of gradients")
+    good = True
+    try:
+        checks = _checks()
+    except Exception as error:
+        checks = {}
+        good = False
+        _row("FAILED", f"Penlight cannot be imported: {type(error).__name__}: {error}")
+    for name, check in checks.items():
+        try:
+            check()
+        except Exception as error:
+            good = False
+            _row(name, f"FAILED: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        else:
+            _row(name, "ok")
+    return good
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Show it all; 1 if the self-test fails."""
+    parser = argparse.ArgumentParser(
+        "penlight doctor", description="Show what is installed, and test whether gradients come out right."
+    )
+    parser.parse_args(arguments)
+    try:
+        show_versions()
+        good = self_test()
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    print("\nall is well" if good else "\nsomething is wrong: please report the above")
+    return 0 if good else 1
