@@ -344,8 +344,8 @@ class ReshapeTransform(Transform):
     """Reshapes the last dimensions.
 
     >>> import penlight as torch
-    >>> torch.distributions.ReshapeTransform((4,), (2, 2)).forward_shape((3, 4))
-    (3, 2, 2)
+    >>> torch.distributions.ReshapeTransform((4,), (2, 2)).forward_shape(torch.Size((3, 4)))
+    torch.Size([3, 2, 2])
     """
 
     bijective = True
