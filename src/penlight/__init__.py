@@ -117,7 +117,7 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 _LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
 _LAZY |= set(
     """accelerator amp ao compiler cpu distributed export functional futures fx hub jit library masked monitor mps mtia multiprocessing
-    nested onnx overrides package profiler quantization signal sparse testing torch_version types version xpu _C _dynamo _inductor _logging
+    nested onnx overrides package profiler quantization return_types signal sparse testing torch_version types version xpu _C _dynamo _inductor _logging
     _utils __config__ inspect""".split()
 )
 _LAZY_NAMES = {

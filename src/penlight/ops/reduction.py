@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
@@ -370,19 +370,6 @@ def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: .
 
 @differentiable(_pick(np.argmin), node="MinBackward0", results=("values", "indices"), input=_place_rule)
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
-
-
-def named_result(name: str, fields: str) -> Any:
-    """A tuple with names that prints as `torch.return_types.max(...)`."""
-    cls: Any = namedtuple(name, fields)
-    cls.__module__ = "torch.return_types"
-
-    def show(self: Any) -> str:
-        body = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self))
-        return f"torch.return_types.{name}(\n{body})"
-
-    cls.__repr__ = show
-    return cls
 
 
 _Max, _Min = named_result("max", "values indices"), named_result("min", "values indices")
