@@ -7,7 +7,7 @@ the physical tensors by a batching rule. Levels nest: the value may be Batched a
 innermost physical tensor are (outermost vmap, ..., innermost vmap, logical ones).
 
 The graph and forward mode's tangents are on physical tensors only, so gradients and tangents of vmapped code are those of the
-code that the rules run. A Batched itself is outside of every graph.
+code that the rules run. A Batched itself has no place in a graph, but tells about that of its value.
 
 # Note [Outlines]
 Much code asks a tensor's `_array` for its shape or dtype. A Batched answers with an `Outline`, which knows these for
@@ -116,6 +116,11 @@ class Outline:
     def __bool__(self) -> NoReturn:
         self._refuse(CONTROL_FLOW)
 
+    def __eq__(self, other: object) -> NoReturn:
+        self._refuse(CONTROL_FLOW)
+
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
+
     def __int__(self) -> NoReturn:
         self._refuse(ITEM)
 
@@ -196,12 +201,20 @@ class Batched(Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        return False
+        return self._value.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if value:
             self._refuse(REQUIRES_GRAD)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self._value.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        return self._value.grad_fn
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         self.requires_grad = requires_grad
@@ -209,6 +222,18 @@ class Batched(Tensor):
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
         self._refuse(BACKWARD)
+
+    def register_hook(self, hook: Any) -> Any:
+        level = self._level
+
+        def run(grad: Any) -> Any:
+            from .level import BatchLevel
+
+            with BatchLevel(level.size, level.randomness) as inner:
+                result = hook(wrap(inner, grad))
+                return None if result is None else spread(inner, result)._value
+
+        return self._value.register_hook(run)
 
     def as_subclass(self, cls: type) -> Any:
         return self

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..ops._op import LIST, NUMBER, TENSOR, Op
+from ..ops._op import NUMBER, TENSOR, Op
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def rule_for(op: Op) -> Rule:
-    """The batching rule of an op."""
+    """The batching rule of an op. The modules with rules register them when they are imported."""
     if op.batch is None:
-        from . import batching_dims, batching_index, batching_matmul, batching_nn  # noqa: F401  # they register their rules
+        from . import batching_dims, batching_index, batching_linalg, batching_matmul, batching_nn, batching_windows  # noqa: F401
 
         found = RULES.get(op.name)
         if found is None:
@@ -71,6 +71,9 @@ def aligned(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     tensors = [env[p] for p in names if isinstance(env[p], Tensor)]
     ndim = max(t.dim() for t in tensors)
     _keep_categories(op, env)
+    if type(op.kernel) is not np.ufunc and len({tuple(t.shape) for t in tensors}) == 1:
+        # Kernels of our own may count on inputs of one shape.
+        return [level.full(a) for a in env.values()]
     return [insert_dims(level, a, ndim) if level.has(a) else a for a in env.values()]
 
 
@@ -174,7 +177,3 @@ def _stacked(op: Op, column: tuple[Any, ...]) -> Any:
 def loops(op: Op) -> bool:
     """Whether an op has no batching rule and runs in a loop."""
     return rule_for(op) is loop
-
-
-def list_inputs(op: Op) -> list[str]:
-    return [i for i in op.inputs if op.kinds[i] == LIST]

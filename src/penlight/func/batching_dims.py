@@ -59,7 +59,8 @@ def adapt(*names: str, **words: str) -> None:
 
 for _name in (
     "alias", "_clone", "_to_copy", "_zero", "_fill", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
-    "isfinite", "isinf", "isposinf", "isneginf", "isreal", "signbit", "_frexp",
+    "isfinite", "isinf", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
+    *(f"_{mode}_pad{dims}d" for mode in ("reflect", "replicate", "circular") for dims in (1, 2, 3)),
 ):  # fmt: skip
     RULES[_name] = elementwise
 for _name in ("_isclose", "_copy"):
@@ -77,8 +78,11 @@ adapt("_cumsum", "_cumprod", "_cummax", "_cummin", "_logcumsumexp", "_softmax", 
 adapt("_sort", "_sort_stable", "_argsort", "_topk", "_kthvalue", "_mode", "_median_dim", "_nanmedian_dim", dim=DIM)
 adapt("_max_dim", "_min_dim", dim=DIM)
 adapt("_sum_dims", "_mean_dims", "_prod_dims", "_amax", "_amin", "_all", "_any", "_var", "_std", "_logsumexp", dim=DIMS)
-adapt("_var_mean", "_std_mean", dim=DIMS)
-adapt("_renorm", dim=DIM)
+adapt("_var_mean", "_std_mean", "_nansum", "_count_nonzero", "_norm_along", "_hash_tensor", dim=DIMS)
+adapt("_safe_softmax", "_narrow_copy", dim=DIM)
+adapt("_rot90", dims=DIMS)
+adapt("_fft_c2c", "_fft_c2r", "_fft_r2c", dim=DIMS)
+adapt("_pad_backward", shape=SHAPE)
 
 
 @rule("_unsqueeze")
@@ -213,6 +217,23 @@ def _along_flat(op: Op, level: BatchLevel, input: Any, dim: int | None, keepdim:
 RULES["_argmax"] = RULES["_argmin"] = lambda level, op, arguments: _along_flat(op, level, *arguments)
 
 
+@rule("_aminmax")
+def _aminmax(level: BatchLevel, input: Any, dim: int | None, keepdim: bool) -> Any:
+    op = OPS["_aminmax"].function
+    if dim is not None:
+        return op(input._value, dim + 1, keepdim)
+    shape = (level.size, *(1,) * input.dim()) if keepdim else (level.size,)
+    return tuple([r.reshape(shape) for r in op(input._value.reshape(level.size, -1), 1, False)])
+
+
+@rule("_renorm")
+def _renorm(level: BatchLevel, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """Parts of all samples side by side: each is shortened by itself."""
+    parts = input._value.movedim(dim + 1, 1)
+    flat = parts.reshape(level.size * parts.shape[1], *parts.shape[2:])
+    return OPS["_renorm"].function(flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1)
+
+
 @rule("_vector_norm")
 def _vector_norm(level: BatchLevel, input: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     value, dims = _solid(input)
@@ -235,6 +256,18 @@ def _cat_list(level: BatchLevel, tensors: Any, dim: int, tensors_shapes: Any, te
 def _stack_list(level: BatchLevel, tensors: Any, dim: int, tensors_dtypes: Any) -> Any:
     return OPS["_stack_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, tensors_dtypes)
 
+
+def _in_parts(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """A tensor with one part replaced: both have the batch, dims count it."""
+    input, src, *rest = arguments
+    dims = 2 if op.name == "_diagonal_scatter" else 1
+    names = op.parameters[2:]
+    moved = [r + 1 if n.startswith("dim") else r for n, r in zip(names, rest)]
+    assert sum(n.startswith("dim") for n in names) == dims
+    return op.function(level.full(input), level.full(src), *moved)
+
+
+RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] = _in_parts
 
 # ----- Windows of memory ----------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from ..ops._op import Op
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import physical
-from .batching import RULES, insert_dims, rule
+from .batching import RULES, insert_dims, loop, rule
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -191,6 +191,98 @@ def index_add(level: BatchLevel, input: Any, dim: int, index: Any, source: Any, 
         out = _run("_index_add", _solid(level, input), dim + 1, index, _solid(level, source), alpha)
     return out.reshape(level.size, *input.shape)
 
+
+@rule("_index_copy")
+def index_copy(level: BatchLevel, input: Any, dim: int, index: Any, source: Any) -> Any:
+    if level.has(index):
+        _refuse_negative(index)
+        out = index_put(level, _vector(input), (*(None,) * dim, index), _vector(source), False)
+    else:
+        out = _run("_index_copy", _solid(level, input), dim + 1, index, _solid(level, source))
+    return out.reshape(level.size, *input.shape)
+
+
+@rule("_index_fill")
+def index_fill(level: BatchLevel, input: Any, dim: int, index: Any, value: Any) -> Any:
+    if level.has(index):
+        filler = input.new_full((), value) if not level.has(input) else input._value.new_full((), value)
+        out = index_put(level, _vector(input), (*(None,) * dim, index), filler, False)
+    else:
+        out = _run("_index_fill", _solid(level, input), dim + 1, index, value)
+    return out.reshape(level.size, *input.shape)
+
+
+@rule("_index_fill_tensor")
+def index_fill_tensor(level: BatchLevel, input: Any, dim: int, index: Any, value: Any) -> Any:
+    places = (*(None,) * dim, _vector(index))
+    return index_put(level, _vector(input), places, value.to(input.dtype), False).reshape(level.size, *input.shape)
+
+
+def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`scatter_reduce`: as `scatter`. `index_reduce` with one index for all samples."""
+    input, dim, index, source, *rest = arguments
+    if op.name == "_index_reduce":
+        if level.has(index):
+            return loop(level, op, arguments)
+        places = index
+    else:
+        places = _solid(level, index)
+    out = op.function(_solid(level, input), dim + 1, places, _solid(level, source), *rest)
+    return out.reshape(level.size, *input.shape)
+
+
+RULES["_scatter_reduce"] = RULES["_index_reduce"] = _reduce
+
+# ----- In the flattened tensor ----------------------------------------------------------------------------------------
+
+
+def _check_flat(index: Any, count: int) -> None:
+    array = physical(index)._array
+    if array.size and (array.min() < -count or array.max() >= count):
+        raise IndexError("out of range: tried to access an element outside of the tensor")
+
+
+@rule("_take")
+def take(level: BatchLevel, input: Any, index: Any) -> Any:
+    _check_flat(index, input.numel())
+    return globals()["index"](level, input.reshape(-1), (index,))
+
+
+@rule("_take_backward")
+def take_backward(level: BatchLevel, input: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    count = 1
+    for n in shape:
+        count *= n
+    return index_backward(level, input, (count,), (index,)).reshape(level.size, *shape)
+
+
+@rule("_put")
+def put(level: BatchLevel, input: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    _check_flat(index, input.numel())
+    out = index_put(level, input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return out.reshape(level.size, *input.shape)
+
+
+# ----- Searching ----------------------------------------------------------------------------------------------------
+
+
+@rule("_searchsorted")
+def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: bool, int32: bool, sorter: Any) -> Any:
+    op = OPS["_searchsorted"].function
+    if not level.has(sorted_sequence) and sorted_sequence.dim() == 1 and not level.has(sorter):
+        return op(sorted_sequence, input._value, right, int32, sorter)
+    rows, order = level.full(sorted_sequence), None if sorter is None else level.full(sorter)
+    if sorted_sequence.dim() > 1:
+        return op(rows, level.full(input), right, int32, order)
+    return op(rows, level.full(input).reshape(level.size, -1), right, int32, order).reshape(level.size, *input.shape)
+
+
+def _isin(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    elements, tests, invert = arguments
+    return loop(level, op, arguments) if level.has(tests) else op.function(elements._value, tests, invert)
+
+
+RULES["_isin"] = _isin
 
 # ----- Filling from a tensor ------------------------------------------------------------------------------------------
 

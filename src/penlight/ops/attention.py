@@ -18,6 +18,12 @@ from ._raw import both
 from ._together import Together
 from .joining import cat
 from .matmul import baddbmm, bmm, linear
+from .pointwise import where
+
+__all__ = [
+    "multi_head_attention_forward",
+    "scaled_dot_product_attention",
+]
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
 
@@ -125,6 +131,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> No
 
 def _added(mask: Tensor, query: Tensor) -> Tensor:
     """A mask to be added: -inf where a boolean one is False."""
+    if mask.dtype is dtypes.bool_ and mask._level is not None:
+        return where(mask, 0.0, -math.inf).to(query.dtype)
     if mask.dtype is dtypes.bool_:
         return wrap(np.where(mask._array, query._array.dtype.type(0), query._array.dtype.type(-np.inf)))
     return mask if mask.dtype is query.dtype else mask.to(query.dtype)

@@ -1,0 +1,164 @@
+"""Batching rules of convolutions, pooling and resampling: the batch joins the samples' own batch, or the channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ops import OPS
+from ..ops._op import Op
+from ..tensor import Tensor
+from .batching import RULES, rule
+
+if TYPE_CHECKING:
+    from .level import BatchLevel
+
+# ----- Into the batch dimension ---------------------------------------------------------------------------------------
+
+
+def _joined(value: Any) -> Any:
+    """The batch and the next dimension as one."""
+    return value.reshape(value.shape[0] * value.shape[1], *value.shape[2:])
+
+
+def fold(*names: str, dims: Any) -> None:
+    """Let ops run with the batch joined to dimension 0 of their samples (N, C, ...), all tensors and `shape` alike.
+
+    A sample without N (it has `dims(op, arguments) + 1` dimensions) gets the batch for it.
+    """
+
+    def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+        single = arguments[0].dim() == dims(op, arguments) + 1
+        values = []
+        for name, value in zip(op.parameters, arguments):
+            if isinstance(value, Tensor):
+                value = level.full(value) if single else _joined(level.full(value))
+            elif name == "shape":
+                value = (level.size, *value) if single else (level.size * value[0], *value[1:])
+            values.append(value)
+        result = op.function(*values)
+        if single:
+            return result
+        parted = [r.reshape(level.size, -1 if level.size else 0, *r.shape[1:]) for r in (result if isinstance(result, tuple) else (result,))]
+        return tuple(parted) if isinstance(result, tuple) else parted[0]
+
+    for name in names:
+        RULES[name] = run
+
+
+def _by_length(name: str) -> Any:
+    """The number of spatial dimensions, from the length of an argument."""
+    return lambda op, arguments: len(arguments[op.parameters.index(name)])
+
+
+def _given(op: Op, arguments: tuple[Any, ...]) -> int:
+    return arguments[op.parameters.index("dims")]
+
+
+fold("_max_pool2d", "_max_pool3d", "_avg_pool2d", "_avg_pool3d", "_avg_pool_backward", dims=_by_length("kernel_size"))
+fold("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_adaptive_max_pool2d", "_adaptive_max_pool3d", dims=_by_length("output_size"))
+fold("_max_unpool2d", "_max_unpool3d", dims=_by_length("output_size"))
+fold("_pool_place", "_pool_pick", "_adaptive_avg_backward", dims=_given)
+fold("_im2col", dims=lambda op, arguments: 2)
+fold("_col2im", dims=lambda op, arguments: 1)
+fold("_channel_shuffle", dims=lambda op, arguments: -2)
+fold("_resize_backward", "_resize_linear1d", "_resize_bilinear2d", "_resize_bilinear2d_aa", "_resize_bicubic2d",
+     "_resize_bicubic2d_aa", "_resize_trilinear3d",
+     *(f"_resize_{mode}{dims}d" for mode in ("nearest", "nearest_exact") for dims in (1, 2, 3)),
+     dims=lambda op, arguments: -2)  # fmt: skip
+fold("_grid_sampler2d", "_grid_sampler3d", "_grid_sampler_grid", "_grid_sampler_image", dims=lambda op, arguments: -2)
+
+
+@rule("_affine_grid")
+def affine_grid(level: BatchLevel, theta: Any, size: Any, align_corners: bool) -> Any:
+    n, *rest = size
+    found = OPS["_affine_grid"].function(_joined(theta._value), (level.size * n, *rest), align_corners)
+    return found.reshape(level.size, n, *found.shape[1:])
+
+
+# ----- Into the channels ----------------------------------------------------------------------------------------------
+
+
+def _beside(value: Any) -> Any:
+    """(B, N, C, ...) as (N, B * C, ...)."""
+    b, n, c, *rest = value.shape
+    return value.transpose(0, 1).reshape(n, b * c, *rest)
+
+
+def _apart(value: Any, b: int) -> Any:
+    """(N, B * C, ...) as (B, N, C, ...)."""
+    n, channels, *rest = value.shape
+    return value.reshape(n, b, channels // max(b, 1), *rest).transpose(0, 1)
+
+
+@rule("_convolution")
+def convolution(
+    level: BatchLevel,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Any:
+    """With one weight for all samples they join the batch; with a weight each, they are groups of channels."""
+    run = OPS["_convolution"].function
+    rest = (stride, padding, dilation, transposed, output_padding)
+    b = level.size
+    own_bias = bias is not None and level.has(bias)
+    if not level.has(weight):
+        x = _joined(level.full(input))
+        out = run(x, weight, None if own_bias else bias, *rest, groups)
+        out = out.reshape(b, -1 if b else 0, *out.shape[1:])
+    elif not level.has(input) and groups == 1 and not transposed:
+        out = _apart(run(input, _joined(weight._value), None, *rest, 1), b)
+    else:
+        out = _apart(run(_beside(level.full(input)), _joined(weight._value), None, *rest, groups * b), b)
+    if bias is not None and (own_bias or level.has(weight)):
+        shift = level.full(bias)
+        out = out + shift.reshape(shift.shape[0], 1, shift.shape[1], *(1,) * (out.dim() - 3))
+    return out
+
+
+@rule("_conv_weight")
+def conv_weight(
+    level: BatchLevel, upstream: Any, input: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """Each sample's gradient of its weight: samples are groups of channels."""
+    b = level.size
+    first, second = _beside(level.full(upstream)), _beside(level.full(input))
+    joined = (b * shape[0], *shape[1:])
+    out = OPS["_conv_weight"].function(first, second, joined, stride, padding, dilation, groups * b)
+    return out.reshape(b, *shape)
+
+
+@rule("_native_batch_norm")
+def batch_norm(
+    level: BatchLevel,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """Each sample's channels are channels of their own."""
+    if training and any(t is not None and not level.has(t) for t in (running_mean, running_var)):
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "
+            "not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If "
+            "you are using a prebuilt module and do not need eval mode, please see the functorch website for resources on how to "
+            "patch your module to work with vmap"
+        )
+    parameters = [None if t is None else _joined(level.full(t)) for t in (weight, bias, running_mean, running_var)]
+    found = OPS["_native_batch_norm"].function(_beside(level.full(input)), *parameters, training, momentum, eps)
+    if training:
+        for given, moved in zip((running_mean, running_var), parameters[2:]):
+            if given is not None:
+                given._value.copy_(moved.reshape(given._value.shape))
+    out, mean, rstd = found
+    return _apart(out, level.size), mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
