@@ -70,8 +70,8 @@ def _register_both() -> None:
         for kind in (constraints.greater_than, constraints.greater_than_eq):
             registry.register(kind, _half_line("lower_bound", 1))
         registry.register(constraints.less_than, _half_line("upper_bound", -1))
-        for kind in (constraints.interval, constraints.half_open_interval):
-            registry.register(kind, _interval)
+        registry.register(constraints.interval, _interval)
+        registry.register(constraints.half_open_interval, _interval)
         registry.register(constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform())
         registry.register(
             constraints.independent,

@@ -221,7 +221,7 @@ class _Lower(Constraint):
 
 
 class _Upper(Constraint):
-    _bounds = ("upper_bound",)
+    _bounds: tuple[str, ...] = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -262,7 +262,7 @@ class _Multinomial(_Upper):
 
     is_discrete = True
     event_dim = 1
-    _bounds = ()
+    _bounds: tuple[str, ...] = ()
 
     def check(self, x: Tensor) -> Tensor:
         return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
