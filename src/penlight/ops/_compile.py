@@ -116,8 +116,11 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
     body.append(
         f"result = kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)})"
     )
-    if op.outputs > 1 or op.kind == "multi":
+    if op.kind == "multi" or (op.outputs > 1 and op.view):
         body += [f"return record(op_{op.name}, ({arguments},), result)"]
+        return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+    if op.outputs > 1:
+        body += _several(op)
         return out + ["        " + line for line in body] + _recover(op, arguments, operator)
     body.append("if type(result) is not ndarray: result = asarray(result)")
     body.append("out = new(Tensor)")
@@ -208,24 +211,54 @@ def _record(op: Op) -> list[str]:
     """Lines that put a node into the graph if an input requires grad, and return."""
     if not op.rules:
         return ["out._edge = NO_EDGE", "return out"]
+    body = _edges(op)
+    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(out)"
+    body += [f"    out._edge = {none_of}", "    return out"]
+    body += _node(op) + _fit(op) + _save(op)
+    body += ["out._edge = (node, 0)", "return out"]
+    return body
+
+
+def _edges(op: Op) -> list[str]:
+    """Lines that fetch the inputs' edges, up to the `if` for when nothing is recorded."""
     body = []
     for i in op.rules:
         if op.kinds[i] == TENSOR:
             body.append(f"{i}_edge = {i}._edge")
         elif op.kinds[i] == OPTIONAL:
             body.append(f"{i}_edge = NO_EDGE if {i} is None else {i}._edge")
-    edges = [f"{i}_edge" for i in op.rules]
-    none = " and ".join(f"{e} is NO_EDGE" for e in edges)
-    body.append(f"if ({none}) or not is_grad_enabled():")
-    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(out)"
-    body += [f"    out._edge = {none_of}", "    return out"]
-    body.append(f"node = new(Backward_{op.name})")
-    body.append("node.seq = next(sequence)")
-    body.append(f"node.next_functions = ({', '.join(edges)},)")
-    body.append("node._hooks = node._fit = None")
-    body += _fit(op) + _save(op)
-    body += ["out._edge = (node, 0)", "return out"]
-    return body
+    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules)
+    return [*body, f"if ({none}) or not is_grad_enabled():"]
+
+
+def _node(op: Op) -> list[str]:
+    return [
+        f"node = new(Backward_{op.name})",
+        "node.seq = next(sequence)",
+        f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
+        "node._hooks = node._fit = None",
+    ]
+
+
+def _several(op: Op) -> list[str]:
+    """Lines that wrap and record several results, of which the floating ones are differentiable."""
+    places = range(op.outputs)
+    outs = ", ".join(f"out_{k}" for k in places)
+    body = [f"{', '.join(f'result_{k}' for k in places)} = result"]
+    for k in places:
+        body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
+        body.append(f"out_{k} = new(Tensor)")
+        body.append(f"out_{k}._array = result_{k}")
+        body.append(f"out_{k}._vc = out_{k}._grad = out_{k}._view = out_{k}._meta = None")
+    none = " = ".join(f"out_{k}._edge" for k in places)
+    if not op.rules:
+        return [*body, f"{none} = NO_EDGE", f"return {outs}"]
+    body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
+    body += [*_node(op), *_save(op), "nr = 0"]
+    for k in places:
+        body.append(f"if result_{k}.dtype.kind in 'fcV': out_{k}._edge = (node, nr); nr += 1")
+        body.append(f"else: out_{k}._edge = NO_EDGE")
+    return [*body, "if nr != 1: node.outputs = nr", f"return {outs}"]
 
 
 def _fit(op: Op) -> list[str]:
@@ -260,13 +293,16 @@ def _save(op: Op) -> list[str]:
             keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
             body += keep if always else [f"if {condition}:", *("    " + k for k in keep), f"else: node.s_{want} = None"]
         elif kind == "result":
-            body.append(f"node.s_{want} = result")
-            body.append("if out._vc is None: out._vc = [0, None]")
-            body.append(f"node.c_{want} = out._vc; node.v_{want} = out._vc[0]")
+            place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
+            body.append(f"node.s_{want} = result{place}")
+            body.append(f"if out{place}._vc is None: out{place}._vc = [0, None]")
+            body.append(f"node.c_{want} = out{place}._vc; node.v_{want} = out{place}._vc[0]")
         elif kind == "plain":
             body.append(f"node.s_{want} = {want}")
         else:
-            source = "result" if want.rpartition("_")[0] in op.results else want.rpartition("_")[0] + "_"
+            head = want.rpartition("_")[0]
+            place = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
+            source = f"result{place}" if head in op.results else head + "_"
             value = f"{source}.{kind}"
             if op.kinds.get(want.rpartition("_")[0]) in (OPTIONAL, NUMBER):
                 value = f"getattr({source}, '{kind}', None)"
