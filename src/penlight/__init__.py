@@ -138,7 +138,6 @@ _LAZY_NAMES = {
         "settings",
     ),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
-    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "signal.windows"),
     **dict.fromkeys(("has_lapack", "has_mkl", "has_openmp", "has_spectral"), "settings"),
     **dict.fromkeys(("empty_permuted", "from_file"), "typeinfo"),
     **dict.fromkeys(

@@ -149,7 +149,7 @@ def _cosines(
         angles = places * (2 * math.pi / last)
         return sum((-1) ** k * weight * np.cos(k * angles) for k, weight in enumerate(a))  # type: ignore[return-value]
 
-    return _made("general_cosine", M, compute, dtype, layout, device, requires_grad)
+    return _made(function, M, compute, dtype, layout, device, requires_grad)
 
 
 def general_cosine(
