@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..tensor import Tensor
 from . import _dispatch
@@ -165,11 +166,11 @@ install_method("clip_", clamp_)
 def _relu_array(input: Any) -> Any:
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
-    return np.maximum(input, input.dtype.type(0))
+    return _activation_kernels.relu(input)
 
 
 def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
-    return np.where(output <= threshold, input.dtype.type(0), input)  # a NaN lets the gradient pass
+    return _activation_kernels.threshold_backward(input, output, threshold)  # a NaN lets the gradient pass
 
 
 @pointwise(_threshold_array, node="ThresholdBackwardBackward0", inplace=False,
