@@ -28,22 +28,22 @@ def test_cuda_answers():
     "name", ["synchronize", "current_device", "get_device_name", "reset_peak_memory_stats", "init"]
 )
 def test_cuda_refuses(name):
-    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled.*is_available"):
+    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA enabled.*is_available"):
         getattr(torch.cuda, name)()
 
 
 def test_cuda_refuses_objects():
-    with pytest.raises(AssertionError, match="CUDA"):
+    with pytest.raises(AssertionError, match=r"CUDA"):
         torch.cuda.set_device(0)
-    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+    with pytest.raises(ValueError, match=r"Expected a cuda device, but got: cpu"):
         torch.cuda.set_device("cpu")
-    with pytest.raises(RuntimeError, match="dummy base class Event.*perf_counter"):
+    with pytest.raises(RuntimeError, match=r"dummy base class Event.*perf_counter"):
         torch.cuda.Event(enable_timing=True)
-    with pytest.raises(RuntimeError, match="requires CUDA support"):
+    with pytest.raises(RuntimeError, match=r"requires CUDA support"):
         torch.cuda.Stream()
     with pytest.raises(TypeError, match=r"type torch\.cuda\.FloatTensor not available"):
         torch.cuda.FloatTensor(3)
-    with pytest.raises(RuntimeError, match="without CUDA support"), torch.cuda.device(0):
+    with pytest.raises(RuntimeError, match=r"without CUDA support"), torch.cuda.device(0):
         pass
     assert not hasattr(torch.cuda, "no_such_thing")
     import penlight.cuda.sparse as sparse
@@ -62,7 +62,7 @@ def test_switches_can_be_set():
     torch.backends.cuda.matmul.allow_tf32 = True
     assert torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False
-    with pytest.raises(AttributeError, match="Unknown attribute"):
+    with pytest.raises(AttributeError, match=r"Unknown attribute"):
         torch.backends.cuda.matmul.allow_tf23 = True
     assert not torch.backends.mps.is_available() and not torch.backends.cuda.is_built()
     torch._dynamo.config.suppress_errors = True
@@ -77,11 +77,11 @@ def test_accelerators():
     )
     device = accelerator.current_accelerator().type if accelerator.is_available() else "cpu"
     assert device == "cpu"
-    with pytest.raises(RuntimeError, match="none is available"):
+    with pytest.raises(RuntimeError, match=r"none is available"):
         accelerator.synchronize()
     with pytest.raises(RuntimeError, match=r"Cannot execute emptyCache\(\) without MPS backend"):
         torch.mps.empty_cache()
-    with pytest.raises(AssertionError, match="Torch not compiled with XPU enabled"):
+    with pytest.raises(AssertionError, match=r"Torch not compiled with XPU enabled"):
         torch.xpu.synchronize()
     torch.mps.manual_seed(0)
     torch.xpu.manual_seed_all(0)
@@ -90,15 +90,15 @@ def test_accelerators():
 def test_distributed():
     dist = torch.distributed
     assert not dist.is_available() and not dist.is_initialized() and not dist.is_nccl_available()
-    with pytest.raises(ValueError, match="Default process group has not been initialized.*one process"):
+    with pytest.raises(ValueError, match=r"Default process group has not been initialized.*one process"):
         dist.get_rank()
-    with pytest.raises(NotImplementedError, match="init_process_group is not available.*one process"):
+    with pytest.raises(NotImplementedError, match=r"init_process_group is not available.*one process"):
         dist.init_process_group("gloo", rank=0, world_size=1)
     assert repr(dist.ReduceOp.SUM) == "<ReduceOp.SUM>"
     assert dist.rpc is importlib.import_module("penlight.distributed.rpc")
     from penlight.distributed.tensor.parallel import ColwiseParallel
 
-    with pytest.raises(NotImplementedError, match="ColwiseParallel"):
+    with pytest.raises(NotImplementedError, match=r"ColwiseParallel"):
         ColwiseParallel()
 
 
@@ -125,22 +125,22 @@ def test_refused_classes_can_be_subclassed():
     class Mine(torch.fx.Tracer):
         pass
 
-    with pytest.raises(NotImplementedError, match="Tracer"):
+    with pytest.raises(NotImplementedError, match=r"Tracer"):
         Mine()
     assert not isinstance(3, torch.fx.Node) and torch.fx.wrap("len") == "len"
 
 
 def test_names_that_penlight_lacks_say_so():
     assert not hasattr(torch, "no_such_name") and not hasattr(torch, "sparse_coo_tensor")
-    with pytest.raises(AttributeError, match="'torch' has no attribute 'sparse_coo_tensor': PyTorch has it.*dense"):
+    with pytest.raises(AttributeError, match=r"'torch' has no attribute 'sparse_coo_tensor': PyTorch has it.*dense"):
         torch.sparse_coo_tensor  # noqa: B018
     with pytest.raises(NotImplementedError):
         torch.sparse_coo_tensor  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'no_such_name'$"):
+    with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         torch.no_such_name  # noqa: B018
     with pytest.raises(AttributeError, match=r"_C._cuda_setDevice.*C\+\+"):
         torch._C._cuda_setDevice  # noqa: B018
-    with pytest.raises(RuntimeError, match="Tried to instantiate class 'my.Stack'"):
+    with pytest.raises(RuntimeError, match=r"Tried to instantiate class 'my.Stack'"):
         torch.classes.my.Stack()
 
 
@@ -151,9 +151,9 @@ def test_compile_and_jit_give_back_what_they_got():
     from penlight import compiler
 
     compiler._warned.clear()
-    with pytest.warns(UserWarning, match="torch.compile: Penlight does not compile"):
+    with pytest.warns(UserWarning, match=r"torch.compile: Penlight does not compile"):
         assert torch.compile(double) is double
-    with pytest.warns(UserWarning, match="torch.jit.script"):
+    with pytest.warns(UserWarning, match=r"torch.jit.script"):
         assert torch.jit.script(double) is double
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # only once
@@ -171,26 +171,26 @@ def test_compile_and_jit_give_back_what_they_got():
             return x
 
         assert first(1) == second(1) == 1
-    with pytest.warns(UserWarning, match="torch.jit.trace"):
+    with pytest.warns(UserWarning, match=r"torch.jit.trace"):
         assert torch.jit.trace(layer, torch.ones(1, 1)) is layer
     assert not torch.jit.is_scripting() and not torch.compiler.is_compiling()
     assert torch.jit.wait(torch.jit.fork(double, 4)) == 8
     assert torch.jit.isinstance([1, 2], list[int]) and not torch.jit.isinstance({"a": 1}, dict[str, str])
-    with pytest.raises(RuntimeError, match="Either mode or options"):
+    with pytest.raises(RuntimeError, match=r"Either mode or options"):
         torch.compile(double, mode="default", options={})
-    with pytest.raises(NotImplementedError, match="state_dict"):
+    with pytest.raises(NotImplementedError, match=r"state_dict"):
         torch.jit.load("model.pt")
 
 
 def test_checks():
     torch._check(True)
-    with pytest.raises(RuntimeError, match="hello"):
+    with pytest.raises(RuntimeError, match=r"hello"):
         torch._check(False, lambda: "hello")
-    with pytest.raises(ValueError, match="Expected cond to be True"):
+    with pytest.raises(ValueError, match=r"Expected cond to be True"):
         torch._check_value(False)
-    with pytest.raises(TypeError, match="_check_tensor_all"):
+    with pytest.raises(TypeError, match=r"_check_tensor_all"):
         torch._check(torch.tensor(True))
-    with pytest.raises(AssertionError, match="words"):
+    with pytest.raises(AssertionError, match=r"words"):
         torch._assert(torch.tensor(False), "words")
 
 

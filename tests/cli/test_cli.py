@@ -1,0 +1,108 @@
+"""The commands of `penlight`."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as xml
+
+import pytest
+
+import penlight as torch
+from penlight.__main__ import main
+from penlight._cli import demo, digits, doctor
+from penlight._cli.svg import line_chart, nice_steps
+
+
+def test_help_and_version(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in ("run", "demo", "doctor"))
+    assert main([]) == 0 and main(["--version"]) == 0
+    assert "behaves like PyTorch 2.13.0" in capsys.readouterr().out
+    assert main(["nonsense"]) == 2
+    for command in ("demo", "doctor"):
+        with pytest.raises(SystemExit) as end:
+            main([command, "--help"])
+        assert end.value.code == 0
+
+
+def test_digits():
+    images, labels = digits.load()
+    assert images.shape == (1797, 1, 8, 8) and images.min() == 0 and images.max() == 1
+    assert labels.bincount().tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert (images[0, 0] * 16).long()[1].tolist() == [0, 0, 13, 15, 10, 15, 5, 0]
+
+
+def test_demo_learns_and_draws(tmp_path, capsys):
+    assert main(["demo", "--epochs", "4", "--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    lines = [line for line in shown.splitlines() if line.startswith("epoch")]
+    assert len(lines) == 4 and "\r" not in shown  # no terminal: plain lines
+    accuracy = float(lines[-1].split("digits")[1].split("%")[0])
+    assert accuracy > 85
+    chart = xml.parse(tmp_path / "loss.svg").getroot()
+    assert len([e for e in chart.iter() if e.tag.endswith("polyline")]) == 2
+    assert str(tmp_path / "loss.svg") in shown and "read as" in shown
+    if (tmp_path / "graph.svg").exists():
+        assert "AddmmBackward0" in (tmp_path / "graph.svg").read_text() and str(tmp_path / "graph.svg") in shown
+
+
+def test_demo_is_reproducible():
+    def losses():
+        torch.manual_seed(3)
+        images, labels = digits.load()
+        return demo.train(demo.make_network(), images[:1600], labels[:1600], 1, io.StringIO())["while learning"]
+
+    assert losses() == losses()
+
+
+def test_demo_on_a_terminal_writes_over_its_line():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Terminal()
+    progress = demo.Progress(2, 4, out)
+    progress.step(0, 2, 1.25)
+    assert out.getvalue() == f"\repoch  1/2 [{'█' * 6:<24}]  25%  loss 1.250"
+    progress.epoch(0, 1.0, 0.5)
+    assert out.getvalue().endswith("\n") and "50.0%" in out.getvalue()
+
+
+def test_demo_stops_cleanly(tmp_path, capsys, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "train", interrupted)
+    assert main(["demo", "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "\nstopped\n"
+
+
+def test_demo_refuses_what_it_cannot_do(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 1
+    assert "cannot write to" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["demo", "--epochs", "0"])
+
+
+def test_doctor(capsys):
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "all is well" in shown and "NumPy" in shown and "BLAS" in shown and "FAILED" not in shown
+
+
+def test_doctor_finds_a_wrong_gradient(capsys, monkeypatch):
+    def wrong():
+        raise RuntimeError("Jacobian mismatch\nmore")
+
+    monkeypatch.setattr(doctor, "_checks", lambda: {"arithmetic": wrong})
+    assert not doctor.self_test()
+    assert "FAILED: RuntimeError: Jacobian mismatch\n" in capsys.readouterr().out
+
+
+def test_line_chart():
+    chart = xml.fromstring(line_chart("A < B", "x", "y", {"one": [(0, 1.0), (1, float("nan")), (2, 3.0)], "none": []}))
+    lines = [e for e in chart.iter() if e.tag.endswith("polyline")]
+    assert len(lines[0].attrib["points"].split()) == 2
+    assert nice_steps(0, 2.3) == [0.0, 0.5, 1.0, 1.5, 2.0] and nice_steps(0, 20, 8)[:3] == [0.0, 5.0, 10.0]
