@@ -6,6 +6,7 @@ there is enough work.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -21,6 +22,14 @@ _KEEP_BYTES = 1 << 26
 _GRAIN = 1 << 21
 
 
+def _above(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    """The causal mask: -inf above the diagonal."""
+    return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
+
+
+_small_above = lru_cache(maxsize=8)(_above)
+
+
 class _Heads:
     """The heads of a batch as one long list, and the mask that belongs to some of them."""
 
@@ -30,7 +39,8 @@ class _Heads:
         self.mask = None if mask is None else widen(mask)
         self.above = None
         if causal:
-            self.above = np.triu(np.full((self.rows, self.columns), -np.inf, widen(query[:0]).dtype), 1)
+            above = _small_above if self.rows * self.columns <= BLOCK_ELEMENTS else _above
+            self.above = above(self.rows, self.columns, query.dtype if query.itemsize > 2 else np.dtype(np.float32))
         self.each = max(1, BLOCK_ELEMENTS // max(self.rows * self.columns, 1))
         self.alone = mask is not None and mask.shape[0] * mask.shape[1] > 1
 
@@ -58,9 +68,13 @@ class _Heads:
         scores += mask[first : first + part.stop - part.start] if len(mask) > 1 else mask[0]
 
     def share(self, body, work: int) -> None:  # type: ignore[no-untyped-def]
+        total = self.batch * self.heads
+        if work < 2 * _GRAIN:
+            with np.errstate(all="ignore"):
+                body(0, total)
+            return
         from .parallel import parallel_for
 
-        total = self.batch * self.heads
         parallel_for(body, total, max(1, total * _GRAIN // max(work, 1)))
 
 
