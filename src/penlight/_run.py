@@ -64,9 +64,8 @@ class TorchFinder(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         top, _, below = name.partition(".")
         if top in _NATIVE and not below:
-            return _missing(
-                name, f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
-            )
+            hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
+            return _missing(name, hint)
         if top != "torch":
             return None
         if below.partition(".")[0] in _OURS:
@@ -81,10 +80,11 @@ class TorchFinder(MetaPathFinder):
         return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
 
 
-def _missing(name: str, hint: str = "Penlight, which stands in for torch, has no such module") -> None:
+def _missing(name: str, hint: str = "Penlight, which stands in for torch, has no such module") -> ModuleSpec | None:
     """Fail an import with a hint; a mere question (`importlib.util.find_spec`) is answered with None."""
     if sys._getframe(3).f_code.co_name == "_find_and_load_unlocked":
         raise ModuleNotFoundError(f"No module named '{name}'. {hint}", name=name)
+    return None
 
 
 _finder = TorchFinder()

@@ -26,7 +26,7 @@ class Compare:
     >>> from penlight.utils.benchmark import Compare, Measurement, TaskSpec
     >>> task = TaskSpec("x + 1", "", label="add", sub_label="small", description="penlight")
     >>> print(str(Compare([Measurement(1, [2e-6], task)])).splitlines()[0])
-    [------- add -------]
+    [-------- add ---------]
     """
 
     def __init__(self, results: list[Measurement]) -> None:
