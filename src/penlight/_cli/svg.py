@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 720, 400, 64, 48, 24, 48
@@ -24,7 +24,7 @@ def nice_steps(low: float, high: float, count: int = 5) -> list[float]:
     return [round(n * step, 10) for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def line_chart(title: str, x_label: str, y_label: str, lines: dict[str, Sequence[tuple[float, float]]]) -> str:
+def line_chart(title: str, x_label: str, y_label: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> str:
     """A chart of lines, each given by its points, as the text of an SVG file.
 
     >>> line_chart("Loss", "step", "loss", {"train": [(0, 2.0), (1, 1.0)]}).startswith("<svg")
