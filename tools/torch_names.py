@@ -62,7 +62,8 @@ def of_machinery(name: str, value: Any) -> bool:
     ) and name not in TYPES
 
 
-def public(module: Any) -> dict[str, Any]:
+def public(module: Any, top: Any) -> dict[str, Any]:
+    """A module's own public names: no modules, nothing of Python's, no pieces of documentation."""
     names = set(getattr(module, "__all__", None) or ()) | (
         {n for n in vars(module)} if module.__name__ in ("torch", "torch.distributions") else set()
     )
@@ -77,6 +78,12 @@ def public(module: Any) -> dict[str, Any]:
         ):
             continue
         if isinstance(value, type) and origin in sys.stdlib_module_names:
+            continue
+        if (
+            name == "TYPE_CHECKING"
+            or (isinstance(value, (str, dict)) and module.__name__ != "torch")
+            or (value is top and module.__name__ != "torch")
+        ):
             continue
         found[name] = value
     return found
@@ -94,7 +101,7 @@ def main() -> None:
     groups: dict[str, list[str]] = {}
     for name in NAMESPACES:
         module = torch if name == "torch" else importlib.import_module("torch." + name)
-        found = public(module)
+        found = public(module, torch.Tensor)
         if name == "torch":
             groups["torch"] = [n for n, v in found.items() if not of_machinery(n, v)]
             groups["torch (machinery)"] = [n for n, v in found.items() if of_machinery(n, v)]

@@ -16,47 +16,117 @@ from typing import Any as _Any
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
+)
+from .autograd.grad_mode import (
     inference_mode as inference_mode,
+)
+from .autograd.grad_mode import (
     is_grad_enabled as is_grad_enabled,
+)
+from .autograd.grad_mode import (
     is_inference_mode_enabled as is_inference_mode_enabled,
+)
+from .autograd.grad_mode import (
     no_grad as no_grad,
+)
+from .autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from .device import device as device
 from .dtypes import (
     bfloat16 as bfloat16,
+)
+from .dtypes import (
     can_cast as can_cast,
+)
+from .dtypes import (
     cdouble as cdouble,
+)
+from .dtypes import (
     cfloat as cfloat,
+)
+from .dtypes import (
     complex64 as complex64,
+)
+from .dtypes import (
     complex128 as complex128,
+)
+from .dtypes import (
     double as double,
+)
+from .dtypes import (
     dtype as dtype,
+)
+from .dtypes import (
     float16 as float16,
+)
+from .dtypes import (
     float32 as float32,
+)
+from .dtypes import (
     float64 as float64,
+)
+from .dtypes import (
     get_default_dtype as get_default_dtype,
+)
+from .dtypes import (
     half as half,
+)
+from .dtypes import (
     int8 as int8,
+)
+from .dtypes import (
     int16 as int16,
+)
+from .dtypes import (
     int32 as int32,
+)
+from .dtypes import (
     int64 as int64,
+)
+from .dtypes import (
     long as long,
+)
+from .dtypes import (
     promote_types as promote_types,
+)
+from .dtypes import (
     set_default_dtype as set_default_dtype,
+)
+from .dtypes import (
     short as short,
+)
+from .dtypes import (
     uint8 as uint8,
+)
+from .dtypes import (
     uint16 as uint16,
+)
+from .dtypes import (
     uint32 as uint32,
+)
+from .dtypes import (
     uint64 as uint64,
 )
 from .layout import (
     channels_last as channels_last,
+)
+from .layout import (
     channels_last_3d as channels_last_3d,
+)
+from .layout import (
     contiguous_format as contiguous_format,
+)
+from .layout import (
     layout as layout,
+)
+from .layout import (
     memory_format as memory_format,
+)
+from .layout import (
     preserve_format as preserve_format,
+)
+from .layout import (
     strided as strided,
 )
 from .size import Size as Size
@@ -114,41 +184,167 @@ int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # Parts that are imported when first used.
-_LAZY = {"nn", "optim", "utils", "func", "linalg", "fft", "special", "distributions", "serialization", "cuda", "backends"}
+_LAZY = {
+    "nn",
+    "optim",
+    "utils",
+    "func",
+    "linalg",
+    "fft",
+    "special",
+    "distributions",
+    "serialization",
+    "cuda",
+    "backends",
+}
 _LAZY |= set(
-    """accelerator amp ao compiler cpu distributed export functional futures fx hub jit library masked monitor mps mtia multiprocessing
-    nested onnx overrides package profiler quantization return_types signal sparse testing torch_version types version xpu _C _dynamo _inductor _logging
-    _utils __config__ inspect""".split()
+    [
+        "accelerator",
+        "amp",
+        "ao",
+        "compiler",
+        "cpu",
+        "distributed",
+        "export",
+        "functional",
+        "futures",
+        "fx",
+        "hub",
+        "jit",
+        "library",
+        "masked",
+        "monitor",
+        "mps",
+        "mtia",
+        "multiprocessing",
+        "nested",
+        "onnx",
+        "overrides",
+        "package",
+        "profiler",
+        "quantization",
+        "return_types",
+        "signal",
+        "sparse",
+        "testing",
+        "torch_version",
+        "types",
+        "version",
+        "xpu",
+        "_C",
+        "_dynamo",
+        "_inductor",
+        "_logging",
+        "_utils",
+        "__config__",
+        "inspect",
+    ]
 )
 _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "set_printoptions": "printing",
     **dict.fromkeys(
-        """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor detach
-        detach_ finfo get_default_device get_device iinfo is_complex is_conj is_distributed is_floating_point is_inference is_neg is_signed
-        is_storage is_tensor numel resolve_conj resolve_neg result_type set_default_device set_default_tensor_type typename""".split(),
+        [
+            "BFloat16Tensor",
+            "BoolTensor",
+            "ByteTensor",
+            "CharTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "ShortTensor",
+            "detach",
+            "detach_",
+            "finfo",
+            "get_default_device",
+            "get_device",
+            "iinfo",
+            "is_complex",
+            "is_conj",
+            "is_distributed",
+            "is_floating_point",
+            "is_inference",
+            "is_neg",
+            "is_signed",
+            "is_storage",
+            "is_tensor",
+            "numel",
+            "resolve_conj",
+            "resolve_neg",
+            "result_type",
+            "set_default_device",
+            "set_default_tensor_type",
+            "typename",
+        ],
         "typeinfo",
     ),
     **dict.fromkeys(
-        """are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_float32_matmul_precision
-        get_num_interop_threads get_num_threads init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
-        is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_num_interop_threads
-        set_num_threads set_warn_always use_deterministic_algorithms""".split(),
+        [
+            "are_deterministic_algorithms_enabled",
+            "compiled_with_cxx11_abi",
+            "get_deterministic_debug_mode",
+            "get_float32_matmul_precision",
+            "get_num_interop_threads",
+            "get_num_threads",
+            "init_num_threads",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "is_vulkan_available",
+            "is_warn_always_enabled",
+            "set_deterministic_debug_mode",
+            "set_float32_matmul_precision",
+            "set_flush_denormal",
+            "set_num_interop_threads",
+            "set_num_threads",
+            "set_warn_always",
+            "use_deterministic_algorithms",
+        ],
         "settings",
     ),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
     **dict.fromkeys(("has_lapack", "has_mkl", "has_openmp", "has_spectral"), "settings"),
-    **dict.fromkeys(("empty_permuted", "from_file"), "typeinfo"),
+    **dict.fromkeys(("empty_permuted", "from_file", "legacy_contiguous_format"), "typeinfo"),
     **dict.fromkeys(
-        """_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
-        get_device_module get_file_path sym_float sym_int sym_max sym_min sym_not""".split(),
+        [
+            "_assert",
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_tensor_all",
+            "_check_type",
+            "_check_value",
+            "_check_with",
+            "get_device_module",
+            "get_file_path",
+            "sym_float",
+            "sym_int",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+        ],
         "_checks",
     ),
     **dict.fromkeys(
-        """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
-        get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
-        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""".split(),
+        [
+            "autocast_decrement_nesting",
+            "autocast_increment_nesting",
+            "clear_autocast_cache",
+            "get_autocast_cpu_dtype",
+            "get_autocast_dtype",
+            "get_autocast_gpu_dtype",
+            "is_autocast_cache_enabled",
+            "is_autocast_cpu_enabled",
+            "is_autocast_enabled",
+            "set_autocast_cache_enabled",
+            "set_autocast_cpu_dtype",
+            "set_autocast_cpu_enabled",
+            "set_autocast_dtype",
+            "set_autocast_enabled",
+            "set_autocast_gpu_dtype",
+        ],
         "amp._state",
     ),
     **dict.fromkeys(("GradScaler", "autocast"), "amp"),
@@ -157,25 +353,108 @@ _LAZY_NAMES = {
     **dict.fromkeys(("load", "save"), "serialization"),
     **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
     **dict.fromkeys(
-        """adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm bilinear
-        binary_cross_entropy_with_logits celu celu_ channel_shuffle constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d
-        conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding
-        embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler
-        grid_sampler_2d grid_sampler_3d group_norm hardshrink hinge_embedding_loss instance_norm kl_div layer_norm
-        margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle
-        native_dropout native_group_norm native_layer_norm pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu
-        rms_norm rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss""".split(),
+        [
+            "adaptive_avg_pool1d",
+            "adaptive_max_pool1d",
+            "affine_grid_generator",
+            "alpha_dropout",
+            "alpha_dropout_",
+            "avg_pool1d",
+            "batch_norm",
+            "bilinear",
+            "binary_cross_entropy_with_logits",
+            "celu",
+            "celu_",
+            "channel_shuffle",
+            "constant_pad_nd",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_tbc",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+            "convolution",
+            "cosine_embedding_loss",
+            "cosine_similarity",
+            "ctc_loss",
+            "dropout",
+            "dropout_",
+            "embedding",
+            "embedding_bag",
+            "embedding_renorm_",
+            "feature_alpha_dropout",
+            "feature_alpha_dropout_",
+            "feature_dropout",
+            "feature_dropout_",
+            "grid_sampler",
+            "grid_sampler_2d",
+            "grid_sampler_3d",
+            "group_norm",
+            "hardshrink",
+            "hinge_embedding_loss",
+            "instance_norm",
+            "kl_div",
+            "layer_norm",
+            "margin_ranking_loss",
+            "max_pool1d",
+            "max_pool1d_with_indices",
+            "max_pool2d",
+            "max_pool3d",
+            "native_batch_norm",
+            "native_channel_shuffle",
+            "native_dropout",
+            "native_group_norm",
+            "native_layer_norm",
+            "pairwise_distance",
+            "pixel_shuffle",
+            "pixel_unshuffle",
+            "poisson_nll_loss",
+            "prelu",
+            "rms_norm",
+            "rrelu",
+            "rrelu_",
+            "selu",
+            "selu_",
+            "threshold",
+            "threshold_",
+            "triplet_margin_loss",
+        ],
         "ops.native",
     ),
     **dict.fromkeys(
-        """cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve lu_unpack matrix_exp matrix_power
-        matrix_rank orgqr ormqr pinverse qr slogdet solve svd symeig triangular_solve""".split(),
+        [
+            "cholesky",
+            "cholesky_inverse",
+            "cholesky_solve",
+            "det",
+            "eig",
+            "geqrf",
+            "inverse",
+            "logdet",
+            "lstsq",
+            "lu",
+            "lu_solve",
+            "lu_unpack",
+            "matrix_exp",
+            "matrix_power",
+            "matrix_rank",
+            "orgqr",
+            "ormqr",
+            "pinverse",
+            "qr",
+            "slogdet",
+            "solve",
+            "svd",
+            "symeig",
+            "triangular_solve",
+        ],
         "ops.linalg_legacy",
     ),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "ops.linalg_lowrank"),
     **dict.fromkeys(("istft", "stft"), "ops.spectrogram"),
     **dict.fromkeys(
-        "bartlett_window blackman_window hamming_window hann_window kaiser_window".split(), "ops.windows"
+        ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"], "ops.windows"
     ),
     "classes": "_classes",
     "compile": "compiler",

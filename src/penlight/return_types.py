@@ -23,7 +23,9 @@ class NamedResult(tuple):  # type: ignore[type-arg]
         if len(values) == 1:
             values = tuple(values[0])
         if len(values) != len(cls._fields):
-            raise TypeError(f"torch.return_types.{cls.__name__}() takes a {len(cls._fields)}-sequence ({len(values)}-sequence given)")
+            raise TypeError(
+                f"torch.return_types.{cls.__name__}() takes a {len(cls._fields)}-sequence ({len(values)}-sequence given)"
+            )
         return tuple.__new__(cls, values)
 
     def __repr__(self) -> str:

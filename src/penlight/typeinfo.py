@@ -8,6 +8,7 @@ import numpy as np
 
 from . import dtypes
 from .device import CPU, device, require_cpu
+from .layout import contiguous_format as legacy_contiguous_format  # noqa: F401
 from .tensor import Tensor
 
 # ----- Limits of dtypes ---------------------------------------------------------------------------------------------

@@ -33,7 +33,9 @@ class X:
         if self.data is not None:
             return np.asarray(self.data, None if self.dtype == "same" else self.dtype)
         shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
-        inner = {"transposed": shape[::-1], "sliced": (*shape[:-1], shape[-1] * 2) if shape else shape}.get(self.layout, shape)
+        inner = {"transposed": shape[::-1], "sliced": (*shape[:-1], shape[-1] * 2) if shape else shape}.get(
+            self.layout, shape
+        )
         if self.layout == "expanded":
             inner = (1, *shape[1:])
         values = self._values(rng, inner)
@@ -137,7 +139,9 @@ def record(name: str, *samples: Any, errors: Any = (), **options: Any) -> None:
 DTYPES = ("float32", "float16", "int64", "int32", "uint8", "bool", "complex64", "complex128")
 
 
-def unary(low: float = -2.0, high: float = 2.0, *more: Any, dtypes: tuple[str, ...] = DTYPES, **kwargs: Any) -> list[Sample]:
+def unary(
+    low: float = -2.0, high: float = 2.0, *more: Any, dtypes: tuple[str, ...] = DTYPES, **kwargs: Any
+) -> list[Sample]:
     """A function of one tensor, elementwise: shapes, layouts, dtypes; `more` arguments follow the tensor."""
     shapes = [X(s, low=low, high=high) for s in ((), 3, (2, 3), (0, 2))]
     layouts = [X((2, 3), low=low, high=high, layout=layout) for layout in ("transposed", "sliced", "expanded")]

@@ -29,7 +29,12 @@ def _by_default(op):
 
 
 for _op in OPS.values():
-    if _op.kind == "pointwise" and not _op.name.startswith("_") and _op.name not in RECORDS and hasattr(penlight, _op.name):
+    if (
+        _op.kind == "pointwise"
+        and not _op.name.startswith("_")
+        and _op.name not in RECORDS
+        and hasattr(penlight, _op.name)
+    ):
         _samples = _by_default(_op)
         if _samples:
             record(_op.name, _samples)

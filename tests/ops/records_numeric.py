@@ -26,7 +26,13 @@ _THREE = [
 ]  # fmt: skip
 record("addcmul", _THREE, S(I(1, 2), I(3, 4), I(5, 6), value=2), S(I(1, 2), I(3, 4), I(5, 6), value=0.5), S(X(2), 2, X(2), X(2)),
        errors=[(B([True]), B([True]), B([True])), S(X(2), X(2), X(2), value=1j)])  # fmt: skip
-record("addcdiv", _THREE, S(X(2), I(3, 4), X(2, low=1)), S(X(2), 2, X(2), X(2, low=1)), errors=[(I(1, 2), I(1, 2), I(1, 2)), (X(2), I(1, 2), I(1, 2))])
+record(
+    "addcdiv",
+    _THREE,
+    S(X(2), I(3, 4), X(2, low=1)),
+    S(X(2), 2, X(2), X(2, low=1)),
+    errors=[(I(1, 2), I(1, 2), I(1, 2)), (X(2), I(1, 2), I(1, 2))],
+)
 record("copysign", binary(), S(X(3), -1), S(X(3), 0.5), S(I(1, -2), -1), S(F([0.0, -0.0]), F([1.0, -1.0])))
 record("frexp", unary(dtypes=("float32", "float16")), S(F([0.0, INF, -INF, NAN, -3.0])), smooth=False, errors=[(I(1),)])
 record("float_power", binary(0.5, 2.0, numbers=(2, 0.5, -1), mixed=_REALS), S(2, X(3)), S(2.5, I(1, 2)), S(X(3, "complex64"), 2),
@@ -39,10 +45,23 @@ record("hypot", binary(mixed=_REALS), errors=[(I(1), I(1)), (X(2), 2.0), (X(2), 
 record("heaviside", binary(mixed=(("float32", "float32"), ("int64", "int64"))), S(F([0.0, -1.0, 2.0, NAN]), F([0.5])), smooth=False,
        errors=[(X(2), I(1, 2)), (X(2), X(2, "float32"))])  # fmt: skip
 record("nextafter", binary(mixed=_REALS), S(F([1.0]), F([1.0])), smooth=False, errors=[(I(1), I(1))])
-record("gcd", S(I(12, -9, 0), I(18, 6, 0)), S(X((2, 3), "int32", high=20), X(3, "uint8", high=20)), errors=[(X(2), X(2)), (B([True]), B([True])), (I(1), 2)])
-record("lcm", S(I(12, -9, 0), I(18, 6, 0)), S(X((2, 3), "int32", high=20), X(3, "uint8", high=20)), errors=[(X(2), X(2))])
+record(
+    "gcd",
+    S(I(12, -9, 0), I(18, 6, 0)),
+    S(X((2, 3), "int32", high=20), X(3, "uint8", high=20)),
+    errors=[(X(2), X(2)), (B([True]), B([True])), (I(1), 2)],
+)
+record(
+    "lcm", S(I(12, -9, 0), I(18, 6, 0)), S(X((2, 3), "int32", high=20), X(3, "uint8", high=20)), errors=[(X(2), X(2))]
+)
 record("ldexp", binary(mixed=_REALS), S(X(3), I(3, 2, 0)), S(I(1, 2), I(3, 4)), errors=[(X(2), 2)])
-record("logaddexp", binary(mixed=_SAME), S(F([1000.0, -INF, 0.0]), F([1000.0, -INF, -INF])), errors=[(I(1), I(1))], second=False)
+record(
+    "logaddexp",
+    binary(mixed=_SAME),
+    S(F([1000.0, -INF, 0.0]), F([1000.0, -INF, -INF])),
+    errors=[(I(1), I(1))],
+    second=False,
+)
 record("logaddexp2", binary(mixed=_REALS), S(F([1000.0]), F([1000.0])), errors=[(I(1), I(1))])
 record("deg2rad", unary(dtypes=("float32", "float16", "int64", "bool")), errors=[(X(2, "complex64"),)])
 record("rad2deg", unary(dtypes=("float32", "float16", "int64", "bool")), errors=[(X(2, "complex64"),)])
@@ -63,9 +82,16 @@ record("clamp", unary(-2, 2, -0.5, 0.5), unary(-2, 2, None, 0.5, dtypes=("float3
 # ----- inquiry ------------------------------------------------------------------------------------------------------
 
 for _name in ("isnan", "isinf", "isfinite", "isreal"):
-    record(_name, unary(), S(F([NAN, INF, -INF, 0.0])), S(X(data=[complex(NAN, 1), complex(1, INF), 1 + 0j], dtype="complex64")))
+    record(
+        _name,
+        unary(),
+        S(F([NAN, INF, -INF, 0.0])),
+        S(X(data=[complex(NAN, 1), complex(1, INF), 1 + 0j], dtype="complex64")),
+    )
 for _name in ("isposinf", "isneginf"):
-    record(_name, unary(dtypes=("float32", "int64", "bool")), S(F([NAN, INF, -INF, 0.0])), errors=[(X(2, "complex64"),)])
+    record(
+        _name, unary(dtypes=("float32", "int64", "bool")), S(F([NAN, INF, -INF, 0.0])), errors=[(X(2, "complex64"),)]
+    )
 record("signbit", unary(dtypes=("float32", "int64", "uint8", "bool")), S(F([0.0, -0.0])), errors=[(X(2, "complex64"),)])
 _CLOSE = [
     S(F([1.0, 2.0, INF, NAN]), F([1.0 + 1e-9, 2.1, INF, NAN])), S(F([1.0, NAN]), F([1.1, NAN]), rtol=0.2, equal_nan=True), S(I(1, 2), I(1, 3)),
@@ -76,7 +102,16 @@ record("isclose", _CLOSE, errors=_APART)
 record("allclose", _CLOSE, errors=_APART)
 record("equal", S(I(1, 2), I(1, 2)), S(I(1, 2), I(1, 3)), S(X(2), X(3)), S(F([1.0]), F([1.0], "float32")), S(F([NAN]), F([NAN])), S(X((0,)), X((0,))),
        errors=[(X(2), 1.0)])  # fmt: skip
-record("isin", S(I(1, 2, 3), I(2, 3)), S(X((2, 3), "int64"), I(1)), S(I(1, 2), 2), S(2, I(1, 2)), S(I(1, 2), I(2), invert=True), S(X(3), X((0,))), S(X(()), X(2)))
+record(
+    "isin",
+    S(I(1, 2, 3), I(2, 3)),
+    S(X((2, 3), "int64"), I(1)),
+    S(I(1, 2), 2),
+    S(2, I(1, 2)),
+    S(I(1, 2), I(2), invert=True),
+    S(X(3), X((0,))),
+    S(X(()), X(2)),
+)
 record("is_nonzero", S(F([1.0])), S(I(0)), errors=[(X(2),), (X((0,)),)])
 record("is_same_size", S(X(2), X(2)), S(X(2), X(3)))
 
@@ -91,14 +126,34 @@ record("lgamma", unary(0.1, 6, dtypes=_FLOATS), _EDGES, S(X(6, low=-4, high=0)),
 record("digamma", unary(0.1, 6, dtypes=_FLOATS), _EDGES, S(X(6, low=-4, high=0)), rtol=50)
 record("polygamma", S(1, X((2, 3), low=0.2, high=4)), S(0, X(3, low=0.2)), S(3, X(3, "float32", low=0.5)), S(1, I(1, 2)), S(2, X((), low=0.5)),
        errors=[(-1, X(2))], method=False, rtol=100)  # fmt: skip
-record("mvlgamma", S(X((2, 3), low=2, high=5), 2), S(X(3, "float32", low=2, high=5), 3), S(I(3, 4), 1), errors=[(X(2), 0)], rtol=50)
+record(
+    "mvlgamma",
+    S(X((2, 3), low=2, high=5), 2),
+    S(X(3, "float32", low=2, high=5), 3),
+    S(I(3, 4), 1),
+    errors=[(X(2), 0)],
+    rtol=50,
+)
 record("igamma", S(X(3, low=0.5, high=4, grad=False), X(3, low=0.5, high=4)), S(X((2, 1), low=0.5, high=4, grad=False), X(3, low=0.5, high=4)),
        S(X(2, low=1), X(2, low=1)), errors=[(I(3), I(3))], rtol=100)  # fmt: skip
 record("igammac", S(X(3, low=0.5, high=4, grad=False), X(3, low=0.5, high=4)), S(X(2, low=1), X(2, low=1)), rtol=100)
 record("i0", unary(-6, 6, dtypes=_FLOATS), _EDGES, rtol=100)
 record("sinc", unary(0.4, 2.5, dtypes=(*_FLOATS, "complex64")), S(F([0.0, 1.0, -2.0, -0.3])), rtol=10)
-record("logit", unary(0.05, 0.95, dtypes=_FLOATS), unary(0.05, 0.95, 0.2, dtypes=("float32",)), S(F([0.0, 1.0, 0.5, -0.1, 1.1])), S(F([0.0, 0.05, 0.5, 1.0]), eps=0.1))
-_XLOG = [S(F([0.0, 0.0, 0.0, 1.0, 2.0]), F([0.0, -1.0, NAN, 0.0, 3.0])), S(X(3), 2.0), S(F([0.0, 1.0]), 0), S(2.0, X(3, low=0.5)), S(I(1, 2), 2), S(0, F([0.0, 1.0]))]
+record(
+    "logit",
+    unary(0.05, 0.95, dtypes=_FLOATS),
+    unary(0.05, 0.95, 0.2, dtypes=("float32",)),
+    S(F([0.0, 1.0, 0.5, -0.1, 1.1])),
+    S(F([0.0, 0.05, 0.5, 1.0]), eps=0.1),
+)
+_XLOG = [
+    S(F([0.0, 0.0, 0.0, 1.0, 2.0]), F([0.0, -1.0, NAN, 0.0, 3.0])),
+    S(X(3), 2.0),
+    S(F([0.0, 1.0]), 0),
+    S(2.0, X(3, low=0.5)),
+    S(I(1, 2), 2),
+    S(0, F([0.0, 1.0])),
+]
 record("xlogy", binary(0.5, 2.0, mixed=_REALS), _XLOG)
 
 # ----- special_more -------------------------------------------------------------------------------------------------
@@ -111,7 +166,14 @@ record("special.entr", unary(0.05, 2, dtypes=_FLOATS), S(F([0.0, -1.0])))
 record("special.i0e", unary(-6, 6, dtypes=_FLOATS), _EDGES, rtol=100)
 record("special.i1", unary(-6, 6, dtypes=_FLOATS), S(F([0.0, 1e-20, 5.0])), rtol=100)
 record("special.i1e", unary(-6, 6, dtypes=_FLOATS), S(F([0.0, 1e-20, 5.0])), rtol=100)
-record("special.xlog1py", binary(0.5, 2.0, mixed=_REALS), S(F([0.0, 0.0, 1.0]), F([-1.0, -2.0, 3.0])), S(X(3), 2.0), S(2.0, X(3, low=0.5)), S(F([0.0, 1.0]), -1))
+record(
+    "special.xlog1py",
+    binary(0.5, 2.0, mixed=_REALS),
+    S(F([0.0, 0.0, 1.0]), F([-1.0, -2.0, 3.0])),
+    S(X(3), 2.0),
+    S(2.0, X(3, low=0.5)),
+    S(F([0.0, 1.0]), -1),
+)
 record("special.zeta", S(X(3, low=1.5, high=4, grad=False), X(3, low=0.5, high=4)), S(2.0, X(3, low=0.5, high=4)), S(X(3, low=2, high=4), 2.0),
        S(X(3, low=2, high=4), X(3, low=1)), rtol=100)  # fmt: skip
 for _name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0",
@@ -121,8 +183,29 @@ for _name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "mo
 for _name in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h",
               "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "shifted_chebyshev_polynomial_t",
               "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"):  # fmt: skip
-    record("special." + _name, S(X((2, 3), low=-0.9, high=0.9), 3), S(X(3, "float32", low=0.1, high=0.9), I(0, 1, 4)), S(0.5, I(2, 3)), S(I(1, 2), 2), rtol=100)
-for _name in ("erf", "erfc", "erfinv", "expit", "exp2", "expm1", "log1p", "gammaln", "psi", "digamma", "i0", "sinc", "round"):
+    record(
+        "special." + _name,
+        S(X((2, 3), low=-0.9, high=0.9), 3),
+        S(X(3, "float32", low=0.1, high=0.9), I(0, 1, 4)),
+        S(0.5, I(2, 3)),
+        S(I(1, 2), 2),
+        rtol=100,
+    )
+for _name in (
+    "erf",
+    "erfc",
+    "erfinv",
+    "expit",
+    "exp2",
+    "expm1",
+    "log1p",
+    "gammaln",
+    "psi",
+    "digamma",
+    "i0",
+    "sinc",
+    "round",
+):
     record("special." + _name, S(X(3, low=0.2, high=0.8)), rtol=20)
 record("special.gammainc", S(X(3, low=0.5, grad=False), X(3, low=0.5)), rtol=100)
 record("special.gammaincc", S(X(3, low=0.5, grad=False), X(3, low=0.5)), rtol=100)

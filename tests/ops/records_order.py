@@ -27,18 +27,57 @@ def along(*more, **kwargs):
 
 record("cumprod", along(), S(_Z, 1), S(_Z, 0), S(X((2, 3), _C), 1), S(B([True, False]), 0), S(X((2, 3), "float32"), 1, dtype="dtype:float64"),
        errors=[(X(2), 3), S(X(2))])  # fmt: skip
-record("cumsum", along(), S(X((2, 3), _C), 1), S(B([True, False]), 0), S(X((2, 3), "float32"), 1, dtype="dtype:float64"), errors=[(X(2), 3)])
-record("cummax", along(), S(F([1.0, NAN, 3.0]), 0), S(_TIES, 1), S(B([False, True, False]), 0), errors=[(X(2), 3)], strides=False)
+record(
+    "cumsum",
+    along(),
+    S(X((2, 3), _C), 1),
+    S(B([True, False]), 0),
+    S(X((2, 3), "float32"), 1, dtype="dtype:float64"),
+    errors=[(X(2), 3)],
+)
+record(
+    "cummax",
+    along(),
+    S(F([1.0, NAN, 3.0]), 0),
+    S(_TIES, 1),
+    S(B([False, True, False]), 0),
+    errors=[(X(2), 3)],
+    strides=False,
+)
 record("cummin", along(), S(F([1.0, NAN, 3.0]), 0), S(_TIES, 1), strides=False)
-record("logcumsumexp", along(), S(F([1000.0, 1000.0, -INF]), 0), S(X((2, 3), _C), 1), errors=[(I(1, 2), 0)], strides=False, second=False)
+record(
+    "logcumsumexp",
+    along(),
+    S(F([1000.0, 1000.0, -INF]), 0),
+    S(X((2, 3), _C), 1),
+    errors=[(I(1, 2), 0)],
+    strides=False,
+    second=False,
+)
 
 # ----- differences --------------------------------------------------------------------------------------------------
 
 record("diff", S(X((2, 4))), S(X((2, 4)), 2), S(X((2, 4)), dim=0), S(X((2, 4), "int64"), 5), S(X((2, 4)), 0), S(B([True, False, True])),
        S(X((2, 4)), dim=0, prepend=X((1, 4)), append=X((2, 4))), S(X((2, 4), "int64"), prepend=X((2, 1), "float32")),
        errors=[(X(()),), (X((2, 3)), -1), S(X((2, 3)), prepend=X(1)), S(X((2, 3)), prepend=X((3, 1)))], node=False)  # fmt: skip
-_SAMPLES = [S(X((2, 4))), S(X((2, 4)), dx=2), S(X((2, 4)), X(4)), S(X((2, 4)), X((2, 4))), S(X((2, 4)), X((2, 4)), dim=0), S(X((3, 1))), S(X(4, "float32"), dx=0.5)]
-record("trapezoid", _SAMPLES, S(X((2, 4), "int64")), S(X((0, 2)), dim=0), errors=[(X((2, 3)), X(2)), (B([True]),)], node=False, strides=False)
+_SAMPLES = [
+    S(X((2, 4))),
+    S(X((2, 4)), dx=2),
+    S(X((2, 4)), X(4)),
+    S(X((2, 4)), X((2, 4))),
+    S(X((2, 4)), X((2, 4)), dim=0),
+    S(X((3, 1))),
+    S(X(4, "float32"), dx=0.5),
+]
+record(
+    "trapezoid",
+    _SAMPLES,
+    S(X((2, 4), "int64")),
+    S(X((0, 2)), dim=0),
+    errors=[(X((2, 3)), X(2)), (B([True]),)],
+    node=False,
+    strides=False,
+)
 record("trapz", _SAMPLES, node=False, strides=False)
 record("cumulative_trapezoid", _SAMPLES, errors=[(X((2, 3)), X(2))], node=False, strides=False)
 record("gradient", S(X((3, 4))), S(X((3, 4)), spacing=2.0, dim=1), S(X((3, 4)), spacing=(X(3, low=0, high=1), X(4, low=0, high=1))), S(X((3, 4)), edge_order=2),
@@ -54,7 +93,14 @@ record("argsort", along(), S(X((2, 3)), 0, True), S(X((2, 3)), stable=True), str
 record("msort", S(X((2, 3))), S(X(3, "int64")), strides=False)
 record("topk", S(X((2, 5)), 2), S(X((2, 5)), 2, 0), S(I([[3, 9, 1, 7], [2, 4, 8, 6]]), 3, largest=False), S(X(()), 1), S(X((2, 5)), 0), S(X((3, 200), "float32"), 4),
        S(X((2, 5)), 2, dim=1, largest=True, sorted=True), errors=[(X(3), 4), (X(3), -1), (B([True]), 1), (X(3, "complex64"), 1)], strides=False)  # fmt: skip
-record("kthvalue", S(X((2, 5)), 2), S(X((2, 5)), 1, 0, True), S(X(()), 1), S(X((2, 5), "int64", -99, 99), 3, dim=1), errors=[(X(3), 0), (X(3), 4), (X((0, 2)), 1, 0)])
+record(
+    "kthvalue",
+    S(X((2, 5)), 2),
+    S(X((2, 5)), 1, 0, True),
+    S(X(()), 1),
+    S(X((2, 5), "int64", -99, 99), 3, dim=1),
+    errors=[(X(3), 0), (X(3), 4), (X((0, 2)), 1, 0)],
+)
 record("mode", S(I([[1, 2, 2], [3, 3, 1]])), S(X((2, 3)), 0, True), S(X(())), S(_TIES), errors=[(X((0, 2)), 0)])
 for _name in ("median", "nanmedian"):
     record(_name, S(X((2, 5))), S(X((2, 5)), 1), S(X((2, 4)), 0, True), S(X(())), S(X((0,))), S(_TIES), S(_N), S(_N, 1), S(I(3, 1, 2)), S(X((2, 5)), dim=-1, keepdim=True),
@@ -65,20 +111,51 @@ record("quantile", S(X((2, 5)), 0.3), S(X((2, 5)), 0.3, 1), S(X((2, 5)), _Q, dim
        S(X((2, 3, 4), "float32"), 0.2, dim=1),
        errors=[(X(2), 1.5), (X(2), F([0.5, 2.0])), (I(1), 0.5), (X(2), F([0.5], "float32")), (X(2), F([[0.5]])), (X((0,)), 0.5), S(X(2), 0.5, interpolation="foo")],
        strides=False)  # fmt: skip
-record("nanquantile", S(X((2, 5)), 0.3), S(_N, 0.5), S(_N, 0.5, dim=1), S(_N, _Q, dim=0), errors=[(X(2), 1.5)], strides=False, smooth=False)
+record(
+    "nanquantile",
+    S(X((2, 5)), 0.3),
+    S(_N, 0.5),
+    S(_N, 0.5, dim=1),
+    S(_N, _Q, dim=0),
+    errors=[(X(2), 1.5)],
+    strides=False,
+    smooth=False,
+)
 
 # ----- counting -----------------------------------------------------------------------------------------------------
 
 _I = I([[3, 1, 2], [2, 2, 5]])
-_UNIQUE = [S(_I), S(_I, return_inverse=True), S(_I, return_inverse=True, return_counts=True), S(_I, return_counts=True), S(X((2, 3))), S(X((0,), "int64")), S(B([True, False]))]
+_UNIQUE = [
+    S(_I),
+    S(_I, return_inverse=True),
+    S(_I, return_inverse=True, return_counts=True),
+    S(_I, return_counts=True),
+    S(X((2, 3))),
+    S(X((0,), "int64")),
+    S(B([True, False])),
+]
 record("unique", _UNIQUE, S(I([[1, 2], [1, 2], [0, 3]]), dim=0, return_inverse=True, return_counts=True), S(_I, dim=1), S(_I, sorted=False), S(_I, True, True),
        S(F([NAN, 1.0, NAN])), S(X((2, 3)), dim=0), strides=False)  # fmt: skip
-record("unique_consecutive", _UNIQUE, S(I([[1, 2], [1, 2], [0, 3]]), dim=0, return_counts=True), S(_I, dim=1), strides=False)
+record(
+    "unique_consecutive",
+    _UNIQUE,
+    S(I([[1, 2], [1, 2], [0, 3]]), dim=0, return_counts=True),
+    S(_I, dim=1),
+    strides=False,
+)
 _SEQ = I(1, 3, 5, 7)
 record("searchsorted", S(_SEQ, I(3, 4)), S(_SEQ, I([[0, 9], [5, 5]]), right=True), S(_SEQ, X(3, low=0, high=9)), S(_SEQ, 3), S(_SEQ, 2.5), S(_SEQ, I(3), side="right"),
        S(I([[1, 3], [2, 4]]), I([[1, 2], [2, 5]])), S(_SEQ, I(3), out_int32=True), S(I(5, 1, 3), I(3, 4), sorter=I(1, 2, 0)),
        errors=[S(_SEQ, I(3), side="foo"), S(_SEQ, I(3), side="left", right=True), (I([[1, 3]]), I(3, 4))])  # fmt: skip
-record("bucketize", S(X((2, 3), low=0, high=9), _SEQ), S(3, _SEQ), S(2.5, _SEQ), S(I(3), _SEQ, right=True), S(I(3), _SEQ, out_int32=True), errors=[(X(2), X((2, 2)))])
+record(
+    "bucketize",
+    S(X((2, 3), low=0, high=9), _SEQ),
+    S(3, _SEQ),
+    S(2.5, _SEQ),
+    S(I(3), _SEQ, right=True),
+    S(I(3), _SEQ, out_int32=True),
+    errors=[(X(2), X((2, 2)))],
+)
 record("histc", S(X(20, low=0, high=5), 4), S(X((4, 5), "float32", 0, 5), bins=4, min=1, max=4), S(F([1.0, 1.0]), 3), S(X(50)),
        errors=[(I(1),), (X(2), 0), (X(2), 3, 3, 1)])  # fmt: skip
 record("histogram", S(X(20, low=0, high=5), 4), S(X(20, low=0, high=5), F([0.0, 1.0, 2.5, 5.0], grad=False)), S(X(20, grad=False), 4, range=(-1.0, 1.0), density=True),
@@ -87,7 +164,15 @@ record("histogramdd", S(X((20, 2), grad=False), [2, 3]), S(X((20, 2), grad=False
        S(X((20, 2), grad=False), [F([-2.0, 0.0, 2.0], grad=False), F([-2.0, 1.0, 2.0], grad=False)]), method=False)  # fmt: skip
 record("bincount", S(I(0, 1, 1, 5)), S(I(0, 1, 1), X(3, grad=False)), S(I(0, 1), minlength=5), S(I(0, 1), X(2, "float32", grad=False)), S(X((0,), "int64")),
        errors=[(I([-1]),), (X(2),), (I([[1]]),), S(I([1]), minlength=-1), (I([1]), X(2))])  # fmt: skip
-record("count_nonzero", S(I([[0, 1], [2, 0]])), S(I([[0, 1], [2, 0]]), 0), S(I([[0, 1], [2, 0]]), (0, 1)), S(X(())), S(X((0, 2))), S(B([True, False])))
+record(
+    "count_nonzero",
+    S(I([[0, 1], [2, 0]])),
+    S(I([[0, 1], [2, 0]]), 0),
+    S(I([[0, 1], [2, 0]]), (0, 1)),
+    S(X(())),
+    S(X((0, 2))),
+    S(B([True, False])),
+)
 
 # ----- stats --------------------------------------------------------------------------------------------------------
 
@@ -106,7 +191,15 @@ record("cov", S(X((2, 4))), S(X(4)), S(X((2, 4)), correction=0), S(X((2, 4)), fw
        S(X((2, 4)), fweights=I(1, 2, 1, 3), aweights=X(4, low=0.5, high=1)), S(X((2, 4), _C)), S(X((2, 1))),
        errors=[(X((1, 2, 3)),), S(X((2, 3)), fweights=X(3)), S(X((2, 3)), aweights=I(1, 2, 3))], node=False, strides=False)  # fmt: skip
 record("corrcoef", S(X((2, 4))), S(X((3, 5), "float32")), S(X(4)), S(X((2, 4), _C)), node=False, strides=False)
-record("Tensor.sum_to_size", S(X((2, 3)), 1, 3), S(X((2, 3)), (3,)), S(X((2, 3)), 2, 1), S(X((2, 3)), 2, 3), errors=[(X((2, 3)), 2, 2)], node=False)
+record(
+    "Tensor.sum_to_size",
+    S(X((2, 3)), 1, 3),
+    S(X((2, 3)), (3,)),
+    S(X((2, 3)), 2, 1),
+    S(X((2, 3)), 2, 3),
+    errors=[(X((2, 3)), 2, 2)],
+    node=False,
+)
 
 # ----- distance -----------------------------------------------------------------------------------------------------
 

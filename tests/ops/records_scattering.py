@@ -30,16 +30,65 @@ record("take_along_dim", S(X((2, 3)), _IX, 1), S(X((2, 3)), _IX), S(X((2, 3)), I
        node=False)  # fmt: skip
 record("argwhere", S(_M), S(X(())), S(I([0, 3])), S(X((0, 2))), strides=False)
 
-record("gather", S(X((2, 3)), 1, I([[0, 2], [1, 1]])), S(X((2, 3)), 0, I([[1, 0]])), S(X(()), 0, I(0)), S(X((2, 3), _C), 1, _IX))
-record("scatter", S(X((2, 3)), 0, _IX, X((2, 3))), S(X((2, 3)), 1, I([[0], [2]]), 5.0), S(X((2, 3)), 1, I([[0], [2]]), value=5), S(X((3, 3)), 0, I([[0, 2]]), X((2, 3))), second=False)
-record("scatter_add", S(X((2, 3)), 0, _IX, X((2, 3))), S(X((3, 3)), 0, I([[0, 2]]), X((2, 3))), S(X(()), 0, I(0), X(())))
-record("index_select", S(X((2, 3)), 1, I(0, 2, 0)), S(X((2, 3)), 0, I(1)), S(X(()), 0, I([0])), S(X((2, 3), _C), 1, I(0, 2)))
+record(
+    "gather",
+    S(X((2, 3)), 1, I([[0, 2], [1, 1]])),
+    S(X((2, 3)), 0, I([[1, 0]])),
+    S(X(()), 0, I(0)),
+    S(X((2, 3), _C), 1, _IX),
+)
+record(
+    "scatter",
+    S(X((2, 3)), 0, _IX, X((2, 3))),
+    S(X((2, 3)), 1, I([[0], [2]]), 5.0),
+    S(X((2, 3)), 1, I([[0], [2]]), value=5),
+    S(X((3, 3)), 0, I([[0, 2]]), X((2, 3))),
+    second=False,
+)
+record(
+    "scatter_add", S(X((2, 3)), 0, _IX, X((2, 3))), S(X((3, 3)), 0, I([[0, 2]]), X((2, 3))), S(X(()), 0, I(0), X(()))
+)
+record(
+    "index_select",
+    S(X((2, 3)), 1, I(0, 2, 0)),
+    S(X((2, 3)), 0, I(1)),
+    S(X(()), 0, I([0])),
+    S(X((2, 3), _C), 1, I(0, 2)),
+)
 record("index_add", S(X((2, 3)), 0, I(0, 0, 1), X((3, 3))), S(X((2, 3)), 1, I(0, 2), X((2, 2)), alpha=2))
-record("index_put", S(X((2, 3)), (I(0, 1), I(2, 0)), X(2)), S(X((2, 3)), (I(0, 0),), X(3), True), S(X((2, 3)), (_M,), X(())))
-record("masked_fill", S(X((2, 3)), _M, 5.0), S(X((2, 3)), _M, X(())), S(X((2, 3)), B([True, False, True]), 2), S(X(3), _M, 2))
-record("masked_select", S(X(()), B([True, False])), S(X(()), B(True)), S(X((2, 3)), _M), S(X(3), _M), S(X((2, 3)), B([True, False, True])), node=False)
+record(
+    "index_put",
+    S(X((2, 3)), (I(0, 1), I(2, 0)), X(2)),
+    S(X((2, 3)), (I(0, 0),), X(3), True),
+    S(X((2, 3)), (_M,), X(())),
+)
+record(
+    "masked_fill",
+    S(X((2, 3)), _M, 5.0),
+    S(X((2, 3)), _M, X(())),
+    S(X((2, 3)), B([True, False, True]), 2),
+    S(X(3), _M, 2),
+)
+record(
+    "masked_select",
+    S(X(()), B([True, False])),
+    S(X(()), B(True)),
+    S(X((2, 3)), _M),
+    S(X(3), _M),
+    S(X((2, 3)), B([True, False, True])),
+    node=False,
+)
 record("nonzero", S(_M), S(X(())), S(I([0, 3]), as_tuple=True), strides=False)
-record("where", S(_M, X((2, 3)), X(3)), S(_M, X(()), 0.0), S(_M, 1.0, X((2, 3))), S(_M), S(_M, X((2, 3), "float32"), X((2, 3))), S(_M, 1, 2), method=False)
+record(
+    "where",
+    S(_M, X((2, 3)), X(3)),
+    S(_M, X(()), 0.0),
+    S(_M, 1.0, X((2, 3))),
+    S(_M),
+    S(_M, X((2, 3), "float32"), X((2, 3))),
+    S(_M, 1, 2),
+    method=False,
+)
 record("tril", S(X((3, 3))), S(X((2, 3, 4)), 1), S(X((3, 2)), -1), errors=[(X(2),)])
 record("triu", S(X((3, 3))), S(X((2, 3, 4)), 1), S(X((3, 2)), -1), errors=[(X(2),)])
 record("diag", S(X(3)), S(X((3, 2))), S(X(2), 1), S(X((3, 3)), -1), node=False)

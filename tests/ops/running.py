@@ -17,7 +17,9 @@ def resolve(lib: Any, name: str) -> Any:
     return found
 
 
-def build(lib: Any, sample: Sample, rng: np.random.Generator, grad: bool = True, shift: Any = None) -> tuple[list[Any], dict[str, Any], list[Any]]:
+def build(
+    lib: Any, sample: Sample, rng: np.random.Generator, grad: bool = True, shift: Any = None
+) -> tuple[list[Any], dict[str, Any], list[Any]]:
     """The arguments of a sample as the library's tensors, and those of them that require grad."""
     leaves: list[Any] = []
 
@@ -27,7 +29,11 @@ def build(lib: Any, sample: Sample, rng: np.random.Generator, grad: bool = True,
             floating = array.dtype.kind in "fc"
             if shift is not None and floating and value.grad:
                 array = array + shift(len(leaves), array)
-            tensor = lib.from_numpy(np.asarray(array)) if array.ndim else lib.tensor(array.item(), dtype=getattr(lib, array.dtype.name))
+            tensor = (
+                lib.from_numpy(np.asarray(array))
+                if array.ndim
+                else lib.tensor(array.item(), dtype=getattr(lib, array.dtype.name))
+            )
             if floating and value.grad:
                 if grad:
                     tensor.requires_grad_()
@@ -47,12 +53,14 @@ def build(lib: Any, sample: Sample, rng: np.random.Generator, grad: bool = True,
 
 def flatten(result: Any) -> list[Any]:
     """The tensors (and numbers) of a result, in order."""
-    if isinstance(result, (tuple, list)) and not type(result).__name__ == "Size":
+    if isinstance(result, (tuple, list)) and type(result).__name__ != "Size":
         return [part for r in result for part in flatten(r)]
     return [result]
 
 
-def call(lib: Any, record: Record, place: int, function: Any = None, grad: bool = True, shift: Any = None) -> tuple[Any, list[Any]]:
+def call(
+    lib: Any, record: Record, place: int, function: Any = None, grad: bool = True, shift: Any = None
+) -> tuple[Any, list[Any]]:
     sample = record.samples[place]
     args, kwargs, leaves = build(lib, sample, seed_of(record.name, place), grad, shift)
     with quiet():
@@ -96,10 +104,16 @@ def tensors(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
     return [lib.tensor(a.tolist(), dtype=getattr(lib, a.dtype.name)).reshape(a.shape) for a in arrays]
 
 
-def first_order(lib: Any, outs: list[Any], leaves: list[Any], rng: np.random.Generator, create_graph: bool = False) -> list[Any]:
+def first_order(
+    lib: Any, outs: list[Any], leaves: list[Any], rng: np.random.Generator, create_graph: bool = False
+) -> list[Any]:
     """The gradients of the leaves; None where there is none."""
     with quiet():
-        return list(lib.autograd.grad(outs, leaves, tensors(lib, cotangents(outs, rng)), allow_unused=True, create_graph=create_graph))
+        return list(
+            lib.autograd.grad(
+                outs, leaves, tensors(lib, cotangents(outs, rng)), allow_unused=True, create_graph=create_graph
+            )
+        )
 
 
 def second_order(lib: Any, grads: list[Any], leaves: list[Any], rng: np.random.Generator) -> list[Any] | None:
@@ -151,5 +165,9 @@ def gradients_close(mine: Any, theirs: Any, factor: float = 1.0, coarse: str = "
         return None
     if mine is None or theirs is None:
         present = array_of(theirs if mine is None else mine)
-        return None if not np.any(present) else f"{'none' if mine is None else present.tolist()} instead of {'none' if theirs is None else present.tolist()}"
+        return (
+            None
+            if not np.any(present)
+            else f"{'none' if mine is None else present.tolist()} instead of {'none' if theirs is None else present.tolist()}"
+        )
     return close(mine, theirs, factor, coarse)

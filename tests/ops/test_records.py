@@ -6,7 +6,22 @@ import numpy as np
 import pytest
 import records
 from recording import Record, X, seed_of
-from running import array_of, build, call, close, coarsest, cotangents, differentiable, first_order, flatten, gradients_close, is_tensor, quiet, resolve, second_order
+from running import (
+    array_of,
+    build,
+    call,
+    close,
+    coarsest,
+    cotangents,
+    differentiable,
+    first_order,
+    flatten,
+    gradients_close,
+    is_tensor,
+    quiet,
+    resolve,
+    second_order,
+)
 
 import penlight
 from penlight.autograd import forward_ad
@@ -32,7 +47,9 @@ def doubles(record: Record, place: int) -> bool:
     tensors = [*_tensors(sample.args), *_tensors(sample.kwargs.values())]
     floats = [t for t in tensors if np.dtype(t.dtype).kind in "fc" and t.grad]
     # Given data is there for kinks, ties and infinities.
-    return bool(floats) and all(t.dtype in ("float64", "complex128") and t.layout != "expanded" and t.data is None for t in floats)
+    return bool(floats) and all(
+        t.dtype in ("float64", "complex128") and t.layout != "expanded" and t.data is None for t in floats
+    )
 
 
 def _tensors(values):
@@ -141,23 +158,31 @@ def test_forward_mode(name):
         expected = along(made[0], directions)
         args, kwargs, leaves = build(penlight, record.samples[place], seed_of(name, place), grad=False)
         with forward_ad.dual_level(), quiet():
-            duals = {id(t): forward_ad.make_dual(t, penlight.tensor(d.tolist(), dtype=t.dtype).reshape(t.shape)) for t, d in zip(leaves, directions)}
+            duals = {
+                id(t): forward_ad.make_dual(t, penlight.tensor(d.tolist(), dtype=t.dtype).reshape(t.shape))
+                for t, d in zip(leaves, directions)
+            }
             result = resolve(penlight, name)(*swap(args, duals), **{k: swap([v], duals)[0] for k, v in kwargs.items()})
             found = 0.0
-            weights = iter(cotangents([o for o in flatten(call(penlight, record, place)[0]) if is_tensor(o) and o.requires_grad], seed_of(name, place)))
+            weights = iter(
+                cotangents(
+                    [o for o in flatten(call(penlight, record, place)[0]) if is_tensor(o) and o.requires_grad],
+                    seed_of(name, place),
+                )
+            )
             for out in flatten(result):
                 if is_tensor(out) and (out.is_floating_point() or out.is_complex()):
                     tangent = forward_ad.unpack_dual(out).tangent
                     weight = next(weights, None)
                     if tangent is not None and weight is not None:
                         found += float(np.real(np.sum(np.conj(weight) * array_of(tangent))))
-        assert np.isclose(found, expected, 1e-7, 1e-9, equal_nan=True), f"{record.samples[place]!r}: {found} instead of {expected}"
+        assert np.isclose(found, expected, 1e-7, 1e-9, equal_nan=True), (
+            f"{record.samples[place]!r}: {found} instead of {expected}"
+        )
 
 
 def swap(values, duals):
-    return [
-        type(v)(swap(list(v), duals)) if isinstance(v, (list, tuple)) else duals.get(id(v), v) for v in values
-    ]
+    return [type(v)(swap(list(v), duals)) if isinstance(v, (list, tuple)) else duals.get(id(v), v) for v in values]
 
 
 @pytest.mark.parametrize("name", records.RECORDS)
@@ -174,7 +199,9 @@ def test_method_is_the_function(name):
             assert not is_tensor(b) or close(a, b) is None
 
 
-@pytest.mark.parametrize("name", [n for n, r in records.RECORDS.items() if r.inplace is not False and hasattr(penlight.Tensor, n + "_")])
+@pytest.mark.parametrize(
+    "name", [n for n, r in records.RECORDS.items() if r.inplace is not False and hasattr(penlight.Tensor, n + "_")]
+)
 def test_in_place_is_out_of_place(name):
     """`x.name_(...)` leaves what `name(x, ...)` gives in x, and the same gradients, where shape and dtype allow."""
     record = records.RECORDS[name]

@@ -6,7 +6,18 @@ import pytest
 import records
 from recording import Record, X, seed_of
 from running import (
-    build, call, close, coarsest, differentiable, first_order, flatten, gradients_close, is_tensor, quiet, resolve, second_order,
+    build,
+    call,
+    close,
+    coarsest,
+    differentiable,
+    first_order,
+    flatten,
+    gradients_close,
+    is_tensor,
+    quiet,
+    resolve,
+    second_order,
 )  # fmt: skip
 
 import penlight
@@ -79,7 +90,11 @@ def compare_gradients(record: Record, place: int, mine, theirs) -> list[str]:
         grads = first_order(penlight, outs[0], mine[1], seed_of(record.name, place), create_graph=True)
     except Exception as error:
         return [f"gradient: {type(error).__name__}: {error}"]
-    found = [f"gradient: {d}" for a, b in zip(grads, expected) if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))]
+    found = [
+        f"gradient: {d}"
+        for a, b in zip(grads, expected)
+        if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))
+    ]
     return found or compare_second(record, place, (grads, mine[1]), (expected, theirs[1]))
 
 
@@ -97,7 +112,11 @@ def compare_second(record: Record, place: int, mine, theirs) -> list[str]:
     if expected is None or grads is None:
         given = expected or grads or []
         return [f"second gradient: {d}" for g in given if (d := gradients_close(None, g, 1))]
-    return [f"second gradient: {d}" for a, b in zip(grads, expected) if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))]
+    return [
+        f"second gradient: {d}"
+        for a, b in zip(grads, expected)
+        if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))
+    ]
 
 
 @pytest.mark.parametrize("name", records.RECORDS)

@@ -292,7 +292,9 @@ def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: 
 
 
 @method
-def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None) -> Tensor:
+def hash_tensor(
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
+) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
 
     >>> import penlight as torch

@@ -18,7 +18,9 @@ __all__ = [
     "cdist",
     "dist",
     "frobenius_norm",
+    "native_norm",
     "norm_except_dim",
+    "nuclear_norm",
     "pdist",
     "renorm",
 ]
@@ -72,6 +74,25 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tenso
     tensor(5.)
     """
     return norm(input, 2, dim, keepdim, out)
+
+
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values of matrices.
+
+    >>> import penlight as torch
+    >>> torch.nuclear_norm(torch.eye(2))
+    tensor(2.)
+    """
+    from ..linalg import matrix_norm
+
+    return _dispatch.given(
+        "nuclear_norm", matrix_norm(input, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim), out
+    )
+
+
+def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """`norm` under the name of its kernel."""
+    return norm(input, p, dim, keepdim, None, dtype)
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:

@@ -390,7 +390,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
     >>> import penlight as torch
     >>> torch.logaddexp(torch.tensor([1000.0]), torch.tensor([1000.0]))
-    tensor([1000.6931])
+    tensor([1000.6932])
     """
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import as_int, merge_dim, wrap_dim
+from ._args import as_int, merge_dim, values_of, wrap_dim
 from ._declare import differentiable, method, plain
 from ._guards import lazy, not_implemented
 from .reduction import _place_rule, named_result
@@ -260,19 +260,20 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = wrap(np.asarray(q, input.dtype.np if input.dtype.category == dtypes.FLOATING else np.float64))
     if input.numel() == 0:
-        raise RuntimeError(f"quantile() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if q.dim() > 1:
-        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if input.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(f"quantile() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if q.dtype is not input.dtype:
-        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
-    if not bool(((q >= 0) & (q <= 1)).all()):
-        raise RuntimeError(f"quantile() q values must be in the range [0, 1]")
+    found = values_of(q)
+    if not ((found >= 0) & (found <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "cross",
     "inner",
     "kron",
+    "spmm",
     "tensordot",
     "trace",
     "vander",
@@ -289,6 +290,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return powers if increasing else powers.flip(1)
 
 
+def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
+    return input.mm(mat2, out=out)
+
+
 # ----- Sums of matrix products --------------------------------------------------------------------------------------
 
 
@@ -363,13 +369,17 @@ def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: 
 
 def _addr_arguments(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
     if vec1.dim() != 1 or vec2.dim() != 1:
-        raise RuntimeError(f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D")
+        raise RuntimeError(
+            f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D"
+        )
     broadcast_shape(tuple(input.shape), (vec1.shape[0], vec2.shape[0]))
     return input, vec1, vec2, beta, alpha
 
 
 @method
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * mat @ vec`.
 
     >>> import penlight as torch
@@ -386,7 +396,9 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: 
 
 
 @method
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import penlight as torch

@@ -27,6 +27,7 @@ __all__ = [
     "select_copy",
     "select_scatter",
     "slice_copy",
+    "slice_inverse",
     "slice_scatter",
     "split_copy",
     "split_with_sizes_copy",
@@ -146,10 +147,14 @@ def _strided(array: Any, size: Sequence[int], stride: Sequence[int], offset: int
     return views.strided_window(whole, tuple(size), tuple(s * whole.itemsize for s in stride), offset)
 
 
+def _strided_tensor(grad: Tensor, size: Any, stride: Any, offset: int) -> Tensor:
+    return grad.as_strided(size, stride, grad.storage_offset() + offset)
+
+
 both(
     "strided",
     lambda grad, size, stride, offset: _strided(grad, size, stride, offset).copy(),
-    lambda grad, size, stride, offset: grad.contiguous().as_strided(size, stride, offset),
+    lambda grad, size, stride, offset: _strided_tensor(grad.contiguous(), size, stride, offset),
 )
 
 
@@ -280,6 +285,20 @@ def _unsafe(name: str, view: Any) -> Any:
 unsafe_chunk = _unsafe("unsafe_chunk", parts.chunk)
 unsafe_split = _unsafe("unsafe_split", parts.split)
 unsafe_split_with_sizes = _unsafe("unsafe_split_with_sizes", parts.split_with_sizes)
+
+
+@method
+def slice_inverse(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).slice_inverse(torch.zeros(4), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
+    return slice_scatter(src.detach(), input, dim, start, end, step)
+
 
 # ----- Diagonals in place -------------------------------------------------------------------------------------------
 

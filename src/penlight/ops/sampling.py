@@ -263,7 +263,9 @@ def multinomial(
 def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, generator: Any) -> Tensor:
     """`multinomial` for weights with any number of dimensions in front."""
     *lead, n = input.shape
-    return multinomial(input.reshape(-1, n).contiguous(), num_samples, replacement, generator=generator).reshape(*lead, num_samples)
+    return multinomial(input.reshape(-1, n).contiguous(), num_samples, replacement, generator=generator).reshape(
+        *lead, num_samples
+    )
 
 
 def _poisson_array(input: Any, engine: Any) -> Any:

@@ -204,6 +204,6 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
 
     >>> import penlight as torch
     >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
-    tensor([1000.0000, 1000.6931])
+    tensor([1000.0000, 1000.6932])
     """
     return _logcumsumexp(input, wrap_dim(dim, input.dim()), out=out)

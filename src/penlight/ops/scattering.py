@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
+from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy
 from ._raw import both
@@ -161,7 +161,8 @@ def _scatter_reduce_arguments(
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if index.numel() and input.dim():
-        n, low, high = input.shape[arguments[1]], int(index._array.min()), int(index._array.max())
+        places = values_of(index)
+        n, low, high = input.shape[arguments[1]], int(places.min()), int(places.max())
         if low < 0 or high >= n:
             bad = low if low < 0 else high
             raise RuntimeError(f"index {bad} is out of bounds for dimension {arguments[1]} with size {n}")
@@ -284,7 +285,8 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
             f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
         )
     n = input.shape[dim] if input.dim() else 1
-    for bad in index._array.reshape(-1)[(index._array.reshape(-1) < 0) | (index._array.reshape(-1) >= n)][:1]:
+    places = values_of(index).reshape(-1)
+    for bad in places[(places < 0) | (places >= n)][:1]:
         raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
     return input, dim, index.reshape(-1), source
 
@@ -334,7 +336,7 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
     if index.dim() > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     n = input.shape[dim] if input.dim() else 1
-    array = index._array.reshape(-1)
+    array = values_of(index).reshape(-1)
     for bad in array[(array < -n) | (array >= n)][:1]:
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
     name = "_index_fill_tensor" if isinstance(value, Tensor) else "_index_fill"

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import merge_dim, sizes, wrap_dim, wrap_dims
+from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method
 from .reduction import _count, _share, _spread_arguments, _var_rule, named_result
 
@@ -226,7 +226,7 @@ def _observation_weights(weights: Tensor | None, name: str, count: int, integral
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {count}"
         )
-    if weights.numel() and bool(weights.min() < 0):
+    if weights.numel() and values_of(weights).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

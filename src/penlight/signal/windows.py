@@ -236,5 +236,5 @@ def nuttall(
 ) -> Tensor:
     """A sum of three cosines with very low side lobes, after Nuttall."""
     return _cosines(
-        "nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad
+        "general_cosine", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad
     )
