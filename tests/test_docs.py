@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-# What needs a package that is not installed here says so at import.
-OPTIONAL = {"penlight.utils.tensorboard"}
+# What needs a package that is not installed here says so at import; `as_torch` would take the name of torch.
+OPTIONAL = {"penlight.utils.tensorboard", "penlight.as_torch"}
 
 
 def modules() -> list[str]:

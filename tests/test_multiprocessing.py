@@ -79,7 +79,7 @@ def test_start_processes():
     while not context.join():
         pass
     with pytest.raises(
-        mp.ProcessRaisedException, match="-- Process 1 terminated with the following error:\n(.|\n)*ValueError: no 9"
+        mp.ProcessRaisedException, match=r"-- Process 1 terminated with the following error:\n(.|\n)*ValueError: no 9"
     ) as error:
         mp.start_processes(fail, (9,), nprocs=2, start_method="fork")
     assert error.value.error_index == 1

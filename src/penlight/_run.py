@@ -100,12 +100,7 @@ class _Install:
 def install() -> None:
     """From now on `import torch` gives Penlight in this process, and in processes that it starts with `multiprocessing`.
 
-    >>> from penlight import _run
-    >>> _run.install()
-    >>> import torch.nn.functional as F
-    >>> F.__name__
-    'penlight.nn.functional'
-    >>> _run.uninstall()
+    `penlight run` does this before a program starts; `import penlight.as_torch` does it anywhere.
     """
     there = sys.modules.get("torch")
     if there is not None and there.__name__ != "penlight":

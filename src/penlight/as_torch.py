@@ -1,9 +1,8 @@
 """Importing this lets `import torch` give Penlight from then on, in this process: for notebooks, and for packages like einops.
 
->>> import penlight.as_torch
->>> import torch
->>> torch.__name__
-'penlight'
+import penlight.as_torch
+import torch                     # Penlight
+from einops import rearrange     # knows Penlight's tensors
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ class SummaryWriter:
     ) -> None:
         """A figure of Matplotlib's, or several."""
         import numpy as np
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # type: ignore[import-not-found]
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         figures = figure if isinstance(figure, list) else [figure]
         images = []
@@ -240,7 +240,7 @@ class SummaryWriter:
             canvas.draw()
             images.append(np.asarray(canvas.buffer_rgba())[:, :, :3])
             if close:
-                import matplotlib.pyplot as plt  # type: ignore[import-not-found]
+                import matplotlib.pyplot as plt
 
                 plt.close(each)
         if isinstance(figure, list):
