@@ -21,6 +21,7 @@ from .einsum import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .activation import *  # noqa: F403
 from .numeric import *  # noqa: F403
+from .angles import *  # noqa: F403
 from .inquiry import *  # noqa: F403
 from .special_functions import *  # noqa: F403
 from .scans import *  # noqa: F403
@@ -30,8 +31,10 @@ from .counting import *  # noqa: F403
 from .stats import *  # noqa: F403
 from .distance import *  # noqa: F403
 from .arrange import *  # noqa: F403
+from .stacking import *  # noqa: F403
 from .products import *  # noqa: F403
 from .scattering import *  # noqa: F403
+from .positions import *  # noqa: F403
 from .replaced import *  # noqa: F403
 from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403

@@ -294,7 +294,7 @@ def corrcoef(input: Tensor) -> Tensor:
     result = covariance / deviation.view(-1, 1) / deviation.view(1, -1)
     if not result.is_complex():
         return result.clamp(-1, 1)
-    from .numeric import complex
+    from .angles import complex
 
     return complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
 

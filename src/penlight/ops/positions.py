@@ -1,0 +1,163 @@
+"""Elements by their position: in the flattened tensor, along a dimension with broadcasting, or where they are not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+from . import _dispatch
+from ._args import broadcast_shape, wrap_dim
+from ._declare import OPS, linear, method
+from ._guards import lazy
+
+__all__ = [
+    "argwhere",
+    "nonzero_static",
+    "put",
+    "take",
+    "take_along_dim",
+]
+
+# ----- Flat positions -----------------------------------------------------------------------------------------------
+
+
+def _take_flat(input: Any, index: Any) -> Any:
+    if input.size == 0 and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    for bad in index.reshape(-1)[(index.reshape(-1) < -input.size) | (index.reshape(-1) >= input.size)][:1]:
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
+    return np.take(input, index)
+
+
+_put_array = lazy("scatter", "put")
+
+
+@linear(
+    _take_flat,
+    node="TakeBackward0",
+    input=lambda grad, index, input_shape, xp: xp._take_backward(grad, index, input_shape),
+)
+def _take(input: Tensor, index: Tensor) -> Tensor: ...
+
+
+@linear(lambda input, index, shape: _put_array(np.zeros(shape, input.dtype), index, input, True), node="PutBackward0",
+        input=lambda grad, index, xp: xp._take(grad, index))  # fmt: skip
+def _take_backward(input: Tensor, index: Tensor, shape: tuple[int, ...]) -> Tensor: ...
+
+
+def _long_index(name: str, index: Tensor) -> None:
+    if index.dtype is not dtypes.int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.LEGACY[index.dtype]}")
+
+
+@method
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements at positions in the flattened tensor, in the index's shape.
+
+    >>> import penlight as torch
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+    tensor([1, 4])
+    """
+    _long_index("take", index)
+    return _take(input, index, out=out)
+
+
+def _put_input(grad: Any, index: Any, accumulate: bool, source_shape: Any, xp: Any) -> Any:
+    return grad if accumulate else xp._put(grad, index, xp.zeros_for(grad, source_shape), False)
+
+
+@linear(_put_array, node="PutBackward0", inplace=True,
+        input=_put_input,
+        source=lambda grad, index, source_shape, xp: xp.reshape(xp._take(grad, index), source_shape))  # fmt: skip
+def _put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor: ...
+
+
+def _put_arguments(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> tuple[Any, ...]:
+    _long_index("put_", index)
+    if source.dtype is not input.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.LEGACY[input.dtype]} and "
+            f"source.dtype = {dtypes.LEGACY[source.dtype]}"
+        )
+    return input, index, source, accumulate
+
+
+@method
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with elements of `source` written (or added) at positions in the flattened tensor.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).put(torch.tensor([3]), torch.tensor([5.0]))
+    tensor([[0., 0.],
+            [0., 5.]])
+    """
+    return _put(*_put_arguments(input, index, source, accumulate))
+
+
+@method
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place version of `put`."""
+    return _dispatch.inplace(OPS["_put"], _put_arguments(input, index, source, accumulate))
+
+
+@method
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one.
+
+    >>> import penlight as torch
+    >>> torch.take_along_dim(torch.tensor([[3, 1, 2]]), torch.tensor([[1, 2, 0]]), 1)
+    tensor([[1, 2, 3]])
+    """
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.LEGACY[indices.dtype]}"
+        )
+    if dim is None:
+        return input.view(-1).gather(0, indices.reshape(-1), out=out)
+    if input.dim() != indices.dim():
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
+    place = wrap_dim(dim, input.dim())
+    others = broadcast_shape(
+        tuple(1 if d == place else n for d, n in enumerate(input.shape)),
+        tuple(1 if d == place else n for d, n in enumerate(indices.shape)),
+    )
+    wide = input.expand(tuple(input.shape[d] if d == place else n for d, n in enumerate(others)))
+    return wide.gather(
+        place, indices.expand(tuple(indices.shape[d] if d == place else n for d, n in enumerate(others))), out=out
+    )
+
+
+@method
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+    """The first `size` rows of `nonzero`, or as many as there are and then rows of one value.
+
+    >>> import penlight as torch
+    >>> torch.nonzero_static(torch.tensor([0, 3, 5]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = input.nonzero()
+    rows = found.new_full((size, input.dim()), fill_value)
+    count = min(size, found.shape[0])
+    rows[:count] = found[:count]
+    return _dispatch.given("nonzero_static", rows, out)
+
+
+@method
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, a row each.
+
+    >>> import penlight as torch
+    >>> torch.argwhere(torch.tensor([0, 3]))
+    tensor([[1]])
+    """
+    return input.nonzero()
