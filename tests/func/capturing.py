@@ -156,10 +156,25 @@ def different(found, expected):
         a, b = f.detach(), e.detach()
         if a.dtype in (penlight.bfloat16, penlight.float16):
             a, b = a.float(), b.float()
-        tolerance = 1e-10 if a.dtype in (penlight.float64, penlight.complex128) else 2e-3 if f.dtype in (penlight.bfloat16, penlight.float16) else 1e-5
+        tolerance = (
+            1e-10
+            if a.dtype in (penlight.float64, penlight.complex128)
+            else 2e-3
+            if f.dtype in (penlight.bfloat16, penlight.float16)
+            else 1e-5
+        )
         if not np.allclose(a.numpy(), b.numpy(), tolerance, tolerance, equal_nan=True):
             return f"{a.tolist()} instead of {b.tolist()}"
     return None
 
 
-__all__ = ["RECORDS", "batched_and_looped", "different", "noting", "places_of_tensors", "same_call", "subsets", "whole_life"]
+__all__ = [
+    "RECORDS",
+    "batched_and_looped",
+    "different",
+    "noting",
+    "places_of_tensors",
+    "same_call",
+    "subsets",
+    "whole_life",
+]

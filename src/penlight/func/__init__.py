@@ -11,22 +11,10 @@ tensor([[2., 2., 2.],
 
 from __future__ import annotations
 
-from .jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
-from .modules import (
-    functional_call as functional_call,
-    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
-    stack_module_state as stack_module_state,
-)
-from .transforms import (
-    debug_unwrap as debug_unwrap,
-    functionalize as functionalize,
-    grad as grad,
-    grad_and_value as grad_and_value,
-    jvp as jvp,
-    linearize as linearize,
-    vjp as vjp,
-)
-from .vmap import vmap as vmap
+from .jacobians import hessian, jacfwd, jacrev
+from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from .transforms import debug_unwrap, functionalize, grad, grad_and_value, jvp, linearize, vjp
+from .vmap import vmap
 
 __all__ = [
     "debug_unwrap",

@@ -16,7 +16,8 @@ one sample, and refuses to be read: there is no single value to decide on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, NoReturn
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..autograd.node import NO_EDGE
 from ..tensor import Tensor
@@ -34,7 +35,9 @@ ITEM = (
     "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
     "a bug report. " + LOOP
 )
-NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage. Inside vmap a tensor is many at once. " + LOOP
+NO_STORAGE = (
+    "Cannot access data pointer of Tensor that doesn't have storage. Inside vmap a tensor is many at once. " + LOOP
+)
 REQUIRES_GRAD = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
     "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
@@ -55,15 +58,15 @@ new = object.__new__
 class Outline:
     """Shape and dtype of one sample, where other tensors have an array. See Note [Outlines]."""
 
-    __slots__ = ("_level", "_of")
+    __slots__ = ("_of", "_opened")
 
     def __init__(self, batched: Batched) -> None:
-        self._level, self._of = batched._level, batched._value
+        self._opened, self._of = batched._level, batched._value
 
     def _refuse(self, message: str) -> NoReturn:
         from ..ops._dispatch import interpreters
 
-        raise RuntimeError(message if self._level in interpreters.get() else ESCAPED)
+        raise RuntimeError(message if self._opened in interpreters.get() else ESCAPED)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -374,7 +377,7 @@ def hide(tensor: Any, levels: list[BatchLevel]) -> Any:
     wanted = sorted(present, key=lambda level: level.depth)
     order = [present.index(level) for level in wanted]
     if order != list(range(len(order))):
-        value = value.permute(*order, *range(len(order), value.dim()))
+        value = value.permute(*order, *range(len(order), value.dim())).contiguous()
     return wrap_all(wanted, value)
 
 

@@ -146,7 +146,9 @@ def _unfold(level: BatchLevel, input: Any, dimension: int, size: int, step: int)
 
 
 @rule("_unfold_backward")
-def _unfold_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
+def _unfold_backward(
+    level: BatchLevel, input: Any, shape: tuple[int, ...], dimension: int, size: int, step: int
+) -> Any:
     if not shape:
         return input._value.sum(1)
     return OPS["_unfold_backward"].function(input._value, (level.size, *shape), dimension + 1, size, step)
@@ -231,7 +233,7 @@ def _renorm(level: BatchLevel, input: Any, p: Any, dim: int, maxnorm: Any) -> An
     """Parts of all samples side by side: each is shortened by itself."""
     parts = input._value.movedim(dim + 1, 1)
     flat = parts.reshape(level.size * parts.shape[1], *parts.shape[2:])
-    return OPS["_renorm"].function(flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1)
+    return OPS["_renorm"].function(flat, p, 0, maxnorm).reshape(parts.shape).movedim(1, dim + 1).contiguous()
 
 
 @rule("_vector_norm")
@@ -278,7 +280,17 @@ def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_o
     from ..ops.parts import as_strided
 
     value = input._value
-    return as_strided(value, (level.size, *size), (value.stride(0), *stride), storage_offset)
+    step, start = value.stride(0), value.storage_offset()
+    ends = [
+        1 + sum((n - 1) * s for n, s in zip(g[0], g[1])) + g[2] - start
+        for g in (geometry, (size, stride, storage_offset))
+    ]
+    if max(ends) <= step and storage_offset >= start:
+        return as_strided(value, (level.size, *size), (step, *stride), storage_offset)
+    raise RuntimeError(
+        "vmap: as_strided: the samples don't lie in memory one after the other, or the window reaches beyond a sample. Call "
+        ".contiguous() first, or use other views."
+    )
 
 
 def _geometry(level: BatchLevel, geometry: Any, step: int) -> Any:

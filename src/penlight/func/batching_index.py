@@ -9,7 +9,8 @@ one, batch first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def _placed(level: BatchLevel, ndim: int, indices: Sequence[Any]) -> tuple[tuple
 
 
 def _ordered(tensor: Any, order: list[int]) -> Any:
-    return tensor if order == list(range(len(order))) else tensor.permute(order)
+    return tensor if order == list(range(len(order))) else tensor.permute(order).contiguous()
 
 
 @rule("_index")
@@ -99,7 +100,7 @@ def index(level: BatchLevel, input: Any, indices: Sequence[Any]) -> Any:
         places, order = _placed(level, input.dim(), indices)
         return _ordered(_run("_index", input._value, places), order)
     out = _run("_index", input, tuple(_aligned(level, indices)))
-    return out.movedim(_first(indices), 0) if _adjacent(indices) and _first(indices) else out
+    return out.movedim(_first(indices), 0).contiguous() if _adjacent(indices) and _first(indices) else out
 
 
 @rule("_index_backward")
@@ -162,9 +163,10 @@ def _refuse_negative(index: Any) -> None:
 def index_select(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
     if level.has(index):
         _refuse_negative(index)
-        return globals()["index"](level, _vector(input), (*(None,) * dim, index))
-    out = _run("_index_select", _solid(level, input), dim + 1, index)
-    return out if input.dim() else out.reshape(level.size, *index.shape)
+        out = globals()["index"](level, _vector(input), (*(None,) * dim, _vector(index)))
+    else:
+        out = _run("_index_select", _solid(level, input), dim + 1, index)
+    return out if input.dim() else out.reshape(level.size)
 
 
 def _vector(tensor: Any) -> Any:
@@ -175,7 +177,7 @@ def _vector(tensor: Any) -> Any:
 def index_select_backward(level: BatchLevel, input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
     solid = shape or (1,)
     if level.has(index):
-        out = index_backward(level, _vector(input), solid, (*(None,) * dim, index))
+        out = index_backward(level, _vector(input), solid, (*(None,) * dim, _vector(index)))
     else:
         out = _run("_index_select_backward", _solid(level, input), (level.size, *solid), dim + 1, index)
     return out.reshape(level.size, *shape)

@@ -46,12 +46,11 @@ for _name in ("_cholesky_solve", "_linalg_solve_triangular", "_cdist", "_triangu
 
 
 def _solve(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """A X = B. With fewer dimensions than A, B is a vector for each matrix."""
+    """A X = B. B may be a vector, or a vector for each matrix. The infos are those of the matrices A."""
     A, B, left = arguments
-    if A.dim() == B.dim() + 1 and tuple(B.shape) == tuple(A.shape[:-1]):
-        result, info = op.function(level.full(A), level.full(B).unsqueeze(-1), left)
-        return result.squeeze(-1), info
-    return _matrices(level, op, arguments)
+    vector = B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1])
+    result, info = _matrices(level, op, (A, B.unsqueeze(-1) if vector else B, left))
+    return (result.squeeze(-1) if vector else result), info.reshape(level.size, *A.shape[:-2])
 
 
 RULES["_linalg_solve_ex"] = _solve
@@ -62,8 +61,18 @@ def _same_batches(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     return op.function(*(level.full(a) if isinstance(a, Tensor) else a for a in arguments))
 
 
-for _name in ("_linalg_householder_product", "_ormqr", "_linalg_lu_solve", "_linalg_ldl_solve"):
+for _name in ("_linalg_householder_product", "_ormqr"):
     RULES[_name] = _same_batches
+
+
+def _factored(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Solving with factors: pivots have one dimension less than matrices."""
+    factors, pivots, B, *rest = arguments
+    ndim = max(factors.dim(), B.dim())
+    return op.function(_wide(level, factors, ndim), _wide(level, pivots, ndim - 1), _wide(level, B, ndim), *rest)
+
+
+RULES["_linalg_lu_solve"] = RULES["_linalg_ldl_solve"] = _factored
 
 # ----- Products -----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,7 @@
-"""Batching rules of matrix products: a batch of them is one larger product where that costs no copy, else a batched one."""
+"""Batching rules of matrix products: a batch of them is one larger product where that costs no copy, else a batched one.
+
+Results are contiguous, as those of the ops on samples are: a view of them may follow.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ def bmm(level: BatchLevel, input: Any, mat2: Any) -> Any:
     k, p = mat2.shape[1:]
     if level.has(input) and not level.has(mat2):
         rows = input._value.permute(1, 0, 2, 3).reshape(b, size * n, k)
-        return _run("_bmm", rows, mat2).reshape(b, size, n, p).permute(1, 0, 2, 3)
+        return _run("_bmm", rows, mat2).reshape(b, size, n, p).permute(1, 0, 2, 3).contiguous()
     if level.has(mat2) and not level.has(input):
         columns = mat2._value.permute(1, 2, 0, 3).reshape(b, k, size * p)
-        return _run("_bmm", input, columns).reshape(b, n, size, p).permute(2, 0, 1, 3)
+        return _run("_bmm", input, columns).reshape(b, n, size, p).permute(2, 0, 1, 3).contiguous()
     left, right = input._value.reshape(size * b, n, k), mat2._value.reshape(size * b, k, p)
     return _run("_bmm", left, right).reshape(size, b, n, p)
 
@@ -82,7 +85,9 @@ def addmm(level: BatchLevel, input: Any, mat1: Any, mat2: Any, beta: Any, alpha:
         return _run("_baddbmm", added, mat1._value, mat2._value, beta, alpha)
     if level.has(mat1) and not level.has(input) and input.dim() < 2:
         n, k = mat1.shape
-        return _run("_addmm", input, mat1._value.reshape(size * n, k), mat2, beta, alpha).reshape(size, n, mat2.shape[1])
+        return _run("_addmm", input, mat1._value.reshape(size * n, k), mat2, beta, alpha).reshape(
+            size, n, mat2.shape[1]
+        )
     if not level.has(mat1) and not level.has(mat2):
         return _plus(level, _run("_mm", mat1, mat2), input, 2, beta, alpha).expand(size, mat1.shape[0], mat2.shape[1])
     return _plus(level, mm(level, mat1, mat2), input, 2, beta, alpha)

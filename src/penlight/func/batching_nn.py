@@ -98,7 +98,9 @@ def _class_weights(level: BatchLevel, target: Any, weight: Any, ignore_index: in
     kept = (target != ignore_index).to(like.dtype)
     if weight is None:
         return kept
-    return kept * weight.index_select(0, target.masked_fill(target == ignore_index, 0).reshape(-1)).reshape(target.shape)
+    return kept * weight.index_select(0, target.masked_fill(target == ignore_index, 0).reshape(-1)).reshape(
+        target.shape
+    )
 
 
 def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -203,7 +205,9 @@ def embedding_backward(
 
 
 @rule("_attention")
-def attention(level: BatchLevel, query: Any, key: Any, value: Any, attn_mask: Any, scale: float, is_causal: bool) -> Any:
+def attention(
+    level: BatchLevel, query: Any, key: Any, value: Any, attn_mask: Any, scale: float, is_causal: bool
+) -> Any:
     """The batch joins the samples' own (N, heads, L, E)."""
     n, heads = query.shape[:2]
     mask = attn_mask

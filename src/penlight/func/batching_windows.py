@@ -38,7 +38,10 @@ def fold(*names: str, dims: Any) -> None:
         result = op.function(*values)
         if single:
             return result
-        parted = [r.reshape(level.size, -1 if level.size else 0, *r.shape[1:]) for r in (result if isinstance(result, tuple) else (result,))]
+        parted = [
+            r.reshape(level.size, -1 if level.size else 0, *r.shape[1:])
+            for r in (result if isinstance(result, tuple) else (result,))
+        ]
         return tuple(parted) if isinstance(result, tuple) else parted[0]
 
     for name in names:
@@ -55,7 +58,13 @@ def _given(op: Op, arguments: tuple[Any, ...]) -> int:
 
 
 fold("_max_pool2d", "_max_pool3d", "_avg_pool2d", "_avg_pool3d", "_avg_pool_backward", dims=_by_length("kernel_size"))
-fold("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_adaptive_max_pool2d", "_adaptive_max_pool3d", dims=_by_length("output_size"))
+fold(
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
+    "_adaptive_max_pool2d",
+    "_adaptive_max_pool3d",
+    dims=_by_length("output_size"),
+)
 fold("_max_unpool2d", "_max_unpool3d", dims=_by_length("output_size"))
 fold("_pool_place", "_pool_pick", "_adaptive_avg_backward", dims=_given)
 fold("_im2col", dims=lambda op, arguments: 2)
@@ -87,7 +96,7 @@ def _beside(value: Any) -> Any:
 def _apart(value: Any, b: int) -> Any:
     """(N, B * C, ...) as (B, N, C, ...)."""
     n, channels, *rest = value.shape
-    return value.reshape(n, b, channels // max(b, 1), *rest).transpose(0, 1)
+    return value.reshape(n, b, channels // max(b, 1), *rest).transpose(0, 1).contiguous()
 
 
 @rule("_convolution")

@@ -163,7 +163,9 @@ def _generated(level: BatchLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     body: dict[str, Any] = {name: staticmethod(method) for name, method in methods.items()}
     made: Any = type(f"Vmapped{cls.__name__}", (Function,), {**body, "generate_vmap_rule": True})
     output = made.apply(*(level.value(a) for a in args))
-    outputs = tuple([wrap(level, o) if isinstance(o, Tensor) else o for o in (output if isinstance(output, tuple) else (output,))])
+    outputs = tuple(
+        [wrap(level, o) if isinstance(o, Tensor) else o for o in (output if isinstance(output, tuple) else (output,))]
+    )
     return outputs if isinstance(output, tuple) else outputs[0]
 
 

@@ -105,7 +105,8 @@ def _split_rows(columns: list[Any], outputs: list[Tensor], inputs: list[Tensor])
     sizes = [t.numel() for t in outputs]
     parted = [column.split(sizes) for column in columns]
     return [
-        [parts[o].reshape(*out.shape, *given.shape) for parts, given in zip(parted, inputs)] for o, out in enumerate(outputs)
+        [parts[o].reshape(*out.shape, *given.shape) for parts, given in zip(parted, inputs)]
+        for o, out in enumerate(outputs)
     ]
 
 

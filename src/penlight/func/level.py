@@ -33,7 +33,12 @@ TOO_BIG = (
     "bug report instead."
 )
 # In-place ops that PyTorch's refusal calls by name; the others are "inplace arithmetic" to it.
-_BY_NAME = {"_index_put": "index_put_", "_scatter": "scatter_", "_scatter_add": "scatter_add_", "_index_add": "index_add_"}
+_BY_NAME = {
+    "_index_put": "index_put_",
+    "_scatter": "scatter_",
+    "_scatter_add": "scatter_add_",
+    "_index_add": "index_add_",
+}
 
 
 class BatchLevel:
@@ -79,7 +84,9 @@ class BatchLevel:
         result = self.wrapped(rule_for(op)(self, op, arguments))
         if out is None:
             return result
-        for target, source in zip(out if isinstance(out, tuple) else (out,), result if isinstance(result, tuple) else (result,)):
+        for target, source in zip(
+            out if isinstance(out, tuple) else (out,), result if isinstance(result, tuple) else (result,)
+        ):
             target.copy_(source)
         return out
 

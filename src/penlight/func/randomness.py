@@ -15,7 +15,9 @@ ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags "
     "on vmap or perform the randomness operation out of vmap"
 )
-SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+SAME = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
 IN_PLACE = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is "
     "necessary for your usage, please file an issue with functorch."

@@ -143,7 +143,9 @@ class Tape:
         create_graph = create_graph and (
             _dual_levels_open() or any(map(leads_out, roots)) or any(physical(g).requires_grad for g in grads)
         )
-        found = grad(roots, self.entries, grads, retain_graph=keep or create_graph, create_graph=create_graph, allow_unused=True)
+        found = grad(
+            roots, self.entries, grads, retain_graph=keep or create_graph, create_graph=create_graph, allow_unused=True
+        )
         results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]
         return [released(r) for r in results] if create_graph else results
 

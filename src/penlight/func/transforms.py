@@ -107,7 +107,9 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return _like(wrapper, func)
 
 
-def _gradient(func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _gradient(
+    func: Any, argnums: Any, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any, Any]:
     name = "grad_and_value(f)(*args)"
     with Tape() as tape:
         flat, spec = tree_flatten(picked(args, argnums))
@@ -172,10 +174,13 @@ def vjp_of(func: Any, primals: tuple[Any, ...], argnums: Any, has_aux: bool = Fa
 
 def _check_vjp_output(out: Any) -> None:
     if not isinstance(out, Tensor):
-        raise RuntimeError(f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(out)}")
+        raise RuntimeError(
+            f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(out)}"
+        )
     if not (out.dtype.is_floating_point or out.dtype.is_complex):
         raise RuntimeError(
-            "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype " + str(out.dtype)
+            "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+            + str(out.dtype)
         )
 
 

@@ -107,6 +107,15 @@ def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
     raise AssertionError("these shapes do broadcast")
 
 
+def values_of(tensor: Any) -> Any:
+    """The array in which to check a tensor's values: inside vmap, that of all samples."""
+    if tensor._level is None:
+        return tensor._array
+    from ..func.batched import physical
+
+    return physical(tensor)._array
+
+
 def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
     """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
     if kwargs:

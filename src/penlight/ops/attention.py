@@ -139,11 +139,14 @@ def _added(mask: Tensor, query: Tensor) -> Tensor:
 
 
 def _fusable(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Whether the fused op applies: four dims, the same heads, and a mask that needs no gradient."""
+    """Whether the fused op applies: four dims, the same heads, and a mask that needs no derivative."""
     q, k, v = query._array.shape, key._array.shape, value._array.shape
     if not len(q) == len(k) == len(v) == 4 or not q[:2] == k[:2] == v[:2] or not q[3] == k[3] == v[3]:
         return False
-    return mask is None or (mask.dim() in (2, 4) and not mask.requires_grad)
+    if mask is None:
+        return True
+    moves = mask._meta is not None and bool(mask._meta.tangents)
+    return mask.dim() in (2, 4) and not mask.requires_grad and not moves
 
 
 def scaled_dot_product_attention(
@@ -441,7 +444,7 @@ def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, d
     from .dropouts import dropout
 
     _expect(not (is_causal and mask is None), "FIXME: is_causal not implemented for need_weights")
-    count, rows, width = q.shape
+    _, rows, width = q.shape
     scaled = q * math.sqrt(1.0 / width)
     scores = bmm(scaled, k.transpose(-2, -1)) if mask is None else baddbmm(mask, scaled, k.transpose(-2, -1))
     weights = softmax(scores, -1)

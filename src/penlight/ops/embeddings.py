@@ -11,7 +11,15 @@ from .. import dtypes
 from ..autograd import views
 from ..kernels.scatter import embedding_backward as _embedding_back_kernel
 from ..tensor import Tensor, wrap
+from ._args import values_of
 from ._declare import differentiable, linear
+
+__all__ = [
+    "embedding",
+    "embedding_bag",
+    "embedding_renorm_",
+    "one_hot",
+]
 
 Ints = tuple[int, ...]
 
@@ -316,6 +324,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor._level is not None:
+        return _one_hot_batched(tensor, num_classes)
     array = tensor._array
     if not array.size:
         if num_classes <= 0:
@@ -331,3 +341,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     out = np.zeros((array.size, num_classes), np.int64)
     out[np.arange(array.size), array.reshape(-1)] = 1
     return wrap(out.reshape(*array.shape, num_classes))
+
+
+def _one_hot_batched(tensor: Tensor, num_classes: int) -> Tensor:
+    """`one_hot` inside vmap, where the number of classes can't be found out from one sample."""
+    if num_classes == -1:
+        tensor.item()  # refused
+    found = values_of(tensor)
+    if found.size and found.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if found.size and found.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return (tensor.unsqueeze(-1) == wrap(np.arange(num_classes))).long()

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
 from ..tensor import Tensor
+from ._args import values_of
 from ._declare import differentiable
 from ._reduce import legacy_word, not_differentiable, reduce_values, reduction_number, unreduce
 from .norms import _norm_array, _norm_rule
@@ -171,7 +172,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     not_differentiable("multi_margin_loss", weight=weight)
-    where_to = target._array
+    where_to = values_of(target)
     if where_to.size and (where_to.min() < 0 or where_to.max() >= classes):
         raise RuntimeError("target out of range")
     return _multi_margin_loss(input, target, p, margin, weight, number)
@@ -288,7 +289,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 
     >>> import penlight as torch
     >>> torch.nn.functional.cosine_embedding_loss(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([-1]))
-    tensor(1.0000)
+    tensor(1.)
     """
     return cosine_embedding(input1, input2, target, margin, reduction_number(reduction, size_average, reduce))
 

@@ -35,7 +35,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
 
 
 def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    """The derivative of each order, 0 where the norm is 0."""
+    """The derivative of each order, 0 where the norm is 0: divided by infinity there, which forward mode stands too."""
     shape = tuple(input.shape)
     wide_grad, norm = xp.spread(grad, shape, dim, keepdim), xp.spread(result, shape, dim, keepdim)
     if ord == 0:
@@ -43,7 +43,7 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
     if ord == 1:
         return wide_grad * xp.sgn(input)
     if ord == 2:
-        return input * xp.where(norm == 0, 0.0, wide_grad / norm)
+        return input * (wide_grad / xp.where(norm == 0, math.inf, norm))
     if ord in (math.inf, -math.inf):
         size = xp.abs(input)
         hits = xp.cast(size == norm, xp.np_dtype(size))
@@ -56,9 +56,9 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
         return (
             xp.sgn(input)
             * xp._pow(xp.abs(input), ord - 1)
-            * xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+            * (wide_grad / xp._pow(xp.where(norm == 0, math.inf, norm), ord - 1))
         )
-    scale = xp.where(norm == 0, 0.0, wide_grad / xp._pow(norm, ord - 1))
+    scale = wide_grad / xp._pow(xp.where(norm == 0, math.inf, norm), ord - 1)
     return input * xp._pow(xp.abs(input), ord - 2) * scale
 
 

@@ -418,6 +418,17 @@ def _tensor_to_window(input: Tensor, geometry: Any, window: Any) -> Tensor: ...
 def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Tensor: ...
 
 
+def _as_strided_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
+    """The same window of a tangent that lies in memory as its tensor does; of another, its elements collected."""
+    tangent, window = tangents["input"], (env["size"], env["stride"], env["storage_offset"])
+    if tangent._level is None and geometry_of(tangent) == env["geometry"]:
+        return xp._as_strided(tangent, *window, env["geometry"])
+    return xp._tensor_to_window(tangent, env["geometry"], window)
+
+
+OPS["_as_strided"].jvp = _as_strided_jvp
+
+
 def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
     return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
 

@@ -563,7 +563,7 @@ def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) ->
 
 def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
     """Through the variance; where all elements are equal the gradient is 0."""
-    inner = xp.where(result == 0, 0.0, grad / (result * 2))
+    inner = grad / xp.where(result == 0, math.inf, result * 2)
     return _var_rule(inner, input, dim, correction, keepdim, xp)
 
 

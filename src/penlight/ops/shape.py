@@ -11,7 +11,7 @@ from ..autograd import views
 from ..autograd.modes import is_grad_enabled
 from ..tensor import Tensor
 from ._args import infer_size, sizes, wrap_dim, wrap_dims
-from ._declare import install_method, linear, method
+from ._declare import OPS, install_method, linear, method
 from ._raw import both
 
 __all__ = [
@@ -70,6 +70,10 @@ def _view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
     input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
 )
 def _reshape_alias(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
+
+
+# A tangent may lie in memory otherwise than its tensor: where it can't be viewed it is copied.
+OPS["_view"].jvp = OPS["_reshape_alias"].jvp = lambda tangents, env, xp: xp.reshape(tangents["input"], env["size"])
 
 
 @linear(np.reshape, node="UnsafeViewBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape))

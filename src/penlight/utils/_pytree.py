@@ -152,7 +152,9 @@ def register_pytree_node(
     _register(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
-def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None) -> None:
+def register_dataclass(
+    cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None
+) -> None:
     """Make a dataclass a node whose children are its fields."""
     import dataclasses
 
@@ -247,8 +249,8 @@ class TreeSpec:
     def __init__(self, type: Any, context: Context, children_specs: Iterable[TreeSpec]) -> None:
         self.type, self._context, self._children = type, context, list(children_specs)
         self.num_children = len(self._children)
-        self.num_nodes = 1 + sum(c.num_nodes for c in self._children)
-        self.num_leaves = sum(c.num_leaves for c in self._children) if type is not None else 1
+        self.num_nodes: int = 1 + sum(c.num_nodes for c in self._children)
+        self.num_leaves: int = sum(c.num_leaves for c in self._children) if type is not None else 1
 
     @property
     def context(self) -> Context:
