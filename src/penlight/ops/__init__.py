@@ -50,4 +50,11 @@ def __getattr__(name: str) -> object:
         from ._aten import aten
 
         return aten
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .._refused import NotAvailable, message, refused_function
+
+    why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
+    if name == "load_library":
+        return refused_function("ops.load_library", why)
+    raise NotAvailable(message(f"ops.{name}", why))
