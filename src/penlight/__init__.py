@@ -149,7 +149,7 @@ from .creation import (  # isort: skip
     logspace as logspace,
     ones as ones,
     ones_like as ones_like,
-    range_ as range,
+    range_ as range,  # noqa: F401
     scalar_tensor as scalar_tensor,
     tensor as tensor,
     zeros as zeros,
@@ -173,7 +173,7 @@ from .random import (  # isort: skip
     seed as seed,
     set_rng_state as set_rng_state,
 )
-from . import autograd as autograd, indexing as _indexing  # isort: skip
+from . import autograd as autograd, indexing as _indexing  # noqa: F401  # isort: skip
 from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip

@@ -238,7 +238,7 @@ def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
     out = np.asarray(_Memory(array))
     if out.dtype != array.dtype:
-        out.dtype = array.dtype  # the array interface does not know bfloat16
+        out.dtype = array.dtype  # type: ignore[misc]  # the array interface does not know bfloat16
     return out
 
 

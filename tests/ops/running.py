@@ -167,7 +167,7 @@ def gradients_close(mine: Any, theirs: Any, factor: float = 1.0, coarse: str = "
         present = array_of(theirs if mine is None else mine)
         return (
             None
-            if not np.any(present)
+            if np.allclose(present, 0, atol=1e-9)
             else f"{'none' if mine is None else present.tolist()} instead of {'none' if theirs is None else present.tolist()}"
         )
     return close(mine, theirs, factor, coarse)

@@ -107,6 +107,9 @@ def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> 
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
                 grad = zeros_like(tensor)
         elif not hasattr(grad, "_array"):
+            array = getattr(tensor, "_array", None)
+            if array is not None and array.dtype.kind == "V" and grad.dtype.kind == "f":
+                grad = grad.astype(array.dtype)  # see Note [Numbers beside bfloat16] in ops/_dispatch.py
             grad = wrap(_own(grad))
         results.append(grad)
     return tuple(results)

@@ -20,7 +20,7 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
     n = A.shape[-1]
     LD = np.tril(A)
-    flat = LD.reshape(-1, n, n)
+    flat = LD.reshape(math.prod(A.shape[:-2]), n, n)
     pivots = np.zeros((len(flat), n), np.int32)
     info = np.zeros(len(flat), np.int32)
     with np.errstate(all="ignore"):
@@ -109,9 +109,10 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     n = LD.shape[-1]
     X = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
-    each = X.reshape(-1, *B.shape[-2:])
-    matrices = np.broadcast_to(LD, (*batch, n, n)).reshape(-1, n, n)
-    exchanged = np.broadcast_to(pivots, (*batch, n)).reshape(-1, n)
+    count = math.prod(batch)
+    each = X.reshape(count, *B.shape[-2:])
+    matrices = np.broadcast_to(LD, (*batch, n, n)).reshape(count, n, n)
+    exchanged = np.broadcast_to(pivots, (*batch, n)).reshape(count, n)
     with np.errstate(all="ignore"):
         for place in range(len(each)):
             _solve(matrices[place], exchanged[place], each[place], hermitian and LD.dtype.kind == "c")

@@ -136,7 +136,7 @@ def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: A
 def order_of(pivots: Array, rows: int) -> Array:
     """The row that each row comes from, after all exchanges that `pivots` names."""
     batch = pivots.shape[:-1]
-    flat = pivots.reshape(-1, pivots.shape[-1]).astype(np.int64) - 1
+    flat = pivots.reshape(math.prod(batch), pivots.shape[-1]).astype(np.int64) - 1
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
     for j in range(flat.shape[1]):

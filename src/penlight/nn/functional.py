@@ -167,9 +167,8 @@ from ..ops.pool import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from ..ops.grids import affine_grid as affine_grid, grid_sample as grid_sample
 from ..ops.resample import (
-    affine_grid as affine_grid,
-    grid_sample as grid_sample,
     interpolate as interpolate,
     upsample as upsample,
     upsample_bilinear as upsample_bilinear,

@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dtypes
-from .. import tensor as _tensor_module
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _compile, _dispatch
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
@@ -142,7 +141,7 @@ def quiet(kernel: Any) -> Any:
 
 
 def install_method(name: str, function: Any) -> None:
-    if name not in _tensor_module.Tensor.__dict__:
+    if name not in Tensor.__dict__:
         setattr(Tensor, name, function)
 
 
@@ -210,7 +209,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
             raise RuntimeError(USED_TWICE)
         value = _dispatch.unpack_graph(op, node, want)
         if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
-            return Tensor._make_subclass(Tensor, _tensor_module.wrap(np.asarray(value)))
+            return Tensor._make_subclass(Tensor, wrap(np.asarray(value)))
         return value
 
     return read

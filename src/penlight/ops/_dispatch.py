@@ -88,12 +88,34 @@ def execute(op: Op, arguments: tuple[Any, ...], out: Any = None, raw: Any = None
         return _watched(op, arguments, lambda known=raw: execute(op, arguments, out, known), False)
     env = coerce(op, arguments)
     try:
-        raw = silently(op.kernel, raw_arguments(op, env)) if raw is None else raw
+        raw = _computed(op, raw_arguments(op, env)) if raw is None else raw
     except ValueError as error:
         raise explain_value_error(op, arguments, error) from None
     if out is not None:
         return write_out(op, env, raw, out)
     return record(op, arguments, raw, env)
+
+
+def _computed(op: Op, raws: list[Any]) -> Any:
+    """What an op's kernel gives.
+
+    # Note [Numbers beside bfloat16]
+    NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
+    a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
+    """
+    raw = silently(op.kernel, raws)
+    if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
+        return raw
+    kinds = {getattr(r, "dtype", None) for r in raws}
+    if dtypes.bfloat16._np not in kinds or np.dtype(np.float32) in kinds or np.dtype(np.float64) in kinds:
+        return raw
+    if op.outputs > 1:
+        return tuple(_narrow(as_array(r)) for r in raw)
+    return _narrow(as_array(raw))
+
+
+def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.astype(dtypes.bfloat16.np) if array.dtype.kind == "f" else array
 
 
 def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
@@ -286,7 +308,7 @@ def fit_of(op: Op, env: dict[str, Any], outs: list[Tensor]) -> Any:
     result = outs[0]._array
     arrays = [getattr(env[i], "_array", None) for i in op.rules]
     fits = tuple(None if a is None else (a.shape, a.dtype) for a in arrays)
-    if result.dtype.kind == "c" or any(a is not None and a.dtype != result.dtype for a in arrays):
+    if result.dtype.kind in "cV" or any(a is not None and a.dtype != result.dtype for a in arrays):
         return ComplexFit(fits)
     if any(a is not None and a.shape != result.shape for a in arrays):
         return tuple(None if f is None else f[0] for f in fits)

@@ -13,6 +13,10 @@ from ._guards import lazy, no_derivative
 from ._reduce import reduce_values, reduction_number
 from .pointwise import where
 
+__all__ = [
+    "ctc_loss",
+]
+
 Ints = tuple[int, ...]
 
 

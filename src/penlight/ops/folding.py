@@ -10,6 +10,11 @@ from ._declare import linear
 from ._guards import not_implemented
 from .pool import batch, unbatch
 
+__all__ = [
+    "fold",
+    "unfold",
+]
+
 Ints = tuple[int, ...]
 
 

@@ -15,6 +15,13 @@ from .einsum import einsum
 from .joining import cat, stack
 from .matmul import bmm
 
+__all__ = [
+    "bilinear",
+    "grouped_mm",
+    "scaled_grouped_mm",
+    "scaled_mm",
+]
+
 both("sum_of_products", lambda formula, *arrays: np.einsum(formula, *arrays, optimize=True), einsum)
 
 

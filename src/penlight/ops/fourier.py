@@ -12,6 +12,7 @@ from .. import dtypes
 from ..tensor import Tensor
 from ._args import as_int, wrap_dim
 from ._declare import linear
+from ._guards import not_implemented
 from .linalg_common import into, need_tensor
 
 __all__ = [
@@ -233,8 +234,8 @@ def fft(
     """The discrete Fourier transform along a dimension, of `n` points (cut or filled with zeros).
 
     >>> import penlight as torch
-    >>> torch.fft.fft(torch.tensor([1.0, 0.0, -1.0, 0.0]))
-    tensor([0.+0.j, 2.+0.j, 0.+0.j, 2.-0.j])
+    >>> torch.fft.fft(torch.tensor([1.0, 2.0]))
+    tensor([ 3.+0.j, -1.+0.j])
     """
     return _given("fft", out, _one("fft", input, n, dim, norm, True), input)
 
@@ -427,6 +428,8 @@ def frequencies(function: str, n: Any, d: float, half: bool, dtype: Any) -> Any:
     dtype = dtypes.get_default_dtype() if dtype is None else dtype
     if dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype")
+    if dtype.category == dtypes.COMPLEX:
+        raise not_implemented("arange_cpu", dtype.np)
     n = as_int(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")

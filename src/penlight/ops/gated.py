@@ -24,20 +24,20 @@ __all__ = [
     "prelu",
     "rrelu",
     "rrelu_",
-    "softmax_dim",
     "softmin",
 ]
 
 
 @pointwise(lambda upstream, input, weight: np.where(input > 0, upstream, upstream * weight), inplace=False,
-           upstream=lambda grad, input, weight, xp: xp.where(input > 0, grad, grad * weight), input=flat,
-           weight=lambda grad, upstream, input, xp: xp.where(input > 0, 0.0, grad * upstream))  # fmt: skip
+           upstream=lambda grad, input, weight, xp: xp.where(input >= 0, grad, grad * weight), input=flat,
+           weight=lambda grad, upstream, input, xp: xp.where(input >= 0, 0.0, grad * upstream))  # fmt: skip
 def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Tensor: ...
 
 
 def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
-    """The gradient of one input, element by element; `pointwise` sums it to the weight's shape."""
-    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input > 0, 0.0, grad * input)
+    """The gradient of one input, element by element; `pointwise` sums it to the weight's shape. What 0 counts as differs
+    between the first and the second derivative, as in PyTorch."""
+    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input < 0, grad * input, 0.0)
 
 
 both(

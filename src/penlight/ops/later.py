@@ -18,8 +18,30 @@ def _later(name: str, table: str) -> Any:
 
 install_method("hardshrink", _later("hardshrink", "piecewise"))
 install_method("prelu", _later("prelu", "gated"))
-for _name in """cholesky cholesky_inverse cholesky_solve det eig geqrf inverse logdet lstsq lu lu_solve matrix_exp matrix_power orgqr ormqr
-    pinverse qr slogdet solve svd symeig triangular_solve""".split():
+for _name in [
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "det",
+    "eig",
+    "geqrf",
+    "inverse",
+    "logdet",
+    "lstsq",
+    "lu",
+    "lu_solve",
+    "matrix_exp",
+    "matrix_power",
+    "orgqr",
+    "ormqr",
+    "pinverse",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "symeig",
+    "triangular_solve",
+]:
     install_method(_name, _later(_name, "linalg_legacy"))
 install_method("istft", _later("istft", "spectrogram"))
 install_method("stft", _later("stft", "spectrogram"))

@@ -37,7 +37,8 @@ LinAlgError = _LinAlgError
 
 def columns(x: Any) -> Any:
     """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them."""
-    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+    turned = x.swapaxes(-1, -2)  # of a single column every stride is contiguous: a copy has the usual ones
+    return (np.array(turned) if x.shape[-1] == 1 else np.ascontiguousarray(turned)).swapaxes(-1, -2)
 
 
 def by_columns(kernel: Any, *places: int) -> Any:
@@ -65,7 +66,14 @@ def _as_diagonal(x: Any) -> Any:
 both("diagonal_of", lambda x: np.diagonal(x, 0, -2, -1), lambda x: x.diagonal(0, -2, -1))
 both("as_diagonal", _as_diagonal, lambda x: x.diag_embed())
 both("fixed", lambda array: array, wrap)
-both("array_of", lambda x: x, lambda x: x._array)
+both("array_of", lambda x: x, lambda x: values_of(x))
+
+
+def values_of(tensor: Any) -> Any:
+    """A tensor's numbers, to decide by; inside vmap those of all samples at once."""
+    while hasattr(tensor, "_value"):
+        tensor = tensor._value
+    return tensor._array
 
 
 def identity_like(x: Any, n: int, xp: Any) -> Any:
@@ -129,7 +137,7 @@ def need_same_dtype(function: str, a: Tensor, b: Tensor, names: tuple[str, str])
 
 def refuse_info(function: str, info: Tensor, words: str, error: type[RuntimeError] = _LinAlgError) -> None:
     """Raise for the first matrix of a batch that failed; `{}` in the words stands for its number."""
-    array = info._array
+    array = values_of(info)
     if not array.any():
         return
     if array.ndim == 0:

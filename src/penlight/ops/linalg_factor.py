@@ -10,7 +10,7 @@ from .. import dtypes
 from ..kernels import linalg as kernels
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
-from ._declare import differentiable
+from ._declare import OPS, differentiable, plain
 from ._guards import not_implemented
 from ._raw import both, raw
 from .linalg_common import (
@@ -27,6 +27,7 @@ from .linalg_common import (
     need_square,
     need_tensor,
     refuse_info,
+    values_of,
 )
 from .linalg_solve import _check_fit, in_both_worlds
 
@@ -101,16 +102,19 @@ def _cholesky_solve_kernel(input: Any, input2: Any, upper: bool) -> Any:
     )
 
 
+def _factor_grad(common: Any, factor: Any, upper: bool, xp: Any) -> Any:
+    """The gradient of a Cholesky factor, of which one triangle is read, from minus that of the matrix, made Hermitian."""
+    return xp.triu(-(xp.triu(factor, 0) @ common), 0) if upper else xp.tril(-(common @ xp.tril(factor, 0)), 0)
+
+
 def _cholesky_solve_pair(
     grad: Any, input2: Any, result: Any, input_shape: tuple[int, ...], upper: bool, needs: Any, xp: Any
 ) -> tuple[Any, Any]:
     gB = xp._cholesky_solve(grad, input2, upper)
     gL = None
     if needs[1]:
-        common = hermitian_twice(gB @ xp.adjoint(result), xp)
-        gL = -(input2 @ common) if upper else -(common @ input2)
+        gL = _factor_grad(hermitian_twice(gB @ xp.adjoint(result), xp), input2, upper, xp)
         gL = xp.sum_to(gL, tuple(input2.shape))
-        gL = xp.triu(gL, 0) if upper else xp.tril(gL, 0)
     return xp.sum_to(gB, input_shape), gL
 
 
@@ -179,7 +183,7 @@ def _cholesky_inverse_kernel(input: Any, upper: bool) -> Any:
 
 def _cholesky_inverse_rule(grad: Any, input: Any, result: Any, upper: bool, xp: Any) -> Any:
     common = result @ hermitian_twice(grad, xp) @ result
-    return xp.triu(-(input @ common), 0) if upper else xp.tril(-(common @ input), 0)
+    return _factor_grad(common, input, upper, xp)
 
 
 @differentiable(by_columns(_cholesky_inverse_kernel), node="CholeskyInverseBackward0", input=_cholesky_inverse_rule)
@@ -197,7 +201,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     need_tensor("cholesky_inverse", input=input)
     need_square(input, "cholesky_inverse")
     need_lapack(input, "cholesky_inverse_out_cpu")
-    zeros = np.diagonal(input._array, 0, -2, -1) == 0
+    zeros = np.diagonal(values_of(input), 0, -2, -1) == 0
     if zeros.any():
         info = np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0)
         refuse_info("cholesky_inverse", wrap(np.asarray(info)), NOT_INVERTIBLE)
@@ -226,17 +230,21 @@ def _lu_kernel(A: Any, pivot: bool) -> Any:
 both(
     "rows_exchanged",
     lambda pivots, M: kernels.take_rows(M, kernels.order_of(pivots, M.shape[-2])),
-    lambda pivots, M: _permutation(pivots, M).mT @ M,
+    lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype).mT @ M,
 )
 both(
     "rows_restored",
     lambda pivots, M: kernels.take_rows(M, np.argsort(kernels.order_of(pivots, M.shape[-2]), -1)),
-    lambda pivots, M: _permutation(pivots, M) @ M,
+    lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype) @ M,
 )
 
 
-def _permutation(pivots: Any, M: Any) -> Any:
-    return wrap(kernels.permutation_matrix(pivots._array, M.shape[-2], M._array.dtype))
+@plain(lambda pivots, rows, dtype: kernels.permutation_matrix(pivots, rows, dtype.np))
+def _permutation(pivots: Tensor, rows: int, dtype: Any) -> Tensor: ...
+
+
+# Inside vmap it runs on all samples at once.
+OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
 
 def _lu_back(gL: Any, gU: Any, L: Any, U: Any, pivots: Any, xp: Any) -> Any:
@@ -302,7 +310,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
             [0., 1.]])
     """
     L, U, pivots = _linalg_lu(_checked_for_lu(A, pivot, "linalg.lu"), pivot)
-    P = wrap(kernels.permutation_matrix(pivots._array, A.shape[-2], A._array.dtype))
+    P = _permutation(pivots, A.shape[-2], A.dtype)
     return into("linalg_lu", out, named("linalg_lu", "P L U", (P, L, U)), A)
 
 
@@ -398,7 +406,7 @@ def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
     if tuple(pivots.shape[:-1]) != tuple(LU.shape[:-2]):
         raise RuntimeError("linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots.shape)} and LU with shape {list(LU.shape)}")  # fmt: skip
-    array = pivots._array
+    array = values_of(pivots)
     if array.size and (array.max() > LU.shape[-2] or array.min() < 1):
         which = "smaller or equal to LU.size(-2)" if array.max() > LU.shape[-2] else "greater or equal to 1"
         raise RuntimeError(
@@ -444,12 +452,12 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
             "intended to be used with the output produced by torch.linalg.lu_factor"
         )
-    rows, np_dtype = LU_data.shape[-2], LU_data._array.dtype
-    empty = np.zeros(0, np_dtype)
-    if unpack_pivots and LU_pivots.numel() and not 1 <= LU_pivots._array.min() <= LU_pivots._array.max() <= rows:
+    rows, empty = LU_data.shape[-2], np.zeros(0, LU_data._array.dtype)
+    places = values_of(LU_pivots)
+    if unpack_pivots and places.size and not 1 <= places.min() <= places.max() <= rows:
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
         )
-    P = wrap(kernels.permutation_matrix(LU_pivots._array, rows, np_dtype) if unpack_pivots else empty)
+    P = _permutation(LU_pivots, rows, LU_data.dtype) if unpack_pivots else wrap(empty)
     L, U = _lu_unpack(LU_data) if unpack_data else (wrap(empty), wrap(empty.copy()))
     return into("lu_unpack", out, named("lu_unpack", "P L U", (P, L, U)), LU_data)

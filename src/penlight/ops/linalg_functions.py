@@ -167,7 +167,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     need_tensor("linalg_vecdot", x=x, y=y)
     need_floating(x, "linalg.vecdot")
     need_same_dtype("linalg.vecdot", x, y, ("x", "y"))
-    if x.dim() == 1 and y.dim() == 1 and x.shape == y.shape:
+    if x.dim() == 1 and y.dim() == 1:
         from .products import vdot
 
         return into("linalg_vecdot", out, vdot(x, y), x, y)

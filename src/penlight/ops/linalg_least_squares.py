@@ -11,7 +11,7 @@ from ..kernels import linalg as kernels
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import differentiable
-from .linalg_common import into, named, need_matrix, need_square, need_tensor
+from .linalg_common import into, named, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import in_both_worlds
 from .linalg_spectral import eigvalsh, svdvals
 
@@ -31,13 +31,12 @@ def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any
             raise RuntimeError(
                 f"torch.linalg.{function}: {name} tensor of complex type is not supported. Got {dtypes.LEGACY[value.dtype]}"
             )
-    given = getattr(atol, "_array", atol)
-    absolute = np.asarray(0.0 if given is None else given)
+    absolute = np.asarray(0.0 if atol is None else values_of(atol) if isinstance(atol, Tensor) else atol)
     if rtol is None:
         default = float(np.finfo(input._array.dtype).eps) * max(input.shape[-2:])
         relative = np.where(absolute > 0, 0.0, default)
     else:
-        relative = np.asarray(getattr(rtol, "_array", rtol))
+        relative = np.asarray(values_of(rtol) if isinstance(rtol, Tensor) else rtol)
     return absolute, relative
 
 
@@ -67,9 +66,9 @@ def matrix_rank(
         return into("linalg_matrix_rank", out, input.new_zeros(input.shape[:-2], dtype=dtypes.int64))
     plain = input.detach()
     S = eigvalsh(plain).abs() if hermitian else svdvals(plain)
-    largest = S._array.max(-1)
-    limit = np.maximum(absolute, relative * largest)
-    return into("linalg_matrix_rank", out, wrap(np.asarray((S._array > limit[..., None]).sum(-1))))
+    relative_limit = S.amax(-1) * wrap(relative.astype(S._array.dtype))
+    limit = relative_limit.maximum(wrap(absolute.astype(S._array.dtype)))
+    return into("linalg_matrix_rank", out, (limit.unsqueeze(-1) < S).sum(-1))
 
 
 def _pinv_kernel(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
@@ -193,7 +192,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
     >>> import penlight as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
-    tensor([[2.]])
+    tensor([[2.0000]])
     """
     need_tensor("linalg_lstsq", input=input, b=b)
     lead = "torch.linalg.lstsq: "

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._raw import graph
-from .linalg_common import into, need_floating, need_matrix, need_square, need_tensor
+from .linalg_common import identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import _linalg_inv_ex
 from .linalg_spectral import svdvals
 
@@ -88,7 +86,7 @@ def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> T
     sums = vector_norm(A, 1, summed, keepdim)
     place = compared - (not keepdim and summed < compared)
     if ord > 0 and sums.shape[place] == 0:
-        return sums.sum(place, keepdim)
+        return sums.detach().sum(place, keepdim)
     return sums.amax(place, keepdim) if ord > 0 else sums.amin(place, keepdim)
 
 
@@ -96,8 +94,10 @@ def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) ->
     """Through the singular values."""
     last = A.movedim(dims, (-2, -1)) if dims != (A.dim() - 2, A.dim() - 1) else A
     S = svdvals(last)
-    if ord == "nuc" or (S.shape[-1] == 0 and ord > 0):
+    if ord == "nuc":
         result = S.sum(-1, keepdim)
+    elif S.shape[-1] == 0 and ord > 0:
+        result = S.detach().sum(-1, keepdim)
     else:
         result = S.amax(-1, keepdim) if ord > 0 else S.amin(-1, keepdim)
     if not keepdim:
@@ -157,12 +157,12 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
         largest, smallest = S.narrow(-1, 0, 1), S.narrow(-1, S.shape[-1] - 1, 1)
         result = (smallest / largest if p == -2 else largest / smallest).squeeze(-1)
         return into("linalg_cond", out, result, input)
-    need_square(input, "linalg.cond")
+    need_square(input, f"linalg.cond(ord={p})")
     need_floating(input, "linalg.cond", low=False)
     inverse, info = _linalg_inv_ex(input)
-    singular = info._array != 0
-    if singular.any():
-        inverse = graph.where(graph.fixed(singular[..., None, None]), math.inf, inverse)
+    singular = info != 0
+    if values_of(info).any():
+        inverse = graph.where(singular[..., None, None], math.inf, inverse)
     size = _infinite_nuc(inverse, singular) if p == "nuc" else matrix_norm(inverse, p)
     result = matrix_norm(input, p) * size
     if p != "nuc":  # a singular matrix has an infinite condition number, though its norm be zero
@@ -170,11 +170,10 @@ def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     return into("linalg_cond", out, result, input)
 
 
-def _infinite_nuc(inverse: Tensor, singular: Any) -> Tensor:
+def _infinite_nuc(inverse: Tensor, singular: Tensor) -> Tensor:
     """The nuclear norm of an inverse; singular values of infinities do not exist."""
-    if not singular.any():
+    if not values_of(singular).any():
         return matrix_norm(inverse, "nuc")
-    mask = graph.fixed(singular)
-    eye = graph.fixed(np.eye(inverse.shape[-1], dtype=inverse._array.dtype))
-    regular = matrix_norm(graph.where(mask[..., None, None], eye, inverse), "nuc")
-    return graph.where(mask, math.inf, regular)
+    eye = identity_like(inverse, inverse.shape[-1], graph)
+    regular = matrix_norm(graph.where(singular[..., None, None], eye, inverse), "nuc")
+    return graph.where(singular, math.inf, regular)

@@ -99,10 +99,14 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return into("linalg_qr", out, named("linalg_qr", "Q R", _linalg_qr(A, mode)), A)
 
 
+_geqrf_rule = not_written("geqrf")
+
 # ----- Reflectors -----------------------------------------------------------------------------------------------------
 
 
-@differentiable(by_columns(kernels.geqrf, 0), node="GeqrfBackward0", results=("a", "tau"), input=not_written("geqrf"))
+@differentiable(
+    by_columns(kernels.geqrf, 0), node="GeqrfBackward0", results=("a", "tau"), input=lambda grads: _geqrf_rule(grads)
+)
 def _geqrf(input: Tensor) -> tuple[Tensor, Tensor]: ...
 
 

@@ -30,6 +30,7 @@ from .linalg_common import (
     need_square,
     need_tensor,
     refuse_info,
+    values_of,
 )
 
 __all__ = [
@@ -58,7 +59,7 @@ def _solve_kernel(A: Any, B: Any, left: bool) -> Any:
         X, info = kernels.solve(A, B, left)
         return (columns(X) if left else X), info
     X, info = kernels.solve(A, B[..., None], left)
-    return X[..., 0], info
+    return (columns(X[..., 0]) if X.ndim > 2 else X[..., 0]), info
 
 
 def _solve_pair(
@@ -182,6 +183,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 
 def _adjugate(grad: Any, A: Any, xp: Any) -> Any:
     """The gradient of det at singular matrices."""
+    from . import linalg_spectral  # noqa: F401  # declares the SVD
+
     U, S, Vh = xp._linalg_svd(A, False)
     n = A.shape[-1]
     sign = xp.conj(xp._linalg_det(U) * xp._linalg_det(Vh)) * grad
@@ -200,10 +203,9 @@ def _det_back_array(grad: Any, A: Any, result: Any) -> Any:
 
 
 def _det_back_graph(grad: Any, A: Any, result: Any) -> Any:
-    singular = result._array == 0
-    if not singular.any():
+    if values_of(result).all():
         return (grad * result.conj())[..., None, None] * _linalg_inv_ex(A)[0].mH
-    mask, eye = graph.fixed(singular[..., None, None]), identity_like(A, A.shape[-1], graph)
+    mask, eye = (result == 0)[..., None, None], identity_like(A, A.shape[-1], graph)
     regular = (grad * result.conj())[..., None, None] * _linalg_inv_ex(graph.where(mask, eye, A))[0].mH
     distinct = graph.as_diagonal(graph.fixed(np.arange(1, A.shape[-1] + 1).astype(A._array.dtype)))
     return graph.where(mask, _adjugate(grad, graph.where(mask, A, distinct), graph), regular)
@@ -388,11 +390,11 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor |
     if dims is not None:
         places = [wrap_dim(d, A.dim()) for d in ((dims,) if isinstance(dims, int) else dims)]
         A = A.movedim(places, list(range(A.dim() - len(places), A.dim())))
-    lead, unknown = tuple(A.shape[: other.dim()]), tuple(A.shape[other.dim() :])
-    if math.prod(lead) != math.prod(unknown):
+    unknown = tuple(A.shape[other.dim() :])
+    if other.numel() != math.prod(unknown):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
-            f"{math.prod(unknown)} != {math.prod(lead)}"
+            f"{math.prod(unknown)} != {other.numel()}"
         )
-    n = math.prod(lead)
+    n = other.numel()
     return into("linalg_tensorsolve", out, solve(A.reshape(n, n), other.reshape(n)).reshape(unknown), input, other)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor
+from . import linalg_solve as _linalg_solve  # noqa: F401  # what the rule of eig solves with
 from ._declare import differentiable, plain
 from .linalg_common import (
     LinAlgError,
@@ -21,6 +22,7 @@ from .linalg_common import (
     need_square,
     need_tensor,
     tracked,
+    values_of,
 )
 
 __all__ = [
@@ -332,7 +334,7 @@ def _checked_for_eig(input: Tensor, function: str) -> Tensor:
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(f"Unknown Complex ScalarType for {dtypes.LEGACY[input.dtype]}")
     need_lapack(input, "linalg_eig_out_cpu")
-    if not np.isfinite(input._array).all():
+    if not np.isfinite(values_of(input)).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     return input
 
@@ -355,5 +357,7 @@ def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([2.+0.j, 1.+0.j])
     """
-    input = _checked_for_eig(input, "linalg.eigvals")
+    input = _checked_for_eig(
+        input, "linalg.eigvals" if not isinstance(input, Tensor) or not tracked(input) else "linalg.eig"
+    )
     return into("linalg_eigvals", out, _linalg_eig(input)[0] if tracked(input) else _eig_values(input), input)

@@ -30,6 +30,8 @@ from .forms import bilinear as bilinear
 from .gated import prelu as prelu
 from .gated import rrelu as _rrelu
 from .gated import rrelu_ as rrelu_
+from .grids import affine_grid_generator as affine_grid_generator
+from .grids import grid_sampler as grid_sampler
 from .margin_loss import cosine_embedding, hinge_embedding, margin_ranking, triplet_margin
 from .margin_loss import cosine_similarity as cosine_similarity
 from .margin_loss import pairwise_distance as pairwise_distance
@@ -54,12 +56,50 @@ from .pool import max_pool1d as _max_pool1d
 from .pool import max_pool1d_with_indices as _max_pool1d_with_indices
 from .pool import max_pool2d as _max_pool2d
 from .pool import max_pool3d as _max_pool3d
-from .resample import affine_grid_generator as affine_grid_generator
-from .resample import grid_sampler as grid_sampler
 from .shuffle import channel_shuffle as channel_shuffle
 from .shuffle import native_channel_shuffle as native_channel_shuffle
 from .shuffle import pixel_shuffle as pixel_shuffle
 from .shuffle import pixel_unshuffle as pixel_unshuffle
+
+__all__ = [
+    "adaptive_max_pool1d",
+    "alpha_dropout",
+    "alpha_dropout_",
+    "batch_norm",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "cosine_embedding_loss",
+    "ctc_loss",
+    "dropout",
+    "dropout_",
+    "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
+    "hinge_embedding_loss",
+    "instance_norm",
+    "kl_div",
+    "layer_norm",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
+    "native_batch_norm",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "poisson_nll_loss",
+    "rrelu",
+    "selu",
+    "threshold",
+    "triplet_margin_loss",
+]
 
 # ----- Activations and dropout --------------------------------------------------------------------------------------
 

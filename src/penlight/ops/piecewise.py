@@ -14,8 +14,6 @@ from ._activation import floats_only, run
 from ._declare import OPS, pointwise
 
 __all__ = [
-    "dtypes_max",
-    "flat",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -23,7 +21,6 @@ __all__ = [
     "hardtanh_",
     "leaky_relu",
     "leaky_relu_",
-    "leaky_result_rule",
     "relu6",
     "relu_",
     "softshrink",

@@ -390,7 +390,7 @@ def frac(input: Tensor) -> Tensor:
 
 def _sign_array(input: Any) -> Any:
     """As np.sign, with 0 for NaN."""
-    if input.dtype.kind == "f":
+    if input.dtype.kind in "fV":
         signs = np.asarray(np.sign(input))
         signs[np.isnan(signs)] = 0
         return signs

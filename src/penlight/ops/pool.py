@@ -19,8 +19,6 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
-    "batch",
-    "check_rows",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
@@ -33,8 +31,6 @@ __all__ = [
     "max_unpool1d",
     "max_unpool2d",
     "max_unpool3d",
-    "need_tensor",
-    "unbatch",
 ]
 
 Ints = tuple[int, ...]

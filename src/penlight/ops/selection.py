@@ -369,7 +369,7 @@ def _scatter_any(
             arguments = (*arguments[:3], input.new_full(tuple(index.shape), src))
         if reduce == "add":
             return run(OPS["_scatter_add"], arguments)
-        raise NotImplementedError("scatter(reduce='multiply'): use scatter_reduce(dim, index, src, 'prod') instead")
+        return run(OPS["_scatter_reduce"], (*arguments, "prod", True))
     return run(OPS["_scatter" if isinstance(src, Tensor) else "_scatter_value"], arguments)
 
 

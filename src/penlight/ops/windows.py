@@ -13,6 +13,14 @@ from ..device import require_cpu
 from ..tensor import Tensor, wrap
 from ._guards import c_name
 
+__all__ = [
+    "bartlett_window",
+    "blackman_window",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+]
+
 Array = np.ndarray[Any, Any]
 
 
@@ -89,8 +97,7 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Any) -
 
     >>> import penlight as torch
     >>> torch.blackman_window(4, dtype=torch.float64)
-    tensor([-1.3878e-17,  3.4000e-01,  1.0000e+00,  3.4000e-01],
-           dtype=torch.float64)
+    tensor([0.0000, 0.3400, 1.0000, 0.3400], dtype=torch.float64)
     """
     return _made("blackman_window", window_length, periodic, _blackman, options)
 
@@ -123,6 +130,6 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
 
     >>> import penlight as torch
     >>> torch.kaiser_window(4, True, 2.0)
-    tensor([0.4387, 0.8329, 1.0000, 0.8329])
+    tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """
     return _made("kaiser_window", window_length, periodic, lambda places, last: kaiser(places, last, beta), options)
