@@ -24,7 +24,22 @@ FURTHER = ["distributed.tensor.parallel.style", "fx.experimental.optimization", 
            "onnx.utils", "onnx.symbolic_helper", "distributed._tensor", "distributed._tensor.device_mesh", "distributed._composable", "distributed._composable.fsdp",
            "distributed.algorithms._checkpoint", "distributed.algorithms._checkpoint.checkpoint_wrapper",
            "distributed.checkpoint.state_dict"]  # fmt: skip
+FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_inductor.async_compile", "_inductor.pattern_matcher",
+            "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter"]  # fmt: skip
+_FSDP = [
+    "BackwardPrefetch!",
+    "CPUOffload!",
+    "FullStateDictConfig!",
+    "LocalStateDictConfig!",
+    "MixedPrecision!",
+    "ShardingStrategy!",
+    "StateDictType!",
+]
 EXTRA = {
+    "_custom_op.impl": ["custom_op"],
+    "distributed.autograd": ["backward", "get_gradients"],
+    "distributed.fsdp.fully_sharded_data_parallel": _FSDP,
+    "fx.node": ["Target!"],
     "distributed.checkpoint.state_dict": ["_init_optim_state"],
     "distributed.optim": ["_apply_optimizer_in_backward"],
     "onnx": ["OnnxRegistry!", "_export", "dynamo_export"],

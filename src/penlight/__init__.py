@@ -237,6 +237,11 @@ _LAZY |= set(
         "_logging",
         "_utils",
         "__config__",
+        "__future__",
+        "_custom_op",
+        "_decomp",
+        "_higher_order_ops",
+        "_subclasses",
         "inspect",
     ]
 )
@@ -458,6 +463,7 @@ _LAZY_NAMES = {
     ),
     "classes": "_classes",
     "compile": "compiler",
+    "cond": "compiler",
     "vmap": "func",
 }
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-from ._refused import refused_function
+from ._refused import refuse, refused_function
 from ._settable import Settings
 
 config = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
@@ -32,5 +32,4 @@ def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> d
     return {}
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'torch._inductor' has no attribute '{name}'")
+__getattr__ = refuse(__name__, "Penlight does not compile.", "Run the function as it is written.")

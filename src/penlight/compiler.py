@@ -56,6 +56,16 @@ def _callable(model: Any) -> Any:
     return model
 
 
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    """One of two functions on the operands, by a condition: `true_fn(*operands) if pred else false_fn(*operands)`.
+
+    >>> import penlight as torch
+    >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.ones(1),))
+    tensor([2.])
+    """
+    return (true_fn if pred else false_fn)(*operands)
+
+
 def is_compiling() -> bool:
     """False: nothing is compiled."""
     return False
