@@ -23,6 +23,13 @@ from ._guards import not_implemented
 from ._raw import both
 from .shape import alias
 
+__all__ = [
+    "affine_grid",
+    "affine_grid_generator",
+    "grid_sample",
+    "grid_sampler",
+]
+
 Ints = tuple[int, ...]
 
 GRID_MODES = ("bilinear", "nearest", "bicubic")

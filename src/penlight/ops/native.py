@@ -298,17 +298,17 @@ def grid_sampler_3d(
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-# ----- Losses, by the numbers of their reductions: none 0, mean 1, sum 2 --------------------------------------------
+# ----- Losses, by the numbers of their reductions: none 0, mean 1, sum 2. Their default is 0 in PyTorch, whatever it says ---
 
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
-                                     reduction: int = 1) -> Tensor:  # fmt: skip
+                                     reduction: int = 0) -> Tensor:  # fmt: skip
     """The cross entropy between targets and the sigmoids of the inputs."""
     word = _class_loss.WORDS[reduction]
     return _loss.binary_cross_entropy_with_logits(input, target, weight, reduction=word, pos_weight=pos_weight)
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """The Kullback-Leibler divergence of log-probabilities from targets."""
     return _loss.kl_divergence(input, target, reduction, log_target)
 
@@ -319,31 +319,31 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """One minus the cosine where the target is 1, and what it is above the margin where it is -1."""
     return cosine_embedding(input1, input2, target, margin, reduction)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """The input where the target is 1, and how far it is below the margin where it is -1."""
     return hinge_embedding(input, target, margin, reduction)
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     return margin_ranking(input1, input2, target, margin, reduction)
 
 
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-                        swap: bool = False, reduction: int = 1) -> Tensor:  # fmt: skip
+                        swap: bool = False, reduction: int = 0) -> Tensor:  # fmt: skip
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     return triplet_margin(anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
              zero_infinity: bool = False) -> Tensor:  # fmt: skip
     """The loss of connectionist temporal classification."""
     return ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

@@ -15,10 +15,6 @@ from ._guards import not_implemented
 from ._raw import both
 
 __all__ = [
-    "affine_grid",
-    "affine_grid_generator",
-    "grid_sample",
-    "grid_sampler",
     "interpolate",
     "upsample",
     "upsample_bilinear",
