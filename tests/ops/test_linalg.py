@@ -49,12 +49,12 @@ def by_eig(A):
 
 @pytest.mark.parametrize("complex_", [False, True])
 @pytest.mark.parametrize(
-    "function, shape", [(by_svd, (3, 3)), (by_svd, (2, 4, 3)), (by_svd, (3, 5)), (by_eigh, (2, 3, 3)), (by_eig, (3, 3))]
+    "function, shape", [(by_svd, (3, 3)), (by_svd, (2, 3, 2)), (by_svd, (2, 3)), (by_eigh, (2, 3, 3)), (by_eig, (3, 3))]
 )
 def test_derivatives_of_decompositions(function, shape, complex_):
     A = tensor(*shape, seed=1, complex_=complex_)
     assert gradcheck(function, A, check_forward_ad=True)
-    assert gradgradcheck(function, A)
+    assert gradgradcheck(function, A, fast_mode=True)
 
 
 @pytest.mark.parametrize("complex_", [False, True])
@@ -131,7 +131,7 @@ def test_determinant_of_a_singular_matrix_has_its_adjugate():
         (grad,) = torch.autograd.grad(L.det(both).sum(), both, create_graph=create_graph)
         assert torch.allclose(grad[0], adjugate) and torch.allclose(grad[1], torch.eye(3, dtype=torch.float64))
     D = torch.diag(torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)).requires_grad_()
-    assert gradgradcheck(L.det, D)
+    assert gradgradcheck(lambda d: L.det(d).reshape(1), D)
 
 
 def test_errors_say_which_matrix():
@@ -165,7 +165,7 @@ def test_condition_numbers_of_singular_matrices():
     assert L.cond(A, "nuc")[0] == 4 and torch.isnan(L.cond(A, "nuc")[1])
     B = tensor(3, 3, seed=5)
     for p in ("fro", 1, math.inf, "nuc"):
-        assert gradcheck(lambda x: L.cond(x, p), B)
+        assert gradcheck(lambda x, p=p: L.cond(x, p), B)
 
 
 # ----- Large matrices -------------------------------------------------------------------------------------------------
@@ -267,8 +267,11 @@ def test_triangles_that_are_not_read_have_no_gradient():
 def test_cholesky_of_symmetrised_matrices():
     A = tensor(3, 3, complex_=True, seed=2)
     for upper in (False, True):
-        assert gradcheck(lambda a: L.cholesky(a @ a.mH + torch.eye(3), upper=upper), A, check_forward_ad=True)
-        assert gradgradcheck(lambda a: L.cholesky(a @ a.mH + torch.eye(3), upper=upper), A)
+
+        def factor(a, upper=upper):
+            return L.cholesky(a @ a.mH + torch.eye(3), upper=upper)
+
+        assert gradcheck(factor, A, check_forward_ad=True) and gradgradcheck(factor, A, fast_mode=True)
 
 
 def test_deprecated_names_warn_once():
