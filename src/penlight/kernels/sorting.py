@@ -81,8 +81,14 @@ def _packed(rows: np.ndarray, descending: bool) -> np.ndarray | None:
     return keys
 
 
+def _comparable(x: np.ndarray) -> np.ndarray:
+    """x in a dtype whose NaN NumPy sorts to the end: bfloat16, which is not its own, as float32."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
 def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
     """Stable argsort of each row."""
+    rows = _comparable(rows)
     packed = _packed(rows, descending)
     if packed is not None:
         packed.sort(1)
@@ -119,6 +125,7 @@ def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
 
 def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Positions of the k first of the sorted row, found among those that reach the k-th value."""
+    row = _comparable(row)
     limit = np.partition(row, len(row) - k if largest else k - 1)[len(row) - k if largest else k - 1]
     if largest:
         reaching = np.isnan(row) if limit != limit else ~(row < limit)
@@ -156,6 +163,7 @@ def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
 
 def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """For each row the position of its element number `rank` (rows,) in sorted order."""
+    rows = _comparable(rows)
     if rows.size < _SMALL or (rank != rank[0]).any():
         return np.take_along_axis(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     value = np.partition(rows, rank[0], 1)[:, rank[0], None]
@@ -250,9 +258,9 @@ def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = Fa
     """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
     flat = np.ascontiguousarray(x).reshape(1, -1)
     if not return_inverse:
-        ordered = np.sort(flat, 1)
+        ordered = np.sort(_comparable(flat), 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
-        return ordered[0, starts], None, counts
+        return ordered[0, starts].astype(x.dtype, copy=False), None, counts
     order = argsort_rows(flat, False)
     ordered = flat[0].take(order)
     starts, inverse, counts = _runs(_changes(ordered)[0], order[0], True, return_counts)

@@ -111,7 +111,7 @@ _search_array = lazy("sorting", "searchsorted")
 
 def _search_kernel(sorted_sequence: Any, input: Any, right: bool, int32: bool, sorter: Any) -> Any:
     if sorted_sequence.dtype != input.dtype:
-        common = np.result_type(sorted_sequence.dtype, input.dtype)
+        common = dtypes.promote_types(dtypes.from_np(sorted_sequence.dtype), dtypes.from_np(input.dtype)).np
         sorted_sequence, input = sorted_sequence.astype(common), input.astype(common)
     return _search_array(sorted_sequence, input, right, sorter).astype(np.int32 if int32 else np.int64, copy=False)
 
@@ -167,8 +167,10 @@ _histc_array, _bincount_array = lazy("sorting", "histc"), lazy("sorting", "binco
 
 
 def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
-    if input.dtype.kind != "f" or input.dtype.itemsize < 4:
+    if input.dtype.kind not in "fV":
         raise not_implemented("histogram_cpu", input.dtype)
+    if input.dtype.itemsize == 2:
+        return _histc_array(input.astype(np.float32), bins, min, max).astype(input.dtype)
     return _histc_array(input, bins, min, max)
 
 

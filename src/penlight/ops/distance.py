@@ -31,7 +31,7 @@ __all__ = [
 def _dist_array(input: Any, other: Any, p: float) -> Any:
     broadcast_shape(input.shape, other.shape)
     apart = input - other
-    return _norm_array(apart, p, tuple(range(apart.ndim)), False)
+    return np.asarray(_norm_array(apart, p, tuple(range(apart.ndim)), False)).astype(apart.real.dtype, copy=False)
 
 
 def _dist_rule(grad: Any, input: Any, other: Any, p: float, result: Any, xp: Any) -> Any:
@@ -257,7 +257,7 @@ def _rest(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = _norm_array(input, p, _rest(input.shape, dim), True)
     factor = np.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(size.dtype)
-    return input * factor
+    return (input * factor).astype(input.dtype, copy=False)
 
 
 def _renorm_rule(grad: Any, input: Any, p: float, dim: int, maxnorm: float, xp: Any) -> Any:

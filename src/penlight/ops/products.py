@@ -14,6 +14,7 @@ from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, bilinear, differentiable, linear, method
 from ._guards import not_implemented
 from .joining import cat
+from .matmul import _matmul_array
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -299,7 +300,7 @@ def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
-    return _added(np.matmul(batch1, batch2).sum(0), input, beta, alpha)
+    return _added(_matmul_array(batch1, batch2).sum(0), input, beta, alpha)
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
@@ -334,10 +335,11 @@ def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, 
 def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta 0 the input does not count, not even a NaN in it."""
     product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + (input if beta == 1 else input * beta)
+    total = product if beta == 0 else product + (input if beta == 1 else input * beta)
+    return total.astype(input.dtype, copy=False)
 
 
-@differentiable(lambda input, mat, vec, beta, alpha: _added(np.matmul(mat, vec), input, beta, alpha), node="AddmvBackward0", inplace=True,
+@differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(mat, vec), input, beta, alpha), node="AddmvBackward0", inplace=True,
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
                 mat=lambda grad, vec, alpha, xp: _times(grad, xp.conj(vec), xp) * alpha,
                 vec=lambda grad, mat, alpha, xp: xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad) * alpha)  # fmt: skip
