@@ -127,3 +127,20 @@ def sym_min(a: Any, b: Any) -> Any:
     """The smaller number; a float if one of them is."""
     smaller = min(a, b)
     return float(smaller) if isinstance(a, float) or isinstance(b, float) else smaller
+
+
+class SymInt:
+    """A number that a compiler does not know yet; none is ever made. `isinstance` says False."""
+
+    def __init__(self, *args: Any) -> None:
+        raise NotImplementedError(
+            f"torch.{type(self).__name__} is not available: Penlight does not compile. Use Python numbers"
+        )
+
+
+class SymFloat(SymInt):
+    """See `SymInt`."""
+
+
+class SymBool(SymInt):
+    """See `SymInt`."""

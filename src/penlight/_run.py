@@ -121,7 +121,7 @@ def uninstall() -> None:
 
 def _prepare_children() -> None:
     """Let processes that `multiprocessing` starts anew install the finder before they import the program."""
-    from multiprocessing import forkserver, spawn
+    from multiprocessing import get_all_start_methods, spawn
 
     original = spawn.get_preparation_data
     if getattr(original, "penlight", False):
@@ -136,7 +136,10 @@ def _prepare_children() -> None:
     get_preparation_data.penlight = True  # type: ignore[attr-defined]
     spawn.get_preparation_data = get_preparation_data
     # The fork server imports the program itself, before it has seen any such data: it may import only this instead.
-    forkserver.set_forkserver_preload(["penlight.as_torch"])
+    if "forkserver" in get_all_start_methods():
+        from multiprocessing import forkserver
+
+        forkserver.set_forkserver_preload(["penlight.as_torch"])
 
 
 # ----- Running a program ------------------------------------------------------------------------------------------------

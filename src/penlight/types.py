@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias, Union
 
+from ._checks import SymBool, SymFloat, SymInt
 from .device import device
 from .dtypes import dtype
 from .layout import layout
@@ -17,6 +18,7 @@ __all__ = ["Device", "FileLike", "Number", "Storage"]
 Device: TypeAlias = Union[device, str, int, None]
 FileLike: TypeAlias = Union[str, "os.PathLike[str]", IO[bytes]]
 Number: TypeAlias = Union[int, float, bool]
+py_sym_types = (SymInt, SymFloat, SymBool)
 IntLikeType: TypeAlias = int
 FloatLikeType: TypeAlias = float
 BoolLikeType: TypeAlias = bool
