@@ -82,6 +82,12 @@ def test_nesting_and_settings():
     assert (x @ x).dtype is torch.float32
 
 
+def test_every_listed_function_is_found():
+    tables = (_casting.SHORT, _casting.FLOAT32, _casting.WIDEST, _casting.PADDING)
+    listed = {f"{where}.{name}" for table in tables for where, names in table.items() for name in names.split()}
+    assert listed == set(_casting.targets())
+
+
 def test_functions_are_given_back():
     before = {key: (f, f.__code__) for key, (f, _) in _casting.targets().items()}
     with torch.autocast("cpu"):

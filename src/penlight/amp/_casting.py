@@ -31,7 +31,7 @@ SHORT = {
     "ops.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc",
     "nn.functional": "scaled_dot_product_attention prelu affine_grid",
     "linalg": "vecdot",
-    "": "addbmm prelu",
+    "": "addbmm",
 }
 FLOAT32 = {
     "nn.functional": "avg_pool3d max_pool3d adaptive_avg_pool3d adaptive_max_pool3d lp_pool3d fractional_max_pool2d "
