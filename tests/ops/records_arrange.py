@@ -212,3 +212,9 @@ record("unsafe_split", S(X((4, 3)), 2), S(X((4, 3)), 3, dim=0))
 record("unsafe_split_with_sizes", S(X((4, 3)), [1, 3]))
 record("Tensor.fill_diagonal_", S(X((3, 3), grad=False), 5.0), S(X((5, 2), grad=False), 1, True), S(X((2, 5), grad=False), 1), S(X((3, 3, 3), grad=False), 1),
        errors=[(X(3, grad=False), 1), (X((2, 3, 3), grad=False), 1)])  # fmt: skip
+
+# The old orders of arguments, with the factors in front.
+record("Tensor.addmm", S(X((2, 4)), 0.5, X((2, 3)), X((3, 4))), S(X((2, 4)), 0.5, 2, X((2, 3)), X((3, 4))))
+record("Tensor.addmv", S(X(2), 0.5, 2, X((2, 3)), X(3)))
+record("Tensor.add", S(X(2), 2, X(2)))
+record("Tensor.addcmul_", S(X(2, grad=False), 2, X(2, grad=False), X(2, grad=False)))

@@ -128,3 +128,19 @@ def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tupl
     if type(keepdim) is not bool:
         raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {type(keepdim).__name__}")
     return dim, keepdim
+
+
+def legacy_sum(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of `addmm` and its like in the old order, with the factors among them: `addmm(beta, input, alpha, mat1, mat2)`
+    as a function, `input.addmm(beta, alpha, mat1, mat2)` as a method; as (input, mat1, mat2, beta, alpha)."""
+    tensors = [v for v in values if hasattr(v, "_array")]
+    factors = [v for v in values if not hasattr(v, "_array")]
+    if (
+        len(tensors) != 3
+        or not 1 <= len(factors) <= 2
+        or not all(isinstance(f, (int, float, complex)) for f in factors)
+    ):
+        raise TypeError(
+            "received an invalid combination of arguments: three Tensors and at most two Numbers were expected"
+        )
+    return (*tensors, factors[0], factors[1] if len(factors) == 2 else 1)

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..autograd.views import history_first
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape
+from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
 from ._raw import both
 
@@ -331,7 +331,13 @@ def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Num
 
 @method
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * mat1 @ mat2`.
 
@@ -339,6 +345,8 @@ def addmm(
     >>> torch.addmm(torch.ones(1), torch.ones(1, 2), torch.ones(2, 1))
     tensor([[3.]])
     """
+    if legacy:
+        input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
     if mat1.dim() != 2 or mat2.dim() != 2:
         which, got = ("mat1", mat1.dim()) if mat1.dim() != 2 else ("mat2", mat2.dim())
         raise RuntimeError(f"{which} must be a matrix, got {got}-D tensor")
@@ -358,7 +366,13 @@ def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
 
 @method
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
 
@@ -366,6 +380,8 @@ def baddbmm(
     >>> torch.baddbmm(torch.zeros(1, 1, 1), torch.ones(1, 1, 2), torch.ones(1, 2, 1))
     tensor([[[2.]]])
     """
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     if batch1.dim() != 3 or batch2.dim() != 3:
         raise RuntimeError(f"{'batch1' if batch1.dim() != 3 else 'batch2'} must be a 3D tensor")
     (b, n, k), (c, m, p) = batch1.shape, batch2.shape

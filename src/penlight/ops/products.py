@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
+from ._args import broadcast_shape, legacy_sum, wrap_dim
 from ._declare import OPS, bilinear, differentiable, linear, method
 from ._guards import not_implemented
 from .joining import cat
@@ -380,7 +380,13 @@ def _addr_arguments(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha:
 
 @method
 def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * mat @ vec`.
 
@@ -388,18 +394,28 @@ def addmv(
     >>> torch.addmv(torch.zeros(1), torch.ones(1, 2), torch.ones(2), alpha=3)
     tensor([6.])
     """
+    if legacy:
+        input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
     return _addmv(*_addmv_arguments(input, mat, vec, beta, alpha), out=out)
 
 
 @method
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addmv`."""
+    if legacy:
+        input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
     return _dispatch.inplace(OPS["_addmv"], _addmv_arguments(input, mat, vec, beta, alpha))
 
 
 @method
 def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
@@ -407,25 +423,35 @@ def addr(
     >>> torch.addr(torch.zeros(1, 2), torch.ones(1), torch.tensor([1.0, 2.0]))
     tensor([[1., 2.]])
     """
+    if legacy:
+        input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
     return _addr(*_addr_arguments(input, vec1, vec2, beta, alpha), out=out)
 
 
 @method
-def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addr`."""
+    if legacy:
+        input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
     return _dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha))
 
 
 @method
-def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addmm`."""
+    if legacy:
+        input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
     _same_product("addmm_", input, (mat1.shape[0], mat2.shape[-1]), mat1, mat2)
     return _dispatch.inplace(OPS["_addmm"], (input, mat1, mat2, beta, alpha))
 
 
 @method
-def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def baddbmm_(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """In-place version of `baddbmm`."""
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     _same_product("baddbmm_", input, (batch1.shape[0], batch1.shape[1], batch2.shape[-1]), batch1, batch2)
     return _dispatch.inplace(OPS["_baddbmm"], (input, batch1, batch2, beta, alpha))
 
@@ -441,7 +467,13 @@ def _same_product(name: str, input: Tensor, shape: tuple[int, ...], left: Tensor
 
 @method
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *legacy: Any,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * (the sum of the products of matrices in two batches)`.
 
@@ -449,10 +481,14 @@ def addbmm(
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     return _addbmm(*_addbmm_arguments(input, batch1, batch2, beta, alpha), out=out)
 
 
 @method
-def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """In-place version of `addbmm`."""
+    if legacy:
+        input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     return _dispatch.inplace(OPS["_addbmm"], _addbmm_arguments(input, batch1, batch2, beta, alpha))
