@@ -32,3 +32,13 @@ class Together:
         if any(needs[place + 1 :]):
             self.waiting[thread] = ((grad, rest), grads)
         return mine
+
+
+def saved_as_input(*ops: Any) -> None:
+    """Nodes of these ops show what they saved of their input as `_saved_input`, not as `_saved_self`, as in PyTorch."""
+    for op in ops:
+        for name in ("_saved_self", "_raw_saved_self"):
+            reader = op.Backward.__dict__.get(name)
+            if reader is not None:
+                setattr(op.Backward, name.replace("self", "input"), reader)
+                delattr(op.Backward, name)

@@ -23,7 +23,7 @@ from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
 from ._raw import both
-from ._reduce import WORDS, not_differentiable, reduction_number
+from ._reduce import WORDS, need_tensors, not_differentiable, reduction_number
 from .activation import log_softmax
 
 __all__ = [
@@ -146,6 +146,8 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     >>> torch.nn.functional.nll_loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("nll_loss", input, target)
     return _nll_any(input, target, weight, ignore_index, reduction_number(reduction, size_average, reduce))
 
 
@@ -242,6 +244,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
     tensor(0.6931)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("cross_entropy", input, target)
     number = reduction_number(reduction, size_average, reduce)
     logits, where = input._array, target._array
     if (

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 from .. import dtypes
 from ..kernels import conv as kernels
 from ..tensor import Tensor
-from ._declare import differentiable
+from ._declare import OPS, differentiable
 from ._raw import both
+from ._together import saved_as_input
 
 __all__ = [
     "conv1d",
@@ -133,6 +134,8 @@ def _convolution(
 ) -> Tensor: ...  # fmt: skip
 
 
+saved_as_input(OPS["_convolution"])
+
 # ----- Arguments ----------------------------------------------------------------------------------------------------
 
 _SIGNATURES = (
@@ -175,6 +178,16 @@ def expand(value: Any, count: int, name: str, function: str) -> Ints:
             f"but got {name}={list(found)}"
         )
     return found
+
+
+def _fits(x: Ints, w: Ints, bias: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> bool:
+    """Whether a plain convolution has nothing to complain about: the quick test before the thorough one."""
+    if len(w) != len(x) or groups < 1 or x[1] != w[1] * groups or w[0] < 1 or w[0] % groups:
+        return False
+    for n, k, s, p, d in zip(x[2:], w[2:], stride, padding, dilation):
+        if s < 1 or p < 0 or d < 1 or n < 1 or n + 2 * p <= d * (k - 1):
+            return False
+    return bias is None or bias == w[:1]
 
 
 def _check(
@@ -297,9 +310,9 @@ def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | Non
         expand(output_padding, dims, "output_padding", name),
     )
     shape = x.shape if ndim == dims + 2 else (1, *x.shape)
-    _check(
-        shape, w.shape, None if b is None else b.shape, stride, padding, dilation, transposed, output_padding, groups
-    )
+    bounds = None if b is None else b.shape
+    if transposed or not _fits(shape, w.shape, bounds, stride, padding, dilation, groups):
+        _check(shape, w.shape, bounds, stride, padding, dilation, transposed, output_padding, groups)
     if x.dtype is not w.dtype or x.dtype.kind == "b" or (b is not None and b.dtype is not x.dtype):
         _check_dtypes(input, weight, bias)
     if ndim == dims + 2:

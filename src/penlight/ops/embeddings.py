@@ -23,11 +23,15 @@ __all__ = [
 
 Ints = tuple[int, ...]
 
+_UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+
 # ----- Single rows --------------------------------------------------------------------------------------------------
 
 
 def _embedding_array(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
-    if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
+    if indices.size and indices.view(_UNSIGNED[indices.itemsize]).max() >= len(
+        weight
+    ):  # a negative index is a huge one
         raise IndexError("index out of range in self")
     return weight.take(indices, 0, mode="clip")
 

@@ -18,9 +18,10 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.modes import is_grad_enabled
 from ..kernels import grid_sample as kernels
 from ..tensor import Tensor, wrap
-from ._declare import differentiable, linear
+from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
 from ._raw import both
+from ._together import saved_as_input
 from .shape import alias
 
 __all__ = [
@@ -185,6 +186,9 @@ def _grid_sampler2d(
 def _grid_sampler3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor: ...
+
+
+saved_as_input(OPS["_grid_sampler2d"], OPS["_grid_sampler3d"])
 
 
 def _sample(input: Tensor, grid: Tensor, *modes: Any) -> Tensor:

@@ -20,7 +20,16 @@ from . import nonlinear as _nonlinear  # noqa: F401  declares `_logsigmoid`
 from ._declare import differentiable
 from ._guards import not_implemented
 from ._raw import both
-from ._reduce import WORDS, legacy_word, not_differentiable, reduce_values, reduction_number, same_shape, unreduce
+from ._reduce import (
+    WORDS,
+    legacy_word,
+    need_tensors,
+    not_differentiable,
+    reduce_values,
+    reduction_number,
+    same_shape,
+    unreduce,
+)
 from .pointwise import where
 
 __all__ = [
@@ -90,6 +99,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("mse_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -118,6 +129,8 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape:
         input, target = same_shape(input, target)
@@ -173,6 +186,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("smooth_l1_loss", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -194,6 +209,8 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
     tensor([0.1250, 4.0000])
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("huber_loss", input, target)
     number = reduction_number(reduction)
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
@@ -256,6 +273,8 @@ def binary_cross_entropy_with_logits(
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("binary_cross_entropy_with_logits", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if target._array.shape != input._array.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -316,6 +335,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
     tensor(0.6931)
     """
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        need_tensors("binary_cross_entropy", input, target)
     number = reduction_number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(

@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from ._declare import OPS, differentiable
 from ._guards import not_implemented
 from ._raw import both
-from ._together import Together
+from ._together import Together, saved_as_input
 
 __all__ = [
     "batch_norm",
@@ -216,7 +216,11 @@ def _batch_array(
 
 
 def _move(running: Any, now: Any, momentum: float) -> None:
-    running[...] = momentum * now + (1 - momentum) * running
+    if running.dtype.itemsize == 2:
+        running[...] = momentum * now + (1 - momentum) * running.astype(now.dtype)
+        return
+    running *= 1 - momentum
+    running += momentum * now
 
 
 def _statistics(
@@ -285,6 +289,23 @@ def _native_batch_norm(
 ) -> Any: ...  # fmt: skip
 
 
+def _batch_fits(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool) -> bool:
+    """Whether there is nothing to complain about: the quick test before the thorough one."""
+    x = input._array
+    if x.ndim < 2 or x.dtype.kind != "f" or (running_mean is None) != (running_var is None):
+        return False
+    if running_mean is None:
+        if not training:
+            return False
+    elif running_mean.requires_grad or running_var.requires_grad:
+        return False
+    dtype, shape = x.dtype, x.shape[1:2]
+    for tensor in (weight, bias, running_mean, running_var):
+        if tensor is not None and (tensor._array.dtype is not dtype or tensor._array.shape != shape):
+            return False
+    return True
+
+
 def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: bool) -> None:
     channels = input._array.shape[1] if input._array.ndim > 1 else 0
     for name in ("running_mean", "running_var"):
@@ -326,9 +347,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             [ 1.0000]])
     """
     if training:
-        shape = input.shape
-        if len(shape) and shape[0] * prod(shape[2:]) == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
+        shape = input._array.shape
+        if shape and shape[0] * prod(shape[2:]) == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not isinstance(momentum, (int, float)):
         raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")
     return batch_norm_by(input, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -337,8 +358,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                   training: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
     """`batch_norm` without the check for a single value, which is what `torch.batch_norm` is."""
-    tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    _check_batch(input, tensors, training)
+    if not _batch_fits(input, weight, bias, running_mean, running_var, training):
+        tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+        _check_batch(input, tensors, training)
     return _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -454,6 +476,10 @@ def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: T
     check_parameters(input, weight, bias)
     return _native_group_norm(input, weight, bias, num_groups, eps)[0]
 
+
+saved_as_input(
+    *(OPS[name] for name in ("_native_layer_norm", "_native_batch_norm", "_native_group_norm", "_fused_rms_norm"))
+)
 
 # ----- Neighbours ---------------------------------------------------------------------------------------------------
 

@@ -188,8 +188,21 @@ def need_tensor(input: Any, function: str) -> None:
         raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
+def _fits(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
+    """Whether there is nothing to complain about: the quick test before the thorough one."""
+    dims = len(kernel)
+    if len(shape) - dims not in (1, 2) or shape[-dims - 1] < 1:
+        return False
+    for n, k, s, p, d in zip(shape[-dims:], kernel, stride, padding, dilation):
+        if k < 1 or s < 1 or d < 1 or p < 0 or 2 * p > d * (k - 1) + 1 or n < 1 or n + 2 * p <= d * (k - 1):
+            return False
+    return True
+
+
 def _check(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> None:
     """Refuse what can't be pooled, in PyTorch's words."""
+    if _fits(shape, kernel, stride, padding, dilation):
+        return
     dims = len(kernel)
     if 0 in stride:
         raise RuntimeError("stride should not be zero")
