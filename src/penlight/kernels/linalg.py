@@ -16,7 +16,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 48  # rows of a diagonal block
+BLOCK = 64  # rows of a diagonal block
 
 
 def adjoint(x: Array) -> Array:
@@ -117,6 +117,18 @@ def _factor_columns(LU: Array, start: int, stop: int, each: Array, pivots: Array
 
 def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: Array) -> None:
     """One column: choose the pivot, exchange rows, divide, subtract from the columns up to `stop`."""
+    if len(LU) == 1:  # the same without arrays of places
+        A = LU[0]
+        place = int(_size(A[j:, j]).argmax()) + j
+        pivots[0, j] = place + 1
+        if place != j:
+            A[[j, place]] = A[[place, j]]
+        if A[j, j] == 0:
+            info[0] = info[0] or j + 1
+            return
+        A[j + 1 :, j] /= A[j, j]
+        A[j + 1 :, j + 1 : stop] -= A[j + 1 :, j, None] * A[j, j + 1 : stop]
+        return
     chosen = _size(LU[:, j:, j]).argmax(1) + j
     pivots[:, j] = chosen + 1
     rows = LU[each, chosen]
@@ -276,14 +288,13 @@ def geqrf(A: Array) -> tuple[Array, Array]:
 def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, Array]:
     """The shortest X that minimises |A X - B|, the ranks, and the singular values. `gels` takes full rank for granted."""
     m, n = A.shape[-2:]
-    if driver == "gels":
-        if m >= n:
-            Q, R = np.linalg.qr(A)
-            X = solve_triangular(R, adjoint(Q) @ B, True, True, False)
-        else:
-            Q, R = np.linalg.qr(adjoint(A))
-            X = Q @ solve_triangular(adjoint(R), B, False, True, False)
-        return X, np.zeros(0, np.int64), np.zeros(0, A.real.dtype)
+    if driver in ("gels", "gelsy"):
+        Q, R = np.linalg.qr(A if m >= n else adjoint(A))
+        if driver == "gels":
+            return _solve_by_qr(Q, R, B, m >= n), np.zeros(0, np.int64), np.zeros(0, A.real.dtype)
+        if _surely_full(R, rcond):
+            ranks = np.full(A.shape[:-2], min(m, n), np.int64)
+            return _solve_by_qr(Q, R, B, m >= n), ranks, np.zeros(0, A.real.dtype)
     if m > n:  # the singular values of a tall matrix are those of its R
         Q, A = np.linalg.qr(A)
         B = adjoint(Q) @ B
@@ -293,3 +304,20 @@ def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, 
         inverse = np.where(kept, 1 / S, 0).astype(S.dtype)
     X = adjoint(Vh) @ (inverse[..., None] * (adjoint(U) @ B))
     return X, kept.sum(-1), S
+
+
+def _solve_by_qr(Q: Array, R: Array, B: Array, tall: bool) -> Array:
+    """From A = Q R, or, if A is wide, from its adjoint."""
+    if tall:
+        return solve_triangular(R, adjoint(Q) @ B, True, True, False)
+    return Q @ solve_triangular(adjoint(R), B, False, True, False)
+
+
+def _surely_full(R: Array, rcond: float) -> bool:
+    """Whether no singular value can be below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
+    eye = np.eye(R.shape[-1], dtype=R.dtype)
+    with np.errstate(all="ignore"):
+        bound = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(
+            solve_triangular(R, eye, True, True, False), axis=(-2, -1)
+        )
+        return bool(np.all(bound * rcond < 1))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..tensor import Tensor
+from ._declare import OPS, linear
 from .fourier import BY_N, BY_ROOT_N, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
+from .parts import _unfold_array
 
 __all__ = [
     "istft",
@@ -16,6 +20,40 @@ __all__ = [
 ]
 
 _warned: set[str] = set()
+
+# ----- Frames ---------------------------------------------------------------------------------------------------------
+
+
+def _overlapped_array(input: Any, total: int, size: int, step: int) -> Any:
+    """Frames added up where they belong: their pieces of `step` points each go to places that do not overlap."""
+    *lead, count, _ = input.shape
+    pieces = -(-size // step)
+    if pieces * step != size:
+        wide = np.zeros((*lead, count, pieces * step), input.dtype)
+        wide[..., :size] = input
+        input = wide
+    out = np.zeros((*lead, max(total, (count + pieces - 1) * step)), input.dtype)
+    for k in range(pieces):
+        piece = input[..., k * step : (k + 1) * step]
+        out[..., k * step : (k + count) * step] += piece.reshape(*lead, count * step)
+    return out[..., :total]
+
+
+@linear(lambda input, size, step: _unfold_array(input, input.ndim - 1, size, step), view=True, node="AsStridedBackward0",
+        input=lambda grad, input_shape, size, step, xp: xp._overlap_add(grad, input_shape[-1], size, step))  # fmt: skip
+def _sliding(input: Tensor, size: int, step: int) -> Tensor: ...
+
+
+@linear(
+    _overlapped_array, node="UnfoldBackwardBackward0", input=lambda grad, size, step, xp: xp._sliding(grad, size, step)
+)
+def _overlap_add(input: Tensor, total: int, size: int, step: int) -> Tensor: ...
+
+
+for _name in ("_sliding", "_overlap_add"):  # inside vmap they run on all samples at once
+    OPS[_name].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
+
+# ----- Arguments ------------------------------------------------------------------------------------------------------
 
 
 def _warn(message: str, once: bool = True) -> None:
@@ -145,9 +183,7 @@ def _frames(
 
         left = (n_fft - win_length) // 2
         x = constant_pad_nd(x, (left, n_fft - win_length - left), 0.0)
-    batch, points = x.shape
-    count, (rows, step) = 1 + (points - n_fft) // hop, x.stride()
-    frames = x.as_strided((batch, count, n_fft), (rows, hop * step, step))
+    frames = _sliding(x, n_fft, hop)
     if window is not None or win_length != n_fft:
         frames = frames * _padded_window(window, x, win_length, n_fft)
     scaling = BY_ROOT_N if normalized else NONE
@@ -245,12 +281,11 @@ def _overlapped(
 ) -> Tensor:
     """The frames added up where they belong, over the squares of the window added up in the same way."""
     from .padding import constant_pad_nd
-    from .parts import _unfold_backward
 
-    batch, count, n_fft = frames.shape
+    _, count, n_fft = frames.shape
     total = n_fft + hop * (count - 1)
-    signal = _unfold_backward(frames, (batch, total), 1, n_fft, hop)
-    overlap = _unfold_backward(weights.pow(2).expand(1, count, n_fft), (1, total), 1, n_fft, hop)
+    signal = _overlap_add(frames, total, n_fft, hop)
+    overlap = _overlap_add(weights.pow(2).expand(1, count, n_fft), total, n_fft, hop)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     signal, overlap = signal[:, start:end], overlap[:, start:end]
