@@ -191,7 +191,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     """The X that minimises |A X - B|, the shortest if there are several, with residuals, rank and singular values.
 
     >>> import penlight as torch
-    >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
+    >>> torch.linalg.lstsq(torch.tensor([[2.0], [0.0]]), torch.tensor([[4.0], [1.0]])).solution
     tensor([[2.0000]])
     """
     need_tensor("linalg_lstsq", input=input, b=b)
