@@ -50,11 +50,11 @@ from ..ops.conv import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
-    conv_tbc as conv_tbc,
     conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
+from ..ops.conv_tbc import conv_tbc as conv_tbc
 from ..ops.ctc import ctc_loss as ctc_loss
 from ..ops.distance import pdist as pdist
 from ..ops.dropouts import (
@@ -131,8 +131,6 @@ from ..ops.normalization import (
     group_norm as group_norm,
     instance_norm as instance_norm,
     layer_norm as layer_norm,
-    local_response_norm as local_response_norm,
-    normalize as normalize,
     rms_norm as rms_norm,
 )
 from ..ops.padding import pad as pad
@@ -163,9 +161,6 @@ from ..ops.pool import (
     max_pool2d_with_indices as max_pool2d_with_indices,
     max_pool3d as max_pool3d,
     max_pool3d_with_indices as max_pool3d_with_indices,
-    max_unpool1d as max_unpool1d,
-    max_unpool2d as max_unpool2d,
-    max_unpool3d as max_unpool3d,
 )
 from ..ops.grids import affine_grid as affine_grid, grid_sample as grid_sample
 from ..ops.resample import (
@@ -174,12 +169,14 @@ from ..ops.resample import (
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
 )
+from ..ops.scaling import local_response_norm as local_response_norm, normalize as normalize
 from ..ops.shuffle import (
     channel_shuffle as channel_shuffle,
     native_channel_shuffle as native_channel_shuffle,
     pixel_shuffle as pixel_shuffle,
     pixel_unshuffle as pixel_unshuffle,
 )
+from ..ops.unpool import max_unpool1d as max_unpool1d, max_unpool2d as max_unpool2d, max_unpool3d as max_unpool3d
 from ..tensor import Tensor as Tensor
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}

@@ -17,11 +17,11 @@ from .adaptive_pool import adaptive_max_pool1d_with_indices
 from .conv import conv1d as conv1d
 from .conv import conv2d as conv2d
 from .conv import conv3d as conv3d
-from .conv import conv_tbc as conv_tbc
 from .conv import conv_transpose1d as conv_transpose1d
 from .conv import conv_transpose2d as conv_transpose2d
 from .conv import conv_transpose3d as conv_transpose3d
 from .conv import convolution as convolution
+from .conv_tbc import conv_tbc as conv_tbc
 from .ctc import ctc
 from .dropouts import drop, drop_alpha
 from .embeddings import bag, lookup

@@ -24,8 +24,6 @@ __all__ = [
     "group_norm",
     "instance_norm",
     "layer_norm",
-    "local_response_norm",
-    "normalize",
     "rms_norm",
 ]
 
@@ -480,43 +478,3 @@ def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: T
 saved_as_input(
     *(OPS[name] for name in ("_native_layer_norm", "_native_batch_norm", "_native_group_norm", "_fused_rms_norm"))
 )
-
-# ----- Neighbours ---------------------------------------------------------------------------------------------------
-
-
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Each element divided by a power of the mean square over neighbouring channels.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 3), 2).shape
-    torch.Size([1, 2, 3])
-    """
-    from .padding import pad
-    from .pool import avg_pool2d, avg_pool3d
-
-    ndim = input.dim()
-    if ndim < 3:
-        gap = " " * 26
-        raise ValueError(f"Expected 3D or higher dimensionality{gap}input (got {ndim} dimensions)")
-    if input.numel() == 0:
-        return input
-    squares = input.mul(input)
-    if ndim == 3:
-        padded = pad(squares.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
-        mean = avg_pool2d(padded, (size, 1), stride=1).squeeze(1)
-    else:
-        shape = input.shape
-        padded = pad(squares.view(shape[0], 1, shape[1], shape[2], -1), (0, 0, 0, 0, size // 2, (size - 1) // 2))
-        mean = avg_pool3d(padded, (size, 1, 1), stride=1).squeeze(1).view(shape)
-    return input / mean.mul(alpha).add(k).pow(beta)
-
-
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """The input divided by its norm along a dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
-    """
-    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return input / length if out is None else OPS["div"].function(input, length, out=out)

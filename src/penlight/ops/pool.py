@@ -28,9 +28,6 @@ __all__ = [
     "max_pool2d_with_indices",
     "max_pool3d",
     "max_pool3d_with_indices",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
 ]
 
 Ints = tuple[int, ...]
@@ -159,7 +156,7 @@ _declare(3)
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
-def _expand(value: Any, dims: int, function: str, name: str) -> Ints:
+def expand(value: Any, dims: int, function: str, name: str) -> Ints:
     """A number for each dimension, from one for all or a sequence."""
     if type(value) is int:
         return (value,) * dims
@@ -239,9 +236,9 @@ def _max_pool(
     name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
     need_tensor(input, name)
-    kernel = _expand(kernel_size, dims, name, "kernel_size")
-    stride = kernel if stride is None or stride == [] or stride == () else _expand(stride, dims, name, "stride")
-    padding, dilation = _expand(padding, dims, name, "padding"), _expand(dilation, dims, name, "dilation")
+    kernel = expand(kernel_size, dims, name, "kernel_size")
+    stride = kernel if stride is None or stride == [] or stride == () else expand(stride, dims, name, "stride")
+    padding, dilation = expand(padding, dims, name, "padding"), expand(dilation, dims, name, "dilation")
     array = input._array
     _check(array.shape, kernel, stride, padding, dilation, ceil_mode)
     if array.dtype.kind in "bc":
@@ -254,9 +251,9 @@ def _max_pool(
 def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
     name = "max_pool1d"
     need_tensor(input, name)
-    (k,) = _expand(kernel_size, 1, name, "kernel_size")
-    (s,) = (k,) if stride is None or stride == [] or stride == () else _expand(stride, 1, name, "stride")
-    (p,), (d,) = _expand(padding, 1, name, "padding"), _expand(dilation, 1, name, "dilation")
+    (k,) = expand(kernel_size, 1, name, "kernel_size")
+    (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, name, "stride")
+    (p,), (d,) = expand(padding, 1, name, "padding"), expand(dilation, 1, name, "dilation")
     array = input._array
     if array.ndim not in (2, 3):
         raise RuntimeError(
@@ -340,9 +337,9 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 def _avg_pool(name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
               divisor_override: int | None) -> Tensor:  # fmt: skip
     need_tensor(input, name)
-    kernel = _expand(kernel_size, dims, name, "kernel_size")
-    stride = kernel if stride is None or stride == [] or stride == () else _expand(stride, dims, name, "stride")
-    padding = _expand(padding, dims, name, "padding")
+    kernel = expand(kernel_size, dims, name, "kernel_size")
+    stride = kernel if stride is None or stride == [] or stride == () else expand(stride, dims, name, "stride")
+    padding = expand(padding, dims, name, "padding")
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     array = input._array
@@ -367,9 +364,9 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     """
     need_tensor(input, "avg_pool1d")
     check_rows(input, "avg_pool1d")
-    (k,) = _expand(kernel_size, 1, "avg_pool1d", "kernel_size")
-    (s,) = (k,) if stride is None or stride == [] or stride == () else _expand(stride, 1, "avg_pool1d", "stride")
-    (p,) = _expand(padding, 1, "avg_pool1d", "padding")
+    (k,) = expand(kernel_size, 1, "avg_pool1d", "kernel_size")
+    (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, "avg_pool1d", "stride")
+    (p,) = expand(padding, 1, "avg_pool1d", "padding")
     return _avg_pool(
         "avg_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None
     ).squeeze(-2)
@@ -423,7 +420,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = N
     tensor([[5.]])
     """
     mean = avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    return _norm_of(mean, norm_type, _expand(kernel_size, 1, "lp_pool1d", "kernel_size")[0])
+    return _norm_of(mean, norm_type, expand(kernel_size, 1, "lp_pool1d", "kernel_size")[0])
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
@@ -433,7 +430,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     >>> torch.nn.functional.lp_pool2d(torch.ones(1, 2, 2), 2, 2)
     tensor([[[2.]]])
     """
-    kernel = _expand(kernel_size, 2, "lp_pool2d", "kernel_size")
+    kernel = expand(kernel_size, 2, "lp_pool2d", "kernel_size")
     return _norm_of(avg_pool2d(input.pow(norm_type), kernel, stride, 0, ceil_mode), norm_type, prod(kernel))
 
 
@@ -444,86 +441,5 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 2), 1, 2).item()
     8.0
     """
-    kernel = _expand(kernel_size, 3, "lp_pool3d", "kernel_size")
+    kernel = expand(kernel_size, 3, "lp_pool3d", "kernel_size")
     return _norm_of(avg_pool3d(input.pow(norm_type), kernel, stride, 0, ceil_mode), norm_type, prod(kernel))
-
-
-# ----- Putting largest elements back --------------------------------------------------------------------------------
-
-
-def _unpool_size(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
-    """The size of what was pooled: as given, if it is possible at all, else the smallest."""
-    dims = len(kernel)
-    default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding))
-    if output_size is None:
-        return default
-    given = tuple(output_size)
-    if len(given) == dims + 2:
-        given = given[2:]
-    if len(given) != dims:
-        raise ValueError(
-            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(given)}'"
-        )
-    for d in range(dims):
-        low, high = default[d] - stride[d], default[d] + stride[d]
-        if not low < given[d] < high:
-            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})')
-    return given
-
-
-def _max_unpool(dims: int, input: Tensor, indices: Tensor, size: Ints) -> Tensor:
-    if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.LEGACY[indices.dtype]}")
-    if input.dim() not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {input.dim()} dimensions."
-        )
-    if input.shape != indices.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices tensor "
-            f"with shape: {list(indices.shape)}"
-        )
-    return OPS[f"_max_unpool{dims}d"].function(input, indices, size)
-
-
-def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Zeros, but the largest elements where `max_pool1d` found them.
-
-    >>> import penlight as torch
-    >>> values, where = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 2.0]]), 2, return_indices=True)
-    >>> torch.nn.functional.max_unpool1d(values, where, 2)
-    tensor([[0., 3., 5., 0.]])
-    """
-    kernel = _expand(kernel_size, 1, "max_unpool1d", "kernel_size")
-    stride = kernel if stride is None else _expand(stride, 1, "max_unpool1d", "stride")
-    size = _unpool_size(input, kernel, stride, _expand(padding, 1, "max_unpool1d", "padding"), output_size)
-    return _max_unpool(2, input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
-
-
-def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Zeros, but the largest elements where `max_pool2d` found them.
-
-    >>> import penlight as torch
-    >>> values, where = torch.nn.functional.max_pool2d(torch.arange(4.0).view(1, 2, 2), 2, return_indices=True)
-    >>> torch.nn.functional.max_unpool2d(values, where, 2)
-    tensor([[[0., 0.],
-             [0., 3.]]])
-    """
-    kernel = _expand(kernel_size, 2, "max_unpool2d", "kernel_size")
-    stride = kernel if stride is None else _expand(stride, 2, "max_unpool2d", "stride")
-    size = _unpool_size(input, kernel, stride, _expand(padding, 2, "max_unpool2d", "padding"), output_size)
-    return _max_unpool(2, input, indices, size)
-
-
-def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Zeros, but the largest elements where `max_pool3d` found them."""
-    kernel = _expand(kernel_size, 3, "max_unpool3d", "kernel_size")
-    stride = kernel if stride is None else _expand(stride, 3, "max_unpool3d", "stride")
-    size = _unpool_size(input, kernel, stride, _expand(padding, 3, "max_unpool3d", "padding"), output_size)
-    return _max_unpool(3, input, indices, size)
