@@ -11,6 +11,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
+import records  # noqa: E402, F401
 from recording import RECORDS  # noqa: E402
 from running import build, differentiable, flatten, quiet, resolve  # noqa: E402
 

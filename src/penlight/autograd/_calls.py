@@ -134,5 +134,5 @@ def _batched_grad(
     with BatchLevel(count) as level:
         captures = Captures(input_edges(wanted))
         execute(roots, [None if g is None else enter(level, g, 0) for g in grads], keep, create_graph, captures)
-        found = _results(wanted, captures.grads, allow_unused, materialize)
-        return tuple(None if g is None else leave(level, g, 0, "grad") for g in found)
+        found = [None if g is None else leave(level, g, 0, "grad") for g in captures.grads]
+    return _results(wanted, found, allow_unused, materialize)

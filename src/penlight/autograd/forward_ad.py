@@ -86,12 +86,15 @@ class DualLevel:
             hidden = _Hidden(self, arguments)
             try:
                 result = _dispatch.dispatch(op, arguments)
+                results = result if isinstance(result, tuple) else (result,)
                 moved = jvp(op, arguments, tangents, result)
+                if not op.view:
+                    moved = [None if t is None else _laid_like(o, t) for o, t in zip(results, moved)]
             finally:
                 hidden.restore()
         finally:
             _dispatch.interpreters.reset(token)
-        for o, tangent in zip(result if isinstance(result, tuple) else (result,), moved):
+        for o, tangent in zip(results, moved):
             if tangent is not None and o.dtype.category >= 2:
                 self.attach(o, tangent)
         return result
@@ -184,7 +187,7 @@ class DualLevel:
                 offset = tensor.storage_offset() - base.storage_offset()
                 present = as_strided(whole, tensor.shape, tensor.stride(), offset)
             if present is None or (base is None and not _has_views(tensor)):
-                present = moved
+                present = _laid_like(tensor, moved)
             else:
                 present.copy_(moved)
         finally:
@@ -251,6 +254,21 @@ def _below(level: DualLevel) -> Any:
     stack = _dispatch.interpreters.get()
     place = stack.index(level)
     return _dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
+
+
+def _laid_like(tensor: Tensor, tangent: Any) -> Any:
+    """A tangent that lies in memory as its tensor does, so that a view of the one is a view of the other."""
+    shape, strides = tensor._array.shape, tensor._array.strides
+    if tangent.shape != tensor.shape or 0 in shape or any(s <= 0 and n > 1 for n, s in zip(shape, strides)):
+        return tangent
+    own = tangent._array.strides
+    if tangent.dtype is tensor.dtype and all(n == 1 or s == o for n, s, o in zip(shape, strides, own)):
+        return tangent
+    if tangent.dtype is not tensor.dtype and tangent.stride() == tensor.stride():
+        return tangent
+    from ..func.batched import strided_zeros
+
+    return strided_zeros(tangent, shape, tensor.stride()).copy_(tangent)
 
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
@@ -496,6 +514,7 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     token = _below(level)
     try:
         dual = alias(tensor)
+        tangent = _laid_like(tensor, tangent)
     finally:
         _dispatch.interpreters.reset(token)
     level.attach(dual, tangent)

@@ -187,6 +187,9 @@ class Batched(Tensor):
     def __deepcopy__(self, memo: Any) -> Any:
         return self.clone()
 
+    def __copy__(self) -> Any:
+        return wrap(self._level, self._value)
+
     @property
     def data(self) -> Any:
         self._refuse("accessing `data` under vmap transform is not allowed")

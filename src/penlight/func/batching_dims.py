@@ -135,7 +135,7 @@ def _roll(level: BatchLevel, input: Any, shifts: tuple[int, ...], dims: tuple[in
     value = input._value
     if dims:
         return OPS["_roll"].function(value, shifts, tuple([d + 1 for d in dims]))
-    return OPS["_roll"].function(value.reshape(level.size, -1), shifts, (1,)).reshape(value.shape)
+    return OPS["_roll"].function(value.reshape(level.size, input.numel()), shifts, (1,)).reshape(value.shape)
 
 
 @rule("_unfold")
@@ -211,7 +211,7 @@ _extreme("_min_all", "_amin", "min")
 def _along_flat(op: Op, level: BatchLevel, input: Any, dim: int | None, keepdim: bool) -> Any:
     value = input._value
     if dim is None or not input.dim():
-        out = op.function(value.reshape(level.size, -1), 1, False)
+        out = op.function(value.reshape(level.size, input.numel()), 1, False)
         return out.reshape(level.size, *(1,) * input.dim()) if keepdim else out
     return op.function(value, dim + 1, keepdim)
 
@@ -225,7 +225,7 @@ def _aminmax(level: BatchLevel, input: Any, dim: int | None, keepdim: bool) -> A
     if dim is not None:
         return op(input._value, dim + 1, keepdim)
     shape = (level.size, *(1,) * input.dim()) if keepdim else (level.size,)
-    return tuple([r.reshape(shape) for r in op(input._value.reshape(level.size, -1), 1, False)])
+    return tuple([r.reshape(shape) for r in op(input._value.reshape(level.size, input.numel()), 1, False)])
 
 
 @rule("_renorm")
@@ -285,7 +285,7 @@ def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_o
         1 + sum((n - 1) * s for n, s in zip(g[0], g[1])) + g[2] - start
         for g in (geometry, (size, stride, storage_offset))
     ]
-    if max(ends) <= step and storage_offset >= start:
+    if (max(ends) <= step or step == 0) and storage_offset >= start:
         return as_strided(value, (level.size, *size), (step, *stride), storage_offset)
     raise RuntimeError(
         "vmap: as_strided: the samples don't lie in memory one after the other, or the window reaches beyond a sample. Call "

@@ -276,7 +276,8 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
     rows, order = level.full(sorted_sequence), None if sorter is None else level.full(sorter)
     if sorted_sequence.dim() > 1:
         return op(rows, level.full(input), right, int32, order)
-    return op(rows, level.full(input).reshape(level.size, -1), right, int32, order).reshape(level.size, *input.shape)
+    values = level.full(input).reshape(level.size, input.numel())
+    return op(rows, values, right, int32, order).reshape(level.size, *input.shape)
 
 
 def _isin(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:

@@ -38,10 +38,9 @@ def fold(*names: str, dims: Any) -> None:
         result = op.function(*values)
         if single:
             return result
-        parted = [
-            r.reshape(level.size, -1 if level.size else 0, *r.shape[1:])
-            for r in (result if isinstance(result, tuple) else (result,))
-        ]
+        count = arguments[0].shape[0]
+        results = result if isinstance(result, tuple) else (result,)
+        parted = [r.reshape(level.size, count, *r.shape[1:]) for r in results]
         return tuple(parted) if isinstance(result, tuple) else parted[0]
 
     for name in names:
@@ -120,7 +119,7 @@ def convolution(
     if not level.has(weight):
         x = _joined(level.full(input))
         out = run(x, weight, None if own_bias else bias, *rest, groups)
-        out = out.reshape(b, -1 if b else 0, *out.shape[1:])
+        out = out.reshape(b, input.shape[0], *out.shape[1:])
     elif not level.has(input) and groups == 1 and not transposed:
         out = _apart(run(input, _joined(weight._value), None, *rest, 1), b)
     else:
@@ -170,4 +169,5 @@ def batch_norm(
             if given is not None:
                 given._value.copy_(moved.reshape(given._value.shape))
     out, mean, rstd = found
-    return _apart(out, level.size), mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
+    width = mean.shape[0] // max(level.size, 1)
+    return _apart(out, level.size), mean.reshape(level.size, width), rstd.reshape(level.size, width)

@@ -420,10 +420,11 @@ def _as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int, geom
 
 def _as_strided_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
     """The same window of a tangent that lies in memory as its tensor does; of another, its elements collected."""
-    tangent, window = tangents["input"], (env["size"], env["stride"], env["storage_offset"])
-    if tangent._level is None and geometry_of(tangent) == env["geometry"]:
-        return xp._as_strided(tangent, *window, env["geometry"])
-    return xp._tensor_to_window(tangent, env["geometry"], window)
+    tangent, (shape, strides, start) = tangents["input"], env["geometry"]
+    if all(n == 1 or s == own for n, s, own in zip(shape, strides, tangent.stride())):
+        offset = tangent.storage_offset() + env["storage_offset"] - start
+        return xp._as_strided(tangent, env["size"], env["stride"], offset, geometry_of(tangent))
+    return xp._tensor_to_window(tangent, env["geometry"], (env["size"], env["stride"], env["storage_offset"]))
 
 
 OPS["_as_strided"].jvp = _as_strided_jvp

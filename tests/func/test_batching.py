@@ -1,0 +1,106 @@
+"""Batching rules against a loop over the samples, for the ops that the records of tests/ops and samples.py dispatch."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+
+import pytest
+
+import penlight
+from penlight.func import batching
+from penlight.ops import OPS
+
+from . import capturing, samples
+
+ALL = {**capturing.RECORDS, **samples.RECORDS}
+
+# Ops whose shapes depend on values are refused, as in PyTorch.
+REFUSED = {"_nonzero", "_unique", "_unique_dim", "_unique_consecutive"}
+
+# Ops that run in a loop. Each is rare, or has no form on batches.
+LOOPS = {
+    "_as_strided_scatter", "_bilinear_form", "_block_diag", "_conv_tbc", "_ctc_backward", "_ctc_loss", "_embedding_bag", "_fractional_max_pool2d",
+    "_fractional_max_pool3d", "_histogram", "_linalg_lstsq", "_linalg_pinv", "_masked_scatter", "_masked_scatter_backward", "_median_all", "_multi_margin_loss",
+    "_multilabel_margin_loss", "_nanmedian_all", "_pdist", "bincount", "histc",
+}  # fmt: skip
+
+# How many calls of an op are tried, and how many samples of a record.
+CALLS, PLACES = 4, 3
+
+
+def calls_of(names, places, calls):
+    """Noted calls of ops, three alike each, not more than `calls` of an op."""
+    count, seen = Counter(), set()
+    for name in names:
+        record = ALL[name]
+        for place in range(min(len(record.samples), places)):
+            try:
+                runs = [capturing.noting(capturing.whole_life(record, place, seed)) for seed in range(3)]
+            except (RuntimeError, NotImplementedError, ValueError, IndexError, TypeError):
+                continue  # a sample that needs its own seed
+            for alike in zip(*runs):
+                op = alike[0].op
+                key = (op.name, alike[0].inplace, capturing.described(alike[0].arguments))
+                if count[op.name] < calls and key not in seen and capturing.same_call(alike):
+                    seen.add(key)
+                    count[op.name] += 1
+                    yield alike
+
+
+def check(alike):
+    for chosen in capturing.subsets(capturing.places_of_tensors(alike[0].arguments)):
+        if alike[0].inplace and (0,) not in chosen:
+            continue
+        what = f"{alike[0].op.name}{capturing.described(alike[0].arguments)} batched at {chosen}"
+        try:
+            wrong = capturing.different(*capturing.batched_and_looped(alike, chosen))
+        except Exception as error:
+            raise AssertionError(f"{what}: {error!r}") from error
+        assert wrong is None, f"{what}: {wrong}"
+
+
+def groups(size=24):
+    names = sorted(ALL)
+    return [names[i : i + size] for i in range(0, len(names), size)]
+
+
+@pytest.mark.parametrize("names", groups(), ids=lambda names: f"{names[0]} to {names[-1]}")
+def test_rule_is_loop(names):
+    for alike in calls_of(names, 2, 2):
+        op = alike[0].op
+        if op.name not in REFUSED and not batching.loops(op):
+            check(alike)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("names", groups(), ids=lambda names: f"{names[0]} to {names[-1]}")
+def test_rule_is_loop_in_more_cases(names):
+    for alike in calls_of(names, 20, 12):
+        if alike[0].op.name not in REFUSED:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check(alike)
+
+
+def test_what_loops():
+    """Ops without a rule are known; a new op of somebody's comes here if it loops."""
+    for name in ("nn.functional", "linalg", "fft", "special"):
+        __import__(f"penlight.{name}")
+    random = {name for name in OPS if name.endswith("_into")} | {"_binomial", "_poisson"}
+    fused = {"_shared_log_softmax", "_shared_nll"}  # never inside vmap
+    looping = {name for name, op in OPS.items() if batching.loops(op)} - random - fused
+    assert looping <= LOOPS, f"without a batching rule: {sorted(looping - LOOPS)}"
+
+
+def test_loop_warns_once_and_is_right():
+    batching._warned.discard("histc")
+    x = penlight.tensor([[0.1, 0.9, 0.8], [0.2, 0.3, 0.4]])
+    with pytest.warns(
+        UserWarning, match="performance drop because we have not yet implemented the batching rule for aten::histc"
+    ):
+        found = penlight.vmap(lambda a: penlight.histc(a, 2, 0, 1))(x)
+    assert found.tolist() == [[1, 2], [3, 0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        penlight.vmap(lambda a: penlight.histc(a, 2, 0, 1))(x)
