@@ -192,7 +192,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
 
     >>> import penlight as torch
     >>> torch.linalg.lstsq(torch.tensor([[2.0], [0.0]]), torch.tensor([[4.0], [1.0]])).solution
-    tensor([[2.0000]])
+    tensor([[2.]])
     """
     need_tensor("linalg_lstsq", input=input, b=b)
     lead = "torch.linalg.lstsq: "
