@@ -105,15 +105,20 @@ def tensors(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
 
 
 def first_order(
-    lib: Any, outs: list[Any], leaves: list[Any], rng: np.random.Generator, create_graph: bool = False
+    lib: Any,
+    outs: list[Any],
+    leaves: list[Any],
+    rng: np.random.Generator,
+    create_graph: bool = False,
+    weights: list[Any] | None = None,
 ) -> list[Any]:
-    """The gradients of the leaves; None where there is none."""
+    """The gradients of the leaves; None where there is none. The gradients of the outputs that it started from, which then require
+    grad themselves, are added to `weights`."""
+    given = tensors(lib, cotangents(outs, rng))
+    if weights is not None:
+        weights += [w.requires_grad_() for w in given]
     with quiet():
-        return list(
-            lib.autograd.grad(
-                outs, leaves, tensors(lib, cotangents(outs, rng)), allow_unused=True, create_graph=create_graph
-            )
-        )
+        return list(lib.autograd.grad(outs, leaves, given, allow_unused=True, create_graph=create_graph))
 
 
 def second_order(lib: Any, grads: list[Any], leaves: list[Any], rng: np.random.Generator) -> list[Any] | None:

@@ -77,7 +77,8 @@ def compare_gradients(record: Record, place: int, mine, theirs) -> list[str]:
     if not outs[1] or not theirs[1]:
         return []
     try:
-        expected = first_order(torch, outs[1], theirs[1], seed_of(record.name, place), create_graph=True)
+        weights: tuple[list, list] = ([], [])
+        expected = first_order(torch, outs[1], theirs[1], seed_of(record.name, place), True, weights[1])
     except (RuntimeError, NotImplementedError) as refusal:
         if "is not implemented" not in str(refusal):
             return []  # a mixture of dtypes that PyTorch's formula trips over
@@ -87,7 +88,7 @@ def compare_gradients(record: Record, place: int, mine, theirs) -> list[str]:
             return [] if str(error) == str(refusal) else [f"gradient: {error} instead of {refusal}"]
         return [f"gradient: no {type(refusal).__name__}: {refusal}"]
     try:
-        grads = first_order(penlight, outs[0], mine[1], seed_of(record.name, place), create_graph=True)
+        grads = first_order(penlight, outs[0], mine[1], seed_of(record.name, place), True, weights[0])
     except Exception as error:
         return [f"gradient: {type(error).__name__}: {error}"]
     found = [
@@ -95,7 +96,7 @@ def compare_gradients(record: Record, place: int, mine, theirs) -> list[str]:
         for a, b in zip(grads, expected)
         if (d := gradients_close(a, b, record.rtol, coarsest(record.samples[place])))
     ]
-    return found or compare_second(record, place, (grads, mine[1]), (expected, theirs[1]))
+    return found or compare_second(record, place, (grads, mine[1] + weights[0]), (expected, theirs[1] + weights[1]))
 
 
 def compare_second(record: Record, place: int, mine, theirs) -> list[str]:

@@ -224,9 +224,12 @@ def _special_i1(input: Tensor) -> Tensor: ...
 
 
 def _sinc_rule(grad: Any, input: Any, xp: Any) -> Any:
-    turned = input * math.pi
-    slope = (turned * xp.cos(turned) - xp.sin(turned)) / (turned * input)
-    return grad * xp.where(turned * input == 0, 0.0, slope)
+    """At 0, where the formula divides by it, the first term of the series: exact there, and so is its own derivative."""
+    zero = input * input == 0
+    safe = xp.where(zero, 1.0, input)
+    turned = safe * math.pi
+    slope = (turned * xp.cos(turned) - xp.sin(turned)) / (turned * safe)
+    return grad * xp.where(zero, input * (-math.pi * math.pi / 3), slope)
 
 
 @pointwise(only("fcV", "sinc_cpu", lazy("special", "sinc")), floating=True, input=_sinc_rule)
