@@ -242,7 +242,7 @@ def random_grad_outputs(outputs: Sequence[Tensor], noncontiguous: bool) -> tuple
             array = (array[..., 0] + 1j * array[..., 1]).astype(dtype.np)
         if noncontiguous and array.size > 1:
             array = np.repeat(array[..., None], 2, axis=-1)[..., 0]
-        made.append(wrap(array).requires_grad_())
+        made.append(wrap(np.asarray(array)).requires_grad_())
     return tuple(made)
 
 

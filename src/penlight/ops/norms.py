@@ -31,7 +31,9 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
         return size.max(axis=axes, keepdims=keepdim)
     if ord == -math.inf:
         return size.min(axis=axes, keepdims=keepdim)
-    return np.asarray(np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord)).astype(size.dtype, copy=False)
+    return np.asarray(np.power(np.power(size, ord).sum(axis=axes, keepdims=keepdim), 1 / ord)).astype(
+        size.dtype, copy=False
+    )
 
 
 def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
