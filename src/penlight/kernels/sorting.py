@@ -27,7 +27,7 @@ def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
     if x.ndim == 0:
         return x.reshape(1, 1)
-    moved = np.moveaxis(x, dim, -1)
+    moved = x if dim == x.ndim - 1 else np.moveaxis(x, dim, -1)
     return np.ascontiguousarray(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
 
 
@@ -36,7 +36,8 @@ def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarr
     if not shape:
         return rows.reshape(())
     rest = shape[:dim] + shape[dim + 1 :]
-    return np.ascontiguousarray(np.moveaxis(rows.reshape(*rest, rows.shape[1]), -1, dim))
+    laid_out = rows.reshape(*rest, rows.shape[1])
+    return np.ascontiguousarray(laid_out if dim == len(rest) else np.moveaxis(laid_out, -1, dim))
 
 
 def _reduced(column: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool) -> np.ndarray:
