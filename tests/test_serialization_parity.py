@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import penlight
+from penlight.tensor import wrap
 
 torch = pytest.importorskip("torch")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -52,7 +53,7 @@ def _tensor(tensor, memo):
     dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     strides = tuple(step * dtype.itemsize for step in tensor.stride())
     array = np.ndarray(tuple(tensor.shape), dtype, memo[key], tensor.storage_offset() * dtype.itemsize, strides)
-    made = penlight.from_numpy(array)
+    made = wrap(array)
     if isinstance(tensor, torch.nn.Parameter):
         return penlight.nn.Parameter(made, tensor.requires_grad)
     return made.requires_grad_() if tensor.requires_grad else made

@@ -231,7 +231,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
             stacklevel=2,
         )
-    return wrap(_own_root(ndarray))
+    return wrap(ndarray.view(np.ndarray) if ndarray.base is None else _own_root(ndarray))
 
 
 def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

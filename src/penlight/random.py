@@ -11,6 +11,7 @@ from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, require_cpu
 from .kernels.rng_engine import Engine
+from .ops._dispatch import interpreters
 from .tensor import Tensor, wrap
 
 
@@ -136,8 +137,12 @@ class fork_rng:
         return wrapper
 
 
+def inside_vmap() -> bool:
+    return slow() and any(level.batching for level in interpreters.get())
+
+
 def engine_of(generator: Generator | None) -> Engine:
-    if slow():
+    if inside_vmap():
         from .func.randomness import allowed_levels
 
         allowed_levels()  # inside vmap, it must allow random ops
@@ -172,7 +177,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
     """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
-    if slow():
+    if inside_vmap():
         from .func.randomness import drawn
 
         made = drawn(shape, draw)
@@ -183,7 +188,7 @@ def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad:
 
 def _drawn_from(tensors: tuple[Any, ...], run: Any) -> Tensor | None:
     """The same for draws whose distribution depends on tensors; None outside of vmap."""
-    if not slow():
+    if not inside_vmap():
         return None
     from .func.randomness import drawn_from
 

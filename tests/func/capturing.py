@@ -18,7 +18,7 @@ from running import build, differentiable, flatten, quiet, resolve  # noqa: E402
 import penlight  # noqa: E402
 from penlight.autograd import modes  # noqa: E402
 from penlight.func.level import BatchLevel  # noqa: E402
-from penlight.func.vmap import enter  # noqa: E402
+from penlight.func.mapping import enter  # noqa: E402
 from penlight.ops import _dispatch  # noqa: E402
 
 

@@ -128,7 +128,7 @@ def _batched_grad(
 ) -> Any:
     """One pass for the whole batch of gradients: vmap over the engine."""
     from ..func.level import BatchLevel
-    from ..func.vmap import enter, leave
+    from ..func.mapping import enter, leave
 
     count = next(g for g in grads if g is not None).shape[0]
     with BatchLevel(count) as level:

@@ -242,7 +242,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, v
     """The Jacobian by forward mode: one pass with a batch of tangents, one for each element of the inputs."""
     from ..func.jacobians import _split_columns, _units
     from ..func.level import BatchLevel
-    from ..func.vmap import enter, leave
+    from ..func.mapping import enter, leave
     from .forward_ad import dual_level, make_dual, unpack_dual
 
     if strict:

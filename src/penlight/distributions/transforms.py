@@ -530,3 +530,8 @@ class PositiveDefiniteTransform(_Plain):
 
     def _inverse(self, y: Tensor) -> Any:
         return LowerCholeskyTransform().inv(penlight.linalg.cholesky(y))
+
+
+# Their home is this module, as in PyTorch: that is the name that pickles carry.
+for _class in (CatTransform, ComposeTransform, IndependentTransform, StackTransform, Transform):
+    _class.__module__ = __name__

@@ -11,10 +11,13 @@ tensor([[2., 2., 2.],
 
 from __future__ import annotations
 
-from .jacobians import hessian, jacfwd, jacrev
-from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
-from .transforms import debug_unwrap, functionalize, grad, grad_and_value, jvp, linearize, vjp
-from .vmap import vmap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .jacobians import hessian, jacfwd, jacrev
+    from .mapping import vmap
+    from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+    from .transforms import debug_unwrap, functionalize, grad, grad_and_value, jvp, linearize, vjp
 
 __all__ = [
     "debug_unwrap",
@@ -32,3 +35,27 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+# What is imported when it is first used: the module that each name is in. (Parts of this package are used by the core.)
+_LAZY = {
+    **dict.fromkeys(("hessian", "jacfwd", "jacrev"), "jacobians"),
+    **dict.fromkeys(("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"), "modules"),
+    **dict.fromkeys(
+        ("debug_unwrap", "functionalize", "grad", "grad_and_value", "jvp", "linearize", "vjp"), "transforms"
+    ),
+    "vmap": "mapping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
+    from importlib import import_module
+
+    found = getattr(import_module("." + _LAZY[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,7 +15,7 @@ from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflat
 from .batched import spread, wrap
 from .level import BatchLevel
 from .randomness import _reset, without
-from .vmap import enter
+from .mapping import enter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from ..tensor import wrap as plain_tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .level import BatchLevel
 from .transforms import Argnums, jvp_of, picked, vjp_of
-from .vmap import _like, run
+from .mapping import _like, run
 
 
 def _units(tensors: list[Tensor], start: int, count: int) -> list[Tensor]:

@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from .batched import physical
 from .reverse import Tape, released
-from .vmap import _like
+from .mapping import _like
 
 Argnums = int | tuple[int, ...]
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, random
-from ..autograd.modes import slow
 from ..kernels.rng_uniform import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -50,7 +49,7 @@ def _noise(input: Tensor, p: float, features: bool) -> Tensor:
         if array.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*shape[:2], *(1,) * (array.ndim - 2))
-    if slow():
+    if random.inside_vmap():
         from ..func.randomness import drawn
 
         made = drawn(shape, lambda s: bernoulli(engine, 1 - p, s, array.dtype))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd.modes import slow
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
@@ -116,10 +115,10 @@ def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
 
 
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
-    from ..random import engine_of
+    from ..random import engine_of, inside_vmap
 
     engine = engine_of(generator)
-    if slow():
+    if inside_vmap():
         from ..func.randomness import check_filled
 
         check_filled(input)
