@@ -14,8 +14,8 @@ from ..tensor import Tensor
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from .batched import spread, wrap
 from .level import BatchLevel
-from .randomness import _reset, without
 from .mapping import enter
+from .randomness import _reset, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .level import BatchLevel
-from .transforms import Argnums, jvp_of, picked, vjp_of
 from .mapping import _like, run
+from .transforms import Argnums, jvp_of, picked, vjp_of
 
 
 def _units(tensors: list[Tensor], start: int, count: int) -> list[Tensor]:

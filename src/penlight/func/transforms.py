@@ -10,8 +10,8 @@ from ..autograd.modes import grad_mode
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from .batched import physical
-from .reverse import Tape, released
 from .mapping import _like
+from .reverse import Tape, released
 
 Argnums = int | tuple[int, ...]
 
