@@ -512,10 +512,6 @@ class Tensor(TensorMethods):
         >>> torch.tensor([2.5]).item()
         2.5
         """
-        if modes.slow():
-            from .autograd.forward_ad import forbid_item
-
-            forbid_item(self)
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return _number(self._array.item())
@@ -568,10 +564,6 @@ class Tensor(TensorMethods):
         return iter(self.unbind(0))
 
     def __bool__(self) -> bool:
-        if modes.slow():
-            from .autograd.forward_ad import forbid_item
-
-            forbid_item(self)
         size = self._array.size
         if size == 1:
             return bool(self._array.item())

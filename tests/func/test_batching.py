@@ -25,9 +25,6 @@ LOOPS = {
     "_multilabel_margin_loss", "_nanmedian_all", "_pdist", "bincount", "histc",
 }  # fmt: skip
 
-# How many calls of an op are tried, and how many samples of a record.
-CALLS, PLACES = 4, 3
-
 
 def calls_of(names, places, calls):
     """Noted calls of ops, three alike each, not more than `calls` of an op."""
@@ -65,6 +62,7 @@ def groups(size=24):
     return [names[i : i + size] for i in range(0, len(names), size)]
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("names", groups(), ids=lambda names: f"{names[0]} to {names[-1]}")
 def test_rule_is_loop(names):
     for alike in calls_of(names, 2, 2):

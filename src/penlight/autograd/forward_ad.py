@@ -563,28 +563,15 @@ def current_tangent(tensor: Tensor) -> Any:
 
 
 def detach(tensor: Tensor) -> Tensor:
-    """`Tensor.detach` while a slow mode is open: no tangent, and nothing that a batching level would have to know."""
+    """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
     from ..ops import _dispatch
     from ..tensor import views_of, wrap
 
-    stack = _dispatch.interpreters.get()
-    for level in reversed(stack):
-        if hasattr(level, "detach") and level.holds(tensor):
-            return level.detach(tensor)
     out = wrap(tensor._array)
     out._vc = views_of(tensor)
     if tensor.is_inference():
         _dispatch.mark_inference(out)
     return out
-
-
-def forbid_item(tensor: Tensor) -> None:
-    """Refuse to turn a batched tensor into one number."""
-    from ..ops import _dispatch
-
-    for level in _dispatch.interpreters.get():
-        if hasattr(level, "forbid_item"):
-            level.forbid_item(tensor)
 
 
 def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:

@@ -262,10 +262,7 @@ def _stack_list(level: BatchLevel, tensors: Any, dim: int, tensors_dtypes: Any) 
 def _in_parts(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """A tensor with one part replaced: both have the batch, dims count it."""
     input, src, *rest = arguments
-    dims = 2 if op.name == "_diagonal_scatter" else 1
-    names = op.parameters[2:]
-    moved = [r + 1 if n.startswith("dim") else r for n, r in zip(names, rest)]
-    assert sum(n.startswith("dim") for n in names) == dims
+    moved = [r + 1 if name.startswith("dim") else r for name, r in zip(op.parameters[2:], rest)]
     return op.function(level.full(input), level.full(src), *moved)
 
 

@@ -93,7 +93,7 @@ for _name in ("_mse_loss", "_smooth_l1_loss", "_huber_loss", "_bce", "_bce_with_
 # ----- Losses of classes ----------------------------------------------------------------------------------------------
 
 
-def _class_weights(level: BatchLevel, target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
+def _class_weights(target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
     """What each target counts (B, ...): its class's weight, 0 if it is ignored."""
     kept = (target != ignore_index).to(like.dtype)
     if weight is None:
@@ -119,11 +119,11 @@ def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
         return losses
     if single:
         total = losses
-        counts = _class_weights(level, t, weight, ignore_index, losses)
+        counts = _class_weights(t, weight, ignore_index, losses)
     else:
         dims = tuple(range(1, losses.dim()))
         total = losses.sum(dims)
-        counts = _class_weights(level, t, weight, ignore_index, losses).reshape(losses.shape).sum(dims)
+        counts = _class_weights(t, weight, ignore_index, losses).reshape(losses.shape).sum(dims)
     return total / counts if reduction == 1 else total
 
 
@@ -141,7 +141,7 @@ def nll_backward(
     t = level.full(target).reshape(level.size) if single else level.full(target)
     grad = level.full(input)
     if reduction == 1:
-        counts = _class_weights(level, t, weight, ignore_index, grad)
+        counts = _class_weights(t, weight, ignore_index, grad)
         grad = grad / (counts if single else counts.sum(tuple(range(1, counts.dim()))))
     if reduction and not single:
         grad = grad.reshape(level.size, *(1,) * (t.dim() - 1)).expand(t.shape)
