@@ -478,6 +478,8 @@ def __getattr__(name: str) -> _Any:
         found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
         globals()[name] = found
         return found
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module(".ops.foreach", __name__), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
     raise _importlib.import_module("._refused", __name__).missing("torch", name)
