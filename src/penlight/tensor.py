@@ -323,7 +323,10 @@ class Tensor(TensorMethods):
         >>> w.data -= 0.5; w
         tensor([0.5000], requires_grad=True)
         """
-        return wrap(self._array)
+        out = wrap(self._array)
+        if modes.slow() and (log := modes.log.get()) is not None and self.requires_grad:
+            log.on_cut(out, ".data")
+        return out
 
     @data.setter
     def data(self, value: Tensor) -> None:

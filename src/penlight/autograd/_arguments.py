@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..size import Size
 from ..tensor import Tensor, wrap
+from .modes import log
 from .node import NO_EDGE, AccumulateGrad, Edge
 from .views import edge_of
 
@@ -91,7 +92,12 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
     for place, out in enumerate(outputs):
         edge = place_of(out)
         if edge[0] is None:
-            raise RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            error = RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+            seen = log.get()
+            error.add_note(
+                seen.why_no_grad(out) if seen is not None else "penlight.inspect.watch() tells which line cut it off."
+            )
+            raise error
         edges.append(edge)
     return edges
 

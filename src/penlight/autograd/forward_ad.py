@@ -571,6 +571,8 @@ def detach(tensor: Tensor) -> Tensor:
     out._vc = views_of(tensor)
     if tensor.is_inference():
         _dispatch.mark_inference(out)
+    if (log := modes.log.get()) is not None and tensor.requires_grad:
+        log.on_cut(out, "detach()")
     return out
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import dtypes
-from .modes import ANOMALY
+from .modes import ANOMALY, log
 from .node import USED_TWICE, Freed, Node
 
 if TYPE_CHECKING:
@@ -51,11 +51,18 @@ def version_of(tensor: Any) -> int:
 def modified(array: Any, origin: str, now: int, expected: int) -> NoReturn:
     """Refuse a saved tensor that was written to since."""
     legacy = dtypes.LEGACY[dtypes.from_np(array.dtype)]
-    raise RuntimeError(
+    error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{legacy}Tensor {list(array.shape)}]{origin} is at version {now}; expected version {expected} instead. "
         + (_LOOK_ABOVE if ANOMALY["enabled"] else _ENABLE_ANOMALY)
     )
+    seen = log.get()
+    error.add_note(
+        seen.who_wrote(array, expected)
+        if seen is not None
+        else "penlight.inspect.watch() tells which line wrote to it."
+    )
+    raise error
 
 
 _ENABLE_ANOMALY = (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .modes import NAMESPACE, inference, is_grad_enabled, sequence
+from .modes import NAMESPACE, inference, is_grad_enabled, log, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ def bump(tensor: Tensor) -> None:
     """Record a write into a tensor's memory: its version moves on and its views' edges go stale."""
     vc = tensor._vc
     if vc is None:
-        tensor._vc = [1, None]
-        return
-    if type(vc) is not list:
+        vc = tensor._vc = [0, None]
+    elif type(vc) is not list:
         return  # an inference tensor has no version
     vc[0] += 1
+    if NAMESPACE["SLOW"] and (seen := log.get()) is not None:
+        seen.on_write(tensor, vc[0])
     if vc[1] is not None:
         for ref in vc[1][1:]:
             view = ref()

@@ -1,4 +1,4 @@
-"""Pictures of the backward graph.
+"""Looking inside: pictures of the backward graph, what it keeps in memory, and which line of a program is to blame.
 
 >>> import penlight as torch
 >>> a = torch.tensor(2.0, requires_grad=True)
@@ -10,5 +10,7 @@
 from __future__ import annotations
 
 from .draw import Box, Drawing, Link, draw
+from .memory import SavedMemory, Saving, saved_memory
+from .watch import Event, Log, watch
 
-__all__ = ["Box", "Drawing", "Link", "draw"]
+__all__ = ["Box", "Drawing", "Event", "Link", "Log", "SavedMemory", "Saving", "draw", "saved_memory", "watch"]

@@ -1,0 +1,141 @@
+"""`inspect.watch` and `inspect.saved_memory`: the line that is to blame, and what the graph keeps."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import pytest
+
+import penlight as torch
+from penlight.autograd import modes
+
+
+def notes(program: Callable[[], None], kind: type[Exception] = RuntimeError) -> str:
+    with pytest.raises(kind) as caught, torch.inspect.watch(nan="raise"):
+        program()
+    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_the_write_that_spoilt_a_gradient() -> None:
+    x = torch.ones(3, requires_grad=True)
+
+    def program() -> None:
+        y = x.exp()
+        y.add_(1)  # the culprit
+        y.sum().backward()
+
+    text = notes(program)
+    assert "modified by an inplace operation" in text
+    assert "It was written to here" in text and "y.add_(1)  # the culprit" in text
+
+
+def test_a_write_through_a_view_and_by_an_optimiser() -> None:
+    x = torch.ones(3, requires_grad=True)
+
+    def view() -> None:
+        y = x * 2
+        q = y.sin()
+        y.view(3)[0] = 3.0  # through a view
+        q.sum().backward()
+
+    assert "# through a view" in notes(view)
+    a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)
+
+    def step() -> None:
+        loss = b(a(torch.ones(2, 3))).sum()
+        loss.backward(retain_graph=True)
+        optimizer.step()  # between two passes
+        loss.backward()
+
+    assert "# between two passes" in notes(step)
+
+
+@pytest.mark.parametrize(
+    ("cut", "what"),
+    [
+        (lambda x: (x * 2).detach() * 3, "detach()"),
+        (lambda x: x.data + 1, ".data"),
+        (lambda x: (x > 0).float(), "gt() has no derivative"),
+        (lambda x: torch.no_grad()(lambda: x * 2)() + 1, "mul() ran under no_grad"),
+    ],
+)
+def test_the_line_that_cut_the_graph(cut: Callable[[torch.Tensor], torch.Tensor], what: str) -> None:
+    x = torch.ones(3, requires_grad=True)
+
+    def program() -> None:
+        cut(x).sum().backward()
+
+    text = notes(program)
+    assert text.startswith("element 0 of tensors does not require grad and does not have a grad_fn")
+    assert f"It was cut off the graph here:\n{what}:\n" in text and "test_watch.py" in text
+
+
+def test_nothing_was_cut() -> None:
+    assert "Nothing that it was made from requires grad" in notes(lambda: torch.ones(2).sum().backward())
+
+
+def test_where_a_nan_was_born() -> None:
+    z = torch.zeros(2, requires_grad=True)
+
+    def program() -> None:
+        bad = z / z  # here
+        (bad + 1).sum()
+
+    assert "div() made NaN from inputs without NaN" in notes(program, FloatingPointError)
+    assert "bad = z / z  # here" in notes(program, FloatingPointError)
+    with torch.inspect.watch() as seen:
+        program()
+    assert [event.what for event in seen.nans] == ["div() made NaN from inputs without NaN"]
+    with torch.inspect.watch(nan="ignore") as seen:
+        program()
+    assert seen.nans == []
+
+
+def test_without_it_errors_point_to_it() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(2).sum().backward()
+    assert caught.value.__notes__ == ["penlight.inspect.watch() tells which line cut it off."]
+
+
+def test_it_leaves_nothing_behind() -> None:
+    before = modes.NAMESPACE["SLOW"]
+    x = torch.ones(3, requires_grad=True)
+    with torch.inspect.watch() as outer:
+        with torch.inspect.watch() as inner:
+            y = x.detach() * 2
+            y += 1
+        assert modes.log.get() is outer
+        assert len(inner._origin) == 1 and len(inner._written) == 1  # of the dead there is no trace
+        del y
+        gc.collect()
+        assert not inner._origin and not inner._written
+    assert modes.NAMESPACE["SLOW"] == before and modes.log.get() is None
+    with pytest.raises(ValueError, match="nan must be"):
+        torch.inspect.watch(nan="no")
+
+
+def test_gradients_are_the_same_inside() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    x = torch.randn(5, 4)
+    outside = torch.autograd.grad(model(x).pow(2).mean(), list(model.parameters()))
+    with torch.inspect.watch():
+        inside = torch.autograd.grad(model(x).pow(2).mean(), list(model.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(outside, inside))
+
+
+def test_saved_memory_counts_shared_memory_once() -> None:
+    w = torch.ones(10, 20, requires_grad=True)
+    x = torch.ones(5, 10)
+    with torch.inspect.watch():
+        h = (x @ w).tanh()  # the line
+        loss = (h * h).sum()
+    report = torch.inspect.saved_memory(loss)
+    assert report.total == 5 * 20 * 4
+    assert report.parameters == x.nbytes
+    tanh = next(row for row in report.rows if row.node == "TanhBackward0")
+    assert tanh.line.endswith("# the line")
+    loss.backward()
+    assert torch.inspect.saved_memory(loss).total == 0
