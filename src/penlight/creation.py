@@ -330,20 +330,13 @@ def _filled(name: str, fill: Any) -> Any:
     ) -> Tensor:
         if "size" in more:
             size = (more.pop("size"),)
-        for ignored in ("layout", "pin_memory", "memory_format", "names"):
-            more.pop(ignored, None)
-        if more:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+        _accept(name, more)
         _check(dtype, device, name)
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
         if out is not None:
-            from .tensor import resize_to
-
-            if tuple(out.shape) != array.shape:
-                resize_to(out, array.shape)
-            return out.copy_(wrap(array))
+            return _into(out, wrap(array), dtype)
         return _leaf(wrap(array), requires_grad)
 
     make.__name__ = make.__qualname__ = name
@@ -374,7 +367,14 @@ empty.__doc__ = """An uninitialised tensor of a shape.
 
 
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    **more: Any,
 ) -> Tensor:
     """A shape filled with one value, whose type decides the dtype.
 
@@ -383,6 +383,8 @@ def full(
     tensor([7, 7])
     """
     _check(dtype, device, "full")
+    _accept("full", more)
+    wanted = dtype
     if isinstance(fill_value, Tensor):
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
@@ -390,7 +392,8 @@ def full(
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     found = dtype or dtypes.of_number(fill_value)
     shape = _size((size,), "full")
-    return _leaf(wrap(np.full(shape, fill_value, found.np)), requires_grad)
+    result = _leaf(wrap(np.full(shape, fill_value, found.np)), requires_grad)
+    return result if out is None else _into(out, result, wanted)
 
 
 def empty_strided(
@@ -413,7 +416,14 @@ def empty_strided(
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **more: Any
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    **more: Any,
 ) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 
@@ -423,10 +433,12 @@ def eye(
             [0., 1.]])
     """
     _check(dtype, device, "eye")
+    _accept("eye", more)
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
-    return _leaf(wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np)), requires_grad)
+    result = _leaf(wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np)), requires_grad)
+    return result if out is None else _into(out, result, dtype)
 
 
 def arange(
@@ -452,6 +464,10 @@ def arange(
     end, step = _plain(names["end"]), _plain(names["step"] if names["step"] is not None else 1)
     if end is None:
         raise TypeError('arange() missing 1 required positional arguments: "end"')
+    _accept("arange", more)
+    if not (np.isfinite(start) and np.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    wanted = dtype
     if dtype is None:
         floating = any(isinstance(v, float) for v in (start, end, step))
         dtype = dtypes.get_default_dtype() if floating else dtypes.int64
@@ -465,12 +481,24 @@ def arange(
     else:
         array = (np.arange(count, dtype=np.float64) * step + start).astype(dtype.np)
     result = _leaf(wrap(array), requires_grad)
-    return result if out is None else _into(out, result)
+    return result if out is None else _into(out, result, wanted)
 
 
-def _into(out: Tensor, result: Tensor) -> Tensor:
+def _accept(name: str, more: dict[str, Any]) -> None:
+    """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
+    for ignored in ("layout", "pin_memory", "memory_format", "names"):
+        more.pop(ignored, None)
+    if more:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+
+
+def _into(out: Tensor, result: Tensor, dtype: Any = None) -> Tensor:
+    """A result in `out`, which takes its shape; a dtype that was asked for must be that of `out`."""
     from .tensor import resize_to
 
+    if dtype is not None and out.dtype is not dtype:
+        kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
+        raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")
     if out.shape != result.shape:
         resize_to(out, result.shape)
     return out.copy_(result)
@@ -514,9 +542,9 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     _check(dtype, device, "linspace")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    start, end = _plain(start), _plain(end)
+    _accept("linspace", more)
+    start, end = _ends("linspace", start, end, steps)
+    wanted = dtype
     if dtype is None:
         dtype = (
             dtypes.default_complex()
@@ -524,7 +552,27 @@ def linspace(
             else dtypes.get_default_dtype()
         )
     result = _leaf(wrap(_linspace(start, end, steps, dtype)), requires_grad)
-    return result if out is None else _into(out, result)
+    return result if out is None else _into(out, result, wanted)
+
+
+def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
+    """The ends of a range as numbers; refuses what is none."""
+    if not isinstance(steps, (int, np.integer, Tensor)):
+        kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
+            " * (Tensor start, Tensor end, int steps, ...)\n * (Number start, Number end, int steps, ...)"
+        )
+    wide = [
+        f"{n} with {v.dim()} dimension(s)"
+        for n, v in (("start", start), ("end", end))
+        if isinstance(v, Tensor) and v.dim()
+    ]
+    if wide:
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wide)}.")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return _plain(start), _plain(end)
 
 
 def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
@@ -557,6 +605,7 @@ def logspace(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    out: Any = None,
     **more: Any,
 ) -> Tensor:
     """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
@@ -566,9 +615,12 @@ def logspace(
     tensor([  1.,  10., 100.])
     """
     _check(dtype, device, "logspace")
+    _accept("logspace", more)
+    start, end = _ends("logspace", start, end, steps)
     found = dtype or dtypes.get_default_dtype()
-    exponents = _linspace(float(_plain(start)), float(_plain(end)), steps, dtypes.float64)
-    return _leaf(wrap((float(base) ** exponents).astype(found.np)), requires_grad)
+    exponents = _linspace(float(start), float(end), steps, dtypes.float64)
+    result = _leaf(wrap((float(base) ** exponents).astype(found.np)), requires_grad)
+    return result if out is None else _into(out, result, dtype)
 
 
 # ----- Like another tensor ------------------------------------------------------------------------------------------
@@ -623,6 +675,7 @@ def full_like(
     tensor([3., 3.])
     """
     _check(dtype, device, "full_like")
+    _accept("full_like", more)
     if input._level is not None:
         return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
     found = dtype or input.dtype

@@ -169,6 +169,14 @@ def index_select(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
     return out if input.dim() else out.reshape(level.size)
 
 
+@rule("_masked_select")
+def masked_select(level: BatchLevel, input: Any, mask: Any) -> Any:
+    if level.has(mask):
+        return loop(level, OPS["_masked_select"], (input, mask))
+    wide = insert_dims(level, input, mask.dim()).expand(level.size, *mask.shape)
+    return _run("_index", wide, (None, *mask.nonzero(as_tuple=True)))
+
+
 def _vector(tensor: Any) -> Any:
     return tensor if tensor.dim() else tensor.unsqueeze(0)
 

@@ -294,6 +294,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     if any(n < 0 for n in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+    indices = indices.to(dtypes.int64)
     steps = wrap(np.array([math.prod(shape[d + 1 :]) for d in range(len(shape))], np.int64).astype(indices.dtype.np))
     sizes = wrap(np.array(shape, np.int64).astype(indices.dtype.np))
     return (indices.unsqueeze(-1).div(steps, rounding_mode="floor") % sizes).unbind(-1)

@@ -76,8 +76,8 @@ both("conv_input_grad", kernels.conv_input_grad, _input_grad_graph)
 
 
 @differentiable(kernels.conv_weight_grad,
-                upstream=lambda grad, input, stride, padding, dilation, groups, xp:
-                    xp.conv(xp.conj(input), grad, stride, padding, dilation, groups),
+                upstream=lambda grad, input, upstream_shape, stride, padding, dilation, groups, xp:
+                    xp.cut(xp.conv(xp.conj(input), grad, stride, padding, dilation, groups), upstream_shape),
                 input=lambda grad, upstream, input_shape, stride, padding, dilation, groups, xp:
                     xp.conv_input_grad(xp.conj(upstream), grad, input_shape, stride, padding, dilation, groups))  # fmt: skip
 def _conv_weight(
@@ -98,7 +98,7 @@ def _input_rule(
 ) -> Any:
     weight = xp.conj(weight)
     if transposed:
-        return xp.conv(grad, weight, stride, padding, dilation, groups)
+        return xp.cut(xp.conv(grad, weight, stride, padding, dilation, groups), input_shape)
     return xp.conv_input_grad(grad, weight, input_shape, stride, padding, dilation, groups)
 
 

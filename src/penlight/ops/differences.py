@@ -54,17 +54,14 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     place = wrap_dim(dim, input.dim())
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    ends = [e for e in (prepend, append) if e is not None]
+    ends = [e for e in (prepend, append) if e is not None and n]
     for end in ends:
         _check_end(input, end, place)
     if ends:
         input = cat([t for t in (prepend, input, append) if t is not None], place)
-    result = input.clone() if n == 0 else input
-    if n and input.shape[place] <= n:
-        result = input.narrow(place, 0, 0).clone()
-    else:
-        for _ in range(n):
-            result = _diff_once(result, place)
+    result = input if n else input.new_zeros(tuple(input.shape)).copy_(input)
+    for _ in range(min(n, input.shape[place])):
+        result = _diff_once(result, place)
     return _dispatch.given("diff", result, out)
 
 

@@ -201,7 +201,7 @@ def _repeat(input: Tensor, repeats: tuple[int, ...]) -> Tensor: ...
 
 
 @method
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
     """The tensor copied this many times along each dimension.
 
     >>> import penlight as torch
@@ -209,21 +209,21 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    times = sizes(repeats, "repeat")
+    times = sizes(args if repeats is None else (repeats,), "repeat")
     if len(times) < input.dim():
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return _repeat(input, times)
 
 
 @method
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """Like `repeat`, with missing dimensions taken as one.
 
     >>> import penlight as torch
     >>> torch.tensor([1, 2]).tile(2)
     tensor([1, 2, 1, 2])
     """
-    times = sizes(dims, "tile")
+    times = sizes(args if dims is None else (dims,), "tile")
     return _repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
@@ -236,14 +236,16 @@ def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
 
 @method
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along some dimensions; a copy.
 
     >>> import penlight as torch
     >>> torch.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
     """
-    wanted = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    if dims is not None:
+        args = (dims,)
+    wanted = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     return _flip(input, wrap_dims(tuple(wanted), input.dim()) if wanted else ())
 
 

@@ -288,8 +288,10 @@ setattr(Tensor, "__matmul__", _matmul_operator)
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     product = _matmul_array(mat1, mat2)
+    if product.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)  # as in C
     if alpha != 1:
-        product *= alpha
+        product *= product.dtype.type(alpha)
     if beta == 0:
         return product
     product += input if beta == 1 else input * product.dtype.type(beta)
@@ -298,6 +300,11 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
 
 def _scaled(x: Any, factor: Any) -> Any:
     return x if factor == 1 else x * factor
+
+
+def _scaled_back(grad: Any, factor: Any) -> Any:
+    """A gradient through `_scaled`: times the conjugate."""
+    return grad if factor == 1 else grad * factor.conjugate()
 
 
 def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
@@ -316,16 +323,16 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 
 @differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled(grad, beta), input_shape),
-                mat1=lambda grad, mat2, alpha, xp: _scaled(xp._mm(grad, xp.adjoint(mat2)), alpha),
-                mat2=lambda grad, mat1, alpha, xp: _scaled(xp._mm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._mm(grad, xp.adjoint(mat2)), alpha),
+                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._mm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
 @differentiable(_addmm_array, node="BaddbmmBackward0", jvp=_addmm_jvp,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled(grad, beta), input_shape),
-                mat1=lambda grad, mat2, alpha, xp: _scaled(xp._bmm(grad, xp.adjoint(mat2)), alpha),
-                mat2=lambda grad, mat1, alpha, xp: _scaled(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._bmm(grad, xp.adjoint(mat2)), alpha),
+                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._bmm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
 def _baddbmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 

@@ -52,7 +52,7 @@ def _resized(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 @method
-def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Give the tensor another size; elements stay where they are in memory, and new ones are uninitialised.
 
     >>> import penlight as torch
@@ -62,7 +62,7 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    shape = sizes(size, "resize_")
+    shape = sizes(args if size is None else (size,), "resize_")
     if tuple(input.shape) != shape:
         input._array = _resized(input._array, shape)
     return input

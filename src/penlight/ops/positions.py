@@ -128,6 +128,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         tuple(1 if d == place else n for d, n in enumerate(indices.shape)),
     )
     wide = input.expand(tuple(input.shape[d] if d == place else n for d, n in enumerate(others)))
+    if input.shape[place]:
+        indices = indices.remainder(input.shape[place])
     return wide.gather(
         place, indices.expand(tuple(indices.shape[d] if d == place else n for d, n in enumerate(others))), out=out
     )

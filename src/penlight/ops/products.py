@@ -14,7 +14,7 @@ from ._args import broadcast_shape, legacy_sum, wrap_dim
 from ._declare import OPS, bilinear, differentiable, linear, method
 from ._guards import not_implemented
 from .joining import cat
-from .matmul import _matmul_array
+from .matmul import _matmul_array, _scaled_back
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -304,11 +304,11 @@ def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
-    return xp.spread(grad * alpha, (count, *grad.shape), (0,), False)
+    return xp.spread(_scaled_back(grad, alpha), (count, *grad.shape), (0,), False)
 
 
 @differentiable(_addbmm_array, node="AddbmmBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
                 batch1=lambda grad, batch2, alpha, batch1_shape, xp:
                     xp._bmm(_shared(grad, batch1_shape[0], alpha, xp), xp.conj(xp._transpose(batch2, 1, 2))),
                 batch2=lambda grad, batch1, alpha, batch2_shape, xp:
@@ -334,15 +334,17 @@ def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, 
 
 def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta 0 the input does not count, not even a NaN in it."""
+    if product.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)  # as in C
     product = product if alpha == 1 else product * alpha
     total = product if beta == 0 else product + (input if beta == 1 else input * beta)
     return total.astype(input.dtype, copy=False)
 
 
 @differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(mat, vec), input, beta, alpha), node="AddmvBackward0", inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
-                mat=lambda grad, vec, alpha, xp: _times(grad, xp.conj(vec), xp) * alpha,
-                vec=lambda grad, mat, alpha, xp: xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad) * alpha)  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                mat=lambda grad, vec, alpha, xp: _scaled_back(_times(grad, xp.conj(vec), xp), alpha),
+                vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad), alpha))  # fmt: skip
 def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
@@ -353,9 +355,9 @@ def _times(column: Any, row: Any, xp: Any) -> Any:
 
 @differentiable(lambda input, vec1, vec2, beta, alpha: _added(np.multiply.outer(vec1, vec2), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
-                input=lambda grad, beta, input_shape, xp: xp.sum_to(grad * beta, input_shape),
-                vec1=lambda grad, vec2, alpha, xp: xp._mv(grad, xp.conj(vec2)) * alpha,
-                vec2=lambda grad, vec1, alpha, xp: xp._mv(xp._transpose(grad, 0, 1), xp.conj(vec1)) * alpha)  # fmt: skip
+                input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
+                vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha),
+                vec2=lambda grad, vec1, alpha, xp: _scaled_back(xp._mv(xp._transpose(grad, 0, 1), xp.conj(vec1)), alpha))  # fmt: skip
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
@@ -404,7 +406,9 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number =
     """In-place version of `addmv`."""
     if legacy:
         input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
-    return _dispatch.inplace(OPS["_addmv"], _addmv_arguments(input, mat, vec, beta, alpha))
+    arguments = _addmv_arguments(input, mat, vec, beta, alpha)
+    _fits_in_place(input, (mat.shape[0],))
+    return _dispatch.inplace(OPS["_addmv"], arguments)
 
 
 @method
@@ -461,8 +465,14 @@ def _same_product(name: str, input: Tensor, shape: tuple[int, ...], left: Tensor
     if left.shape[-1] != right.shape[-2]:
         sizes = [f"{t.shape[-2]}x{t.shape[-1]}" for t in (left, right)]
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({sizes[0]} and {sizes[1]})")
+    _fits_in_place(input, shape)
+
+
+def _fits_in_place(input: Tensor, shape: tuple[int, ...]) -> None:
     if tuple(input.shape) != shape:
-        raise RuntimeError(f"{name}: the output must have shape {list(shape)}, but has {list(input.shape)}")
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(input.shape)} and output tensor size {list(shape)} should match"
+        )
 
 
 @method

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
+from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
 from ._raw import both
@@ -91,7 +92,7 @@ def sum(
         dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
     if dtype is not None:
         input = _as_dtype(input, dtype)
-    if dim is None and not keepdim:
+    if dim is None and not keepdim and (dtype is None or dtype.category >= dtypes.FLOATING):
         return _sum_all(input, out=out)
     result = _sum_dims(input, wrap_dims(dim, input.dim()), keepdim, out=out)
     return result if dtype is None or result.dtype is dtype else result.to(dtype)
@@ -232,7 +233,9 @@ def prod(
     tensor(6.)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
-    input = _as_dtype(input, dtype)
+    if dtype is not None:
+        result = prod(input.to(dtype), dim, keepdim)
+        return _dispatch.given("prod", result if result.dtype is dtype else result.to(dtype), out)
     if dim is None:
         return _prod_all(input, out=out)
     return _prod_dims(input, (wrap_dim(dim, input.dim()),) if input.dim() else (), keepdim, out=out)
@@ -263,7 +266,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()), out=out)
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()), out=out)
+    return _dispatch.given("cumsum", _cumsum(input.to(dtype), wrap_dim(dim, input.dim())).to(dtype), out)
 
 
 # ----- Extremes -----------------------------------------------------------------------------------------------------

@@ -70,7 +70,10 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
-    return _cumprod(input if dtype is None else input.to(dtype), _need_dim("cumprod", dim, input, kwargs), out=out)
+    place = _need_dim("cumprod", dim, input, kwargs)
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _cumprod(input if dtype is None else input.to(dtype), place, out=out)
+    return _dispatch.given("cumprod", _cumprod(input.to(dtype), place).to(dtype), out)
 
 
 def _need_dim(name: str, dim: Any, input: Tensor, kwargs: dict[str, Any]) -> int:

@@ -336,7 +336,11 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
     name = "_index_fill_tensor" if isinstance(value, Tensor) else "_index_fill"
     places = index.reshape(-1)
-    return run(OPS[name], (input, dim, places % n if array.size and array.min() < 0 else places, value))
+    if array.size and array.min() < 0:
+        places = places % n
+    if isinstance(value, Tensor) and index._level is None:
+        places = places.unique()  # so that the value's gradient counts no slice twice
+    return run(OPS[name], (input, dim, places, value))
 
 
 @method

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import wrap_dim
+from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, linear, method, plain, pointwise
 from ._raw import both
 
@@ -43,7 +43,14 @@ def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _index_array(input: Any, indices: Any) -> Any:
-    return input[_np_index(indices)]
+    places = _np_index(indices)
+    if type(places[0]) is not slice or not input.flags.c_contiguous:
+        return input[places]
+    # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
+    arrays = [d for d, place in enumerate(places) if type(place) is not slice]
+    if len(arrays) == 1 and places[arrays[0]].dtype.kind in "iu":
+        return np.take(input, places[arrays[0]], arrays[0])
+    return np.ascontiguousarray(input[places])
 
 
 def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
@@ -204,7 +211,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 
 
 def _check_index(index: Tensor, name: str) -> None:
-    if index.dtype not in (dtypes.int64, dtypes.int32):
+    if index.dtype not in (dtypes.int64, dtypes.int32) and index.numel():
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -215,6 +222,8 @@ def _check_bounds(index: Any, n: int, dim: int) -> None:
 
 
 def _gather_array(input: Any, dim: int, index: Any) -> Any:
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
     if input.ndim == 0:
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
@@ -226,8 +235,8 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
 def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
     from ..kernels.scatter import scatter_add
 
-    if not shape:
-        return np.asarray(grad).sum()
+    if not shape or not index.size:
+        return np.asarray(grad).sum() if not shape else np.zeros(shape, grad.dtype)
     if index.ndim == 0:
         grad, index = grad.reshape(1), index.reshape(1)
     return scatter_add(np.zeros(shape, grad.dtype), dim, index, grad)
@@ -243,6 +252,8 @@ def _gather_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Ten
 
 
 def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
+    if not index.numel():
+        return
     _check_index(index, name)
     if max(index.dim(), 1) != max(input.dim(), 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -327,7 +338,7 @@ def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     from ..kernels.scatter import scatter_add as kernel
 
     if input.ndim == 0:
-        return input + (src.sum() if index.size else 0)
+        return (input + (src.sum() if index.size else 0)).astype(input.dtype)
     return kernel(input, dim, index, src)
 
 
@@ -437,7 +448,7 @@ def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) 
     from ..kernels.scatter import index_add as kernel
 
     if input.ndim == 0:
-        return input + alpha * source.sum()
+        return kernel(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
     return kernel(input, dim, index, source, alpha)
 
 
@@ -478,6 +489,31 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number) -> Tensor: ...
 
 
+def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """What PyTorch asks of the slices that are added."""
+    if index.dim() > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(index.shape)}"
+        )
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + dtypes.LEGACY[index.dtype])
+    if input.dtype is not source.dtype:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
+        raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
+    size = source.shape[dim] if source.dim() > dim else 1
+    if index.numel() != size:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({size}), for dim: {dim}"
+        )
+    own, given = list(input.shape), list(source.shape)
+    if own[:dim] + own[dim + 1 :] != given[:dim] + given[dim + 1 :] or len(own) != len(given):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{own} source.shape = {given}"
+        )
+
+
 @method
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
@@ -489,7 +525,7 @@ def index_add(
     tensor([0., 2.])
     """
     dim = wrap_dim(dim, input.dim())
-    _check_slices("index_add", input, dim, index)
+    _check_added(input, dim, index, source)
     return _index_add(input, dim, index, source, alpha, out=out)
 
 
@@ -497,7 +533,7 @@ def index_add(
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """In-place version of `index_add`."""
     dim = wrap_dim(dim, input.dim())
-    _check_slices("index_add_", input, dim, index)
+    _check_added(input, dim, index, source)
     return _dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))
 
 
@@ -554,6 +590,11 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked(input, mask, value, _dispatch.inplace)
 
 
+@linear(lambda input, mask: np.broadcast_to(input, mask.shape)[mask], node="MaskedSelectBackward0",
+        input=lambda grad, input_shape, mask, xp: xp.sum_to(xp._masked_scatter(xp.zeros_for(grad, mask.shape), mask, grad), input_shape))  # fmt: skip
+def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
+
+
 @method
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, as a vector.
@@ -570,9 +611,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
             "this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if "
             "you need this feature."
         )
-    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
-    shape = shape or (1,)
-    return _dispatch.given("masked_select", index(input.expand(shape), [mask.expand(shape)]), out)
+    shape = broadcast_shape(tuple(mask.shape), tuple(input.shape)) or (1,)
+    wide = mask if tuple(mask.shape) == shape else mask.expand(shape)
+    return _dispatch.given("masked_select", _masked_select(input, wide), out)
 
 
 @plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))

@@ -85,7 +85,7 @@ def alias(input: Tensor) -> Tensor: ...
 
 
 @method
-def view(input: Tensor, *size: Any) -> Tensor:
+def view(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype.
 
     >>> import penlight as torch
@@ -93,22 +93,22 @@ def view(input: Tensor, *size: Any) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if len(size) == 1 and not isinstance(size[0], (int, tuple, list)) and hasattr(size[0], "category"):
+    if len(args) == 1 and not isinstance(args[0], (int, tuple, list)) and hasattr(args[0], "category"):
         from .conversion import view_dtype
 
-        return view_dtype(input, size[0])
-    return _view(input, infer_size(sizes(size, "view"), input.numel()))
+        return view_dtype(input, args[0])
+    return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
 
 
 @method
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy.
 
     >>> import penlight as torch
     >>> torch.arange(4).reshape(2, 2).t().reshape(4)
     tensor([0, 2, 1, 3])
     """
-    size = infer_size(sizes(shape, "reshape"), input.numel())
+    size = infer_size(sizes(args if shape is None else (shape,), "reshape"), input.numel())
     array = getattr(input, "_array", None)
     if array is None or array.flags.c_contiguous:
         return _view(input, size)
@@ -240,14 +240,16 @@ def t(input: Tensor) -> Tensor:
 
 
 @method
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in the given order; a view.
 
     >>> import penlight as torch
     >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
-    if not dims:
+    if dims is None:
+        dims = order
+    if not dims and not order:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
         dims = tuple(dims[0])
@@ -257,10 +259,10 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = tuple(wrap_dim(d, ndim) for d in dims)
-    if len(set(order)) != ndim:
+    places = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(places)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return _permute(input, order)
+    return _permute(input, places)
 
 
 @method
@@ -466,7 +468,7 @@ def _expand(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
 @method
-def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size one repeated without copying; -1 keeps a dimension as it is.
 
     >>> import penlight as torch
@@ -474,7 +476,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    target = list(sizes(size, "expand"))
+    target = list(sizes(args if size is None else (size,), "expand"))
     shape = tuple(input.shape)
     extra = len(target) - len(shape)
     if extra < 0:
@@ -494,7 +496,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
         elif place >= extra and present not in (1, n):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({present}) at non-singleton dimension "
-                f"{place}.  Target sizes: {list(sizes(size))}.  Tensor sizes: {list(shape)}"
+                f"{place}.  Target sizes: {list(sizes(args if size is None else (size,)))}.  Tensor sizes: {list(shape)}"
             )
     return _expand(input, tuple(target))
 

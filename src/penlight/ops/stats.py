@@ -137,7 +137,9 @@ def nansum(
     tensor(3.)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
-    return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim, out=out)
+    if dtype is None or dtype.category >= dtypes.FLOATING:
+        return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim, out=out)
+    return _dispatch.given("nansum", _nansum(input.to(dtype), wrap_dims(dim, input.dim()), keepdim).to(dtype), out)
 
 
 @method
@@ -303,18 +305,20 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 @method
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     """Summed over the dimensions that broadcasting from `size` would have added or widened.
 
     >>> import penlight as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    target = sizes(size, "sum_to_size")
+    target = sizes(args if size is None else (size,), "sum_to_size")
     extra = input.dim() - len(target)
     shape = tuple(input.shape)
     if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
     wide = tuple(range(extra)) + tuple(d for d in range(extra, input.dim()) if target[d - extra] == 1 and shape[d] != 1)
+    if not target:
+        return input.sum()
     summed = input.sum(wide, keepdim=True) if wide else input
     return summed.view(target) if extra > 0 else summed
