@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import penlight
+from penlight import _takeover
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -25,6 +26,13 @@ def modules() -> list[str]:
         for m in pkgutil.walk_packages(penlight.__path__, "penlight.")
         if not m.name.rsplit(".", 1)[-1].startswith("__") and m.name not in OPTIONAL
     )
+
+
+@pytest.fixture(autouse=True)
+def rest():
+    """An example with a subclass of Tensor makes all functions look at their arguments' types; the next test has them plain."""
+    yield
+    _takeover.rest()
 
 
 @pytest.mark.parametrize("name", modules())

@@ -10,6 +10,7 @@ from .layout import layout as layout
 from .layout import memory_format as memory_format
 from .random import Generator as Generator
 from .size import Size as Size
+from .tensor import DISABLED
 from .tensor import Tensor as TensorBase
 
 _TensorBase = TensorBase
@@ -34,16 +35,40 @@ _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_
 
 
 class DisableTorchFunctionSubclass:
-    """A region in which subclasses of Tensor do not take over functions; they never do here."""
+    """A region in which subclasses of Tensor do not take over functions."""
+
+    _flag = "subclasses_off"
 
     def __enter__(self) -> None:
-        pass
+        from . import _takeover
+
+        self._var = getattr(_takeover, self._flag)
+        self._token = self._var.set(True)
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        self._var.reset(self._token)
 
 
-DisableTorchFunction = _DisableTorchDispatch = DisableTorchFunctionSubclass
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A region in which neither subclasses of Tensor nor modes take over functions."""
+
+    _flag = "all_off"
+
+
+_DisableTorchDispatch = DisableTorchFunctionSubclass
+_disabled_torch_function_impl = _disabled_torch_dispatch_impl = DISABLED
+
+
+def _is_torch_function_enabled() -> bool:
+    from . import _takeover
+
+    return not (_takeover.subclasses_off.get() or _takeover.all_off.get())
+
+
+def _is_torch_function_all_disabled() -> bool:
+    from . import _takeover
+
+    return _takeover.all_off.get()
 
 
 def __getattr__(name: str) -> Any:

@@ -222,6 +222,11 @@ def _path_first(directory: str) -> None:
         sys.path[:1] = [directory]
 
 
+def _mentions(code: CodeType, name: str) -> bool:
+    """Whether a name is used anywhere in a program's text."""
+    return name in code.co_names or any(_mentions(c, name) for c in code.co_consts if isinstance(c, CodeType))
+
+
 def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
     """Run a program as `__main__` with these arguments; its exit code. An error is shown from the program's own code on."""
     import builtins
@@ -237,6 +242,10 @@ def run(load: Callable[[], Program], arguments: Sequence[str]) -> int:
             return error.code
         if program.path0 is not None:
             _path_first(program.path0)
+        if _mentions(program.code, "__torch_function__"):
+            from ._takeover import wake
+
+            wake()
         sys.argv[:] = [program.argv0, *arguments]
         main.__dict__.update(program.attributes, __builtins__=builtins)
         sys.modules["__main__"] = main

@@ -1,7 +1,4 @@
-"""torch.overrides: functions taken over by other types. Penlight's functions are not taken over; the helpers answer so.
-
-A class with `__torch_function__` can still use these helpers for functions of its own.
-"""
+"""torch.overrides: functions taken over by other types. See Note [Functions taken over] in _takeover.py."""
 
 from __future__ import annotations
 
@@ -9,11 +6,18 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import _takeover
+from ._C import DisableTorchFunction as DisableTorchFunction
+from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
     "is_tensor_like",
@@ -23,41 +27,35 @@ __all__ = [
 ]
 
 
-def _overrides(value: Any) -> bool:
-    return type(value) is not Tensor and hasattr(type(value), "__torch_function__")
-
-
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments has a class that takes over functions."""
-    return any(map(_overrides, relevant_args))
+    """Whether a mode is open here, or one of the arguments has a class that takes over functions.
+
+    >>> import penlight as torch
+    >>> torch.overrides.has_torch_function((torch.ones(1), 2))
+    False
+    """
+    if _takeover.all_off.get():
+        return False
+    if _takeover.modes.get():
+        return True
+    return not _takeover.subclasses_off.get() and any(_takeover.takes_part(type(value)) for value in relevant_args)
 
 
 def has_torch_function_unary(arg: Any) -> bool:
     """`has_torch_function` for one argument."""
-    return _overrides(arg)
+    return has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
     """`has_torch_function` for arguments one by one."""
-    return any(map(_overrides, args))
+    return has_torch_function(args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
     """Let the first class among the arguments that takes over functions do so; subclasses before their bases."""
-    ordered: list[Any] = []
-    for value in relevant_args:
-        if _overrides(value) and not any(type(value) is type(other) for other in ordered):
-            place = next((i for i, o in enumerate(ordered) if issubclass(type(value), type(o))), len(ordered))
-            ordered.insert(place, value)
-    types = tuple(type(value) for value in ordered)
-    for value in ordered:
-        result = type(value).__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}")
+    return _takeover.handle(public_api, _takeover.overriding(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
@@ -84,29 +82,103 @@ def is_tensor_like(inp: Any) -> bool:
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether this is a method or property of Tensor."""
     name = getattr(func, "__name__", None)
-    return name == "__get__" or (name is not None and getattr(Tensor, name, None) is func)
+    return name in ("__get__", "__set__") or (name is not None and getattr(Tensor, name, None) is func)
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The public name of a function."""
-    name = getattr(f, "__name__", None)
-    if name is None:
-        return None
-    return f"torch.Tensor.{name}" if is_tensor_method_or_property(f) else f"torch.{name}"
+    """The public name of a function.
+
+    >>> import penlight as torch
+    >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)
+    'torch.Tensor.shape.__get__'
+    """
+    if isinstance(f, str):
+        return f
+    _takeover.wake()
+    return _takeover.NAMES.get(f)
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that can be taken over, by the namespace that they are in.
+
+    >>> import penlight as torch
+    >>> torch.add in torch.overrides.get_overridable_functions()[torch]
+    True
+    """
+    from importlib import import_module
+
+    _takeover.wake()
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    for where, functions in _takeover.OVERRIDABLE.items():
+        if where.startswith("torch.Tensor"):
+            found.setdefault(Tensor, []).extend(functions)
+        else:
+            found[import_module(where.replace("torch", "penlight", 1))] = list(functions)
+    return found
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Functions of the main namespace that cannot be taken over."""
+    import penlight
+
+    names = (n for n in _takeover._LEFT_ALONE if not n.startswith("_"))
+    return {f for n in names if callable(f := getattr(penlight, n, None))}
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """What gives plain tensors also for instances of a subclass."""
+    return set(_takeover._not_wrapped())
 
 
 class TorchFunctionMode:
-    """A region in which a class takes over all functions; entering one is refused."""
+    """A region in which all functions are taken over by `__torch_function__` of this object.
+
+    >>> import penlight as torch
+    >>> class Count(torch.overrides.TorchFunctionMode):
+    ...     calls = 0
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         self.calls += 1
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Count() as count:
+    ...     y = torch.ones(2) + 1
+    >>> count.calls
+    2
+    """
+
+    inner: Any = None
+
+    def __init__(self) -> None:
+        pass
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
 
     def __enter__(self) -> Any:
-        raise NotImplementedError(
-            "torch.overrides.TorchFunctionMode is not available: Penlight's functions cannot be taken over. "
-            "torch.autograd.profiler and penlight.inspect see every op that runs"
-        )
+        _takeover.wake()
+        _takeover.modes.set((*_takeover.modes.get(), self))
+        return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _takeover.modes.set(_takeover.modes.get()[:-1])
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make one; entering it opens the region."""
+        return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A `TorchFunctionMode` that changes nothing; entering one is refused as well."""
+    """A `TorchFunctionMode` that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+class enable_reentrant_dispatch:
+    """Accepted and without effect: there is no dispatcher below the functions."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass

@@ -47,6 +47,11 @@ def meta_of(tensor: Tensor) -> Meta:
     return tensor._meta
 
 
+def DISABLED(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of classes that take over nothing: the call as it is."""
+    return func(*args, **(kwargs or {}))
+
+
 def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor outside of any graph over this very array."""
     out = new(Tensor)
@@ -81,13 +86,18 @@ class Tensor(TensorMethods):
         from .creation import legacy_tensor
 
         made = legacy_tensor(dtypes.get_default_dtype(), *args, **kwargs)
-        return made if cls is Tensor else made.as_subclass(cls)
+        if cls is not Tensor:
+            _notice(cls)
+            made.__class__ = cls
+        return made
 
     @staticmethod
     def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **_: Any) -> Any:
         """A tensor of another class over the memory of `data`, outside of any graph."""
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        if cls.__torch_function__ is not DISABLED and cls is not Tensor:  # type: ignore[attr-defined]
+            _notice(cls)
         out: Any = new(cls)
         out._array = data._array
         out._edge = NO_EDGE
@@ -97,12 +107,31 @@ class Tensor(TensorMethods):
         return out
 
     def as_subclass(self, cls: type) -> Any:
-        """The same tensor (memory, graph) as an instance of a subclass."""
-        out: Any = new(cls)
-        out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
-        out._vc = views_of(self)
-        out._grad = None
-        return out
+        """An alias of this tensor (the same memory, next in the graph) as an instance of a subclass."""
+        if not issubclass(cls, Tensor):
+            raise TypeError("cls must be a type (not an instance) that derives from Tensor")
+        from .ops.shape import alias
+
+        made: Any = alias(self)
+        if cls is not Tensor:
+            _notice(cls)
+            made.__class__ = cls
+        return made
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a function does with instances of a subclass: it computes, and tensors in its result are of that class.
+
+        >>> import penlight as torch
+        >>> class Mine(torch.Tensor): pass
+        >>> type(torch.ones(2).as_subclass(Mine) * 2).__name__
+        'Mine'
+        """
+        from ._takeover import default
+
+        return default(cls, func, types, args, kwargs)
+
+    __torch_dispatch__ = staticmethod(DISABLED)
 
     # ----- Autograd state -------------------------------------------------------------------------------------------
 
@@ -648,7 +677,9 @@ class Tensor(TensorMethods):
         return out
 
     def __copy__(self) -> Any:
-        out = self.as_subclass(type(self))
+        out = new(type(self))
+        out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
+        out._vc, out._grad = views_of(self), None
         if self.is_leaf and self.requires_grad:
             out._edge = NO_EDGE
             out.requires_grad_()
@@ -659,6 +690,13 @@ class Tensor(TensorMethods):
         array = self._array
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
         return rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
+
+
+def _notice(cls: type) -> None:
+    """An instance of a subclass is about to be made. See Note [Functions taken over] in _takeover.py."""
+    from ._takeover import noticed
+
+    noticed(cls)
 
 
 def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..autograd.node import NO_EDGE
-from ..tensor import Tensor
+from ..tensor import DISABLED, Tensor
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -140,6 +140,8 @@ class Batched(Tensor):
 
     _level: BatchLevel
     _value: Tensor
+
+    __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
 
     @property
     def _array(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.printing import PARAMETER_TYPES
-from penlight.tensor import wrap
+from penlight.tensor import DISABLED, wrap
 
 __all__ = [
     "Buffer",
@@ -39,6 +39,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = staticmethod(DISABLED)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -104,6 +106,8 @@ class UninitializedTensorMixin:
     """What parameters and buffers without a shape share."""
 
     __slots__ = ()
+
+    __torch_function__ = staticmethod(DISABLED)
 
     cls_to_become: type[Any]
 

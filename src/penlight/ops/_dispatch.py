@@ -471,7 +471,16 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)
     ):
         raise error
+    if _taken_over(op, arguments):
+        return op.function(*arguments)
     return dispatch(op, arguments)
+
+
+def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
+    """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
+    from .._takeover import foreign
+
+    return foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
 
 
 def _settle(arguments: tuple[Any, ...]) -> bool:
@@ -493,7 +502,7 @@ def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) 
 
         return dispatch(op, (arguments[0], wrap(other)))
     if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
-        return NotImplemented
+        return op.function(*arguments) if _taken_over(op, arguments) else NotImplemented
     return recover(op, arguments, error)
 
 

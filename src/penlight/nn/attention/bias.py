@@ -8,6 +8,7 @@ from warnings import warn
 
 import penlight
 from penlight import Tensor
+from penlight.tensor import DISABLED
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -25,6 +26,8 @@ class CausalBias(Tensor):
     variant: CausalVariant
     seq_len_q: int
     seq_len_kv: int
+
+    __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:
         if not isinstance(variant, CausalVariant):

@@ -1,0 +1,285 @@
+"""How classes with `__torch_function__` take over the library's functions: subclasses of Tensor, other types, and modes.
+
+# Note [Functions taken over]
+PyTorch looks at the types of the arguments in every function. Here that would cost the hot path more than a small op does, so
+nobody looks until there is somebody to find: the first instance of a subclass of Tensor that takes part, the first foreign
+operand with `__torch_function__`, the first `TorchFunctionMode`. Then `wake` moves the code of every public function into a
+copy and gives the function itself a trampoline in its place, so that whoever holds the function has the one that looks; its
+identity, by which programs register their implementations, stays. A process without such types never pays.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any
+
+from .tensor import DISABLED, Tensor
+
+# Whether subclasses are ignored here, and whether modes are too.
+subclasses_off: ContextVar[bool] = ContextVar("penlight_subclasses_off", default=False)
+all_off: ContextVar[bool] = ContextVar("penlight_torch_function_off", default=False)
+modes: ContextVar[tuple[Any, ...]] = ContextVar("penlight_torch_function_modes", default=())
+
+# The operators that are another method's name to `__torch_function__`.
+_OPERATORS = dict(
+    __add__="add", __radd__="add", __sub__="sub", __mul__="mul", __rmul__="mul", __truediv__="div", __mod__="remainder",
+    __pow__="pow", __matmul__="matmul", __lt__="lt", __le__="le", __gt__="gt", __ge__="ge", __ne__="ne", __neg__="neg",
+    __pos__="positive", __abs__="abs", __iadd__="add_", __isub__="sub_", __imul__="mul_", __itruediv__="div_",
+    __ifloordiv__="floor_divide_", __imod__="remainder_", __ipow__="pow_",
+)  # fmt: skip
+
+# What asks about no tensor, or must stay as it is.
+_LEFT_ALONE = {
+    "can_cast", "promote_types", "manual_seed", "seed", "initial_seed", "save", "load", "compile", "cond", "vmap",
+    "typename", "finfo", "iinfo", "broadcast_shapes", "compiled_with_cxx11_abi", "init_num_threads",
+    "use_deterministic_algorithms", "clear_autocast_cache", "autocast_decrement_nesting",
+    "autocast_increment_nesting", "is_tensor", "is_storage", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_anomaly_enabled", "is_distributed", "is_anomaly_check_nan_enabled", "is_vulkan_available",
+    "is_warn_always_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "are_deterministic_algorithms_enabled", "boolean_dispatch", "assert_int_or_pair", "handle_torch_function",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "__new__", "__init_subclass__",
+    "__class__", "__hash__", "__dir__", "__iter__", "__deepcopy__", "__copy__", "__reduce_ex__", "__setstate__",
+    "as_subclass", "_make_subclass", "_one", "_is_view", "__array_wrap__",
+}  # fmt: skip
+
+# What makes a plain tensor of anything: open to modes, not to the classes of arguments.
+_MAKING = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}
+
+_lock = threading.Lock()
+_originals: dict[Any, Any] = {}  # a function that has its trampoline, and the copy with its own code
+OVERRIDABLE: dict[str, list[Any]] = {}  # by the name of the namespace
+NAMES: dict[Any, str] = {}
+
+_kinds: dict[type, bool] = {}
+
+
+def takes_part(kind: type) -> bool:
+    """Whether a class takes over functions."""
+    try:
+        return _kinds[kind]
+    except KeyError:
+        own = getattr(kind, "__torch_function__", None)
+        found = kind is not Tensor and own is not None and own is not DISABLED
+        _kinds[kind] = found
+        return found
+
+
+def noticed(kind: type) -> None:
+    """An instance of this class came up."""
+    if takes_part(kind):
+        if getattr(kind, "__torch_dispatch__", DISABLED) is not DISABLED:
+            raise NotImplementedError(
+                f"{kind.__name__} defines __torch_dispatch__: Penlight has no dispatcher below its functions. "
+                "Define __torch_function__ instead"
+            )
+        wake()
+
+
+def foreign(arguments: Iterable[Any]) -> bool:
+    """Whether one of these arguments, which an op can't use, is of a class that takes over functions; then they look from now on."""
+    values = [v for a in arguments for v in (a if type(a) in (list, tuple) else (a,))]
+    if subclasses_off.get() or not overriding(values):
+        return False
+    wake()
+    return True
+
+
+def overriding(values: Iterable[Any]) -> list[Any]:
+    """Of these arguments, one of each class that takes over functions; subclasses before their bases."""
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if takes_part(kind) and not any(type(o) is kind for o in found):
+            place = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
+            found.insert(place, value)
+    return found
+
+
+def _relevant(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    values: list[Any] = []
+    for value in (*args, *kwargs.values()):
+        if type(value) in (list, tuple):
+            values += value
+        else:
+            values.append(value)
+    return overriding(values)
+
+
+def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer a call to the innermost mode and to the classes in turn."""
+    types = tuple(type(value) for value in found)
+    kwargs = kwargs or None  # type: ignore[assignment]  # as PyTorch's C++ says that there are none
+    open_modes = modes.get()
+    if open_modes and not all_off.get():
+        token = modes.set(open_modes[:-1])
+        try:
+            result = open_modes[-1].__torch_function__(function, types, args, kwargs)
+        finally:
+            modes.reset(token)
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = type(value).__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    name = NAMES.get(function, f"{getattr(function, '__module__', None)}.{getattr(function, '__name__', function)}")
+    raise TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
+        + "\n".join(f"  - tensor subclass {kind}" for kind in types)
+        + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+def default(cls: type, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """What Tensor does as `__torch_function__`: the call itself, with tensors in the result of the same class."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    token = subclasses_off.set(True)
+    try:
+        result = function(*args, **(kwargs or {}))
+    finally:
+        subclasses_off.reset(token)
+    return result if function in _not_wrapped() else _convert(result, cls)
+
+
+def _not_wrapped() -> tuple[Any, ...]:
+    return Tensor._base.__get__, Tensor.grad.__get__  # type: ignore[attr-defined]
+
+
+def _convert(result: Any, cls: type) -> Any:
+    if isinstance(result, Tensor):
+        return result if cls is Tensor or isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_convert(r, cls) for r in result)
+    return result
+
+
+# ----- Trampolines ----------------------------------------------------------------------------------------------------
+
+
+class _Looker:
+    """What runs in place of a function that has been moved: looks at the arguments, and runs it or hands it over."""
+
+    __slots__ = ("making", "operator", "original", "public")
+
+    def __init__(self, public: Any, original: Any, operator: bool) -> None:
+        self.public, self.original, self.operator = public, original, operator
+        self.making = original.__name__ in _MAKING
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if all_off.get() or (subclasses_off.get() and not modes.get()):
+            return self.original(*args, **kwargs)
+        found = [] if self.making or subclasses_off.get() else _relevant(args, kwargs)
+        if not found and not modes.get():
+            return self.original(*args, **kwargs)
+        try:
+            return handle(self.public, found, args, kwargs)
+        except TypeError:
+            if self.operator and len(args) == 2 and not isinstance(args[1], (Tensor, int, float, complex)):
+                return NotImplemented
+            raise
+
+
+def _trampoline(like: CodeType, looker: _Looker) -> CodeType:
+    """Code that calls `looker(args, kwargs)`, with the free variables of the code that it stands in for."""
+    free = like.co_freevars
+    source = "def outer({}):\n def inner(*args, **kwargs):\n  if 0: {}\n  return 'LOOKER'(args, kwargs)\n".format(
+        ", ".join(free), "; ".join(free) or "pass"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a string is not callable; the looker in its place is
+        module = compile(source, "<penlight overrides>", "exec")
+    outer = next(c for c in module.co_consts if isinstance(c, CodeType))
+    inner = next(c for c in outer.co_consts if isinstance(c, CodeType))
+    consts = tuple(looker if c == "LOOKER" else c for c in inner.co_consts)
+    return inner.replace(co_consts=consts, co_name=like.co_name, co_qualname=like.co_qualname)
+
+
+def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
+    """Give a function its trampoline."""
+    if function in _originals:
+        return
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    copy.__qualname__, copy.__annotations__ = function.__qualname__, function.__annotations__
+    copy.__dict__.update(function.__dict__)
+    _originals[function] = copy
+    if not hasattr(function, "__wrapped__"):
+        function.__wrapped__ = copy  # type: ignore[attr-defined]  # keeps inspect.signature
+    function.__code__ = _trampoline(function.__code__, _Looker(public, copy, operator))
+    function.__defaults__ = function.__kwdefaults__ = None
+
+
+def wake() -> None:
+    """Let every public function look at its arguments from now on. See Note [Functions taken over]."""
+    with _lock:
+        if _originals:
+            return
+        from .ops import _compile
+
+        functions = list(_namespaces())
+        for name, function, public in functions:
+            own = name.rpartition(".")[2]
+            _move(function, public, own in _OPERATORS)
+            if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
+                NAMES[public] = name
+            OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)
+        for key, (op, function, operator) in _compile._waiting.items():
+            if function in _originals:
+                _compile._waiting[key] = (op, _originals[function], operator)
+
+
+def rest() -> None:
+    """Undo `wake`: give every function its own code back."""
+    with _lock:
+        from .ops import _compile
+
+        public = {id(copy): function for function, copy in _originals.items()}
+        for key, (op, copy, operator) in _compile._waiting.items():
+            _compile._waiting[key] = (op, public.get(id(copy), copy), operator)
+        for function, copy in _originals.items():
+            function.__code__, function.__defaults__ = copy.__code__, copy.__defaults__
+            function.__kwdefaults__ = copy.__kwdefaults__
+        _originals.clear()
+        OVERRIDABLE.clear()
+
+
+def _namespaces() -> Iterable[tuple[str, FunctionType, Callable[..., Any]]]:
+    """The public functions: name, the function whose code runs, and what `__torch_function__` is told."""
+    import penlight
+
+    lazy = [n for n, where in penlight._LAZY_NAMES.items() if where.startswith("ops.") or where == "typeinfo"]
+    yield from _functions("torch", penlight, [*vars(penlight), *lazy])
+    for name in ("nn.functional", "linalg", "fft", "special"):
+        module = import_module("penlight." + name)
+        yield from _functions("torch." + name, module, getattr(module, "__all__", dir(module)))
+    yield from _functions("torch.autograd", penlight.autograd, ["backward", "grad"])
+    for name, value in list(vars(Tensor).items()):
+        if name in _LEFT_ALONE or name.startswith("_foreach"):
+            continue
+        if type(value) is FunctionType:
+            public = getattr(Tensor, _OPERATORS.get(name, name))
+            if getattr(Tensor, public.__name__, None) is not public:
+                public.__name__ = _OPERATORS.get(name, name)  # made by a helper of ours, whose name it had
+            yield f"torch.Tensor.{name}", value, public
+        elif type(value) is property:
+            if type(value.fget) is FunctionType:
+                yield f"torch.Tensor.{name}.__get__", value.fget, value.__get__
+            if type(value.fset) is FunctionType:
+                yield f"torch.Tensor.{name}.__set__", value.fset, value.__set__
+
+
+def _functions(where: str, module: Any, names: Iterable[str]) -> Iterable[tuple[str, FunctionType, Any]]:
+    for name in dict.fromkeys(names):
+        if name in _LEFT_ALONE or name.startswith(("_", "get_", "set_", "is_autocast")):
+            continue
+        value = getattr(module, name, None)
+        if type(value) is FunctionType and value.__module__.partition(".")[0] == "penlight":
+            yield f"{where}.{name}", value, value
