@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes
+from . import autograd, dtypes
 from .autograd import modes, views
 from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, HookDict, Node, RemovableHandle, add_hook
 from .device import CPU, device
@@ -311,9 +311,7 @@ class Tensor(TensorMethods):
         >>> (x**2).backward(); x.grad
         tensor(6.)
         """
-        from .autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        autograd._calls.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def detach(self) -> Tensor:
         """The same memory, cut off the graph.

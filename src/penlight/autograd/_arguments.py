@@ -26,7 +26,9 @@ def is_edge(value: Any) -> bool:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, Tensor) or is_edge(value) else tuple(value)
+    if isinstance(value, Tensor):
+        return (value,)
+    return (value,) if is_edge(value) else tuple(value)
 
 
 def place_of(value: Any) -> Edge:
@@ -53,6 +55,11 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
     """The gradients that a pass starts with: given ones checked, missing ones 1 for a scalar."""
     found: list[Any] = []
     for place, (out, grad) in enumerate(zip(outputs, grads)):
+        if isinstance(out, Tensor) and not batched:
+            usual = _usual(out, grad)
+            if usual is not None:
+                found.append(usual)
+                continue
         shape, dtype, requires = _described(out)
         if grad is None:
             found.append(_implicit(shape, dtype) if requires else None)
@@ -77,6 +84,23 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
     return found
 
 
+# The gradient of a 0-d tensor with respect to itself, to be copied.
+_ONE = {d.np: np.ones((), d.np) for d in (dtypes.float32, dtypes.float64)}
+
+
+def _usual(out: Tensor, grad: Any) -> Tensor | None:
+    """The gradient to start from in the two cases that are nearly all there are; None if it is neither."""
+    array = out._array
+    if grad is None:
+        if array.ndim or out._level is not None or getattr(out, "_edge", NO_EDGE) is NO_EDGE:
+            return None
+        one = _ONE.get(array.dtype)
+        return None if one is None else wrap(one.copy())
+    if isinstance(grad, Tensor) and grad._array.dtype is array.dtype and grad._array.shape == array.shape:
+        return grad
+    return None
+
+
 def _implicit(shape: Any, dtype: Any) -> Tensor:
     """The gradient of a scalar with respect to itself."""
     if shape is None or shape.numel() != 1:
@@ -90,7 +114,7 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
     """Where a pass starts."""
     edges = []
     for place, out in enumerate(outputs):
-        edge = place_of(out)
+        edge = edge_of(out) if isinstance(out, Tensor) else place_of(out)
         if edge[0] is None:
             error = RuntimeError(f"element {place} of tensors does not require grad and does not have a grad_fn")
             seen = log.get()
@@ -106,7 +130,7 @@ def input_edges(inputs: Sequence[Any]) -> list[Edge]:
     """Where the gradients that were asked for arrive."""
     edges = []
     for value in inputs:
-        edge = place_of(value)
+        edge = edge_of(value) if isinstance(value, Tensor) else place_of(value)
         if edge is NO_EDGE:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         edges.append(edge)

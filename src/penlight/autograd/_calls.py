@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import wrap
+from ..tensor import Tensor, wrap
 from . import modes
 from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
 from .engine import Captures, execute
@@ -30,16 +30,14 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
+    keep = create_graph if retain_graph is None else retain_graph
     wanted = () if inputs is None else as_tuple(inputs)
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = as_tuple(tensors)
-    grads = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
-    if len(grads) < len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    grads = _given(grad_tensors, outputs)
     found = root_grads(outputs, grads)
     roots = root_edges(outputs)
-    keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, found, keep, create_graph, None)
         return
@@ -78,10 +76,7 @@ def grad(
     sources, wanted = as_tuple(outputs), as_tuple(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    grads = (None,) * len(sources) if grad_outputs is None else as_tuple(grad_outputs)
-    if len(grads) < len(sources):
-        raise RuntimeError(f"got {len(sources)} tensors and {len(grads)} gradients")
-    found = root_grads(sources, grads, is_grads_batched)
+    found = root_grads(sources, _given(grad_outputs, sources), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
     roots = root_edges(sources)
     captures = Captures(input_edges(wanted))
@@ -89,6 +84,16 @@ def grad(
         return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
     execute(roots, found, keep, create_graph, captures)
     return _results(wanted, captures.grads, allow_unused, materialize_grads)
+
+
+def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The gradients that a pass was given, one for each output."""
+    if grads is None:
+        return (None,) * len(outputs)
+    grads = as_tuple(grads)
+    if len(grads) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    return grads
 
 
 def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> tuple[Any, ...]:
@@ -106,9 +111,14 @@ def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> 
                 if is_edge(tensor):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
                 grad = zeros_like(tensor)
-        elif not hasattr(grad, "_array"):
+        elif not isinstance(grad, Tensor):
             array = getattr(tensor, "_array", None)
-            if array is not None and array.dtype.kind == "V" and grad.dtype.kind == "f":
+            if (
+                array is not None
+                and grad.dtype is not array.dtype
+                and array.dtype.kind == "V"
+                and grad.dtype.kind == "f"
+            ):
                 grad = grad.astype(array.dtype)  # see Note [Numbers beside bfloat16] in ops/_dispatch.py
             grad = wrap(_own(grad))
         results.append(grad)
@@ -117,7 +127,7 @@ def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> 
 
 def _own(grad: Any) -> Any:
     """A gradient as an array that nobody else can write to: rules hand on broadcasts and arrays of others."""
-    array = np.asarray(grad)
+    array = grad if type(grad) is np.ndarray else np.asarray(grad)
     if not array.flags.writeable and 0 not in array.strides:
         return array.copy()
     return array

@@ -8,11 +8,6 @@ are the exception: an AccumulateGrad runs as soon as the last of its consumers h
 Gradients travel as ndarrays unless something must see them as tensors: create_graph=True, or a slow mode (forward mode,
 batching). Then the same rules run on tensors through differentiable ops. Hooks get tensors in either world.
 
-# Note [Who owns a gradient]
-An array that arrives at a leaf becomes its `.grad` without a copy if nobody else holds it. Reference counts tell: a rule
-may hand on the same array twice, or one that the user holds. What it should be for an unshared array is measured at
-import, since Python versions differ.
-
 # Note [What is captured]
 `autograd.grad` takes a gradient where it arrives. A node that must run anyway, on the way to another input, gives it before
 the hooks on its tensor; one that need not run gives it after them. That is what PyTorch does. `backward(inputs=...)`
@@ -24,20 +19,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextvars import ContextVar
 from operator import attrgetter
-from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from . import hooks, modes
-from .modes import grad_mode
+from . import hooks
+from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
+from .modes import NAMESPACE, grad_mode, hush, unhush
 from .node import AccumulateGrad, Edge, Node
-from .shapes import fitted
 
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-
+add = np.add
 _by_age = attrgetter("seq")
+NONE = -1  # the age of the last consumer of a leaf that has none
 
 # The pass that is running in this thread: what hooks on several tensors ask about.
 task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
@@ -67,18 +60,18 @@ class Captures:
 class Task:
     """One pass of the engine: what it plans to run."""
 
-    __slots__ = ("__weakref__", "_nodes", "captures", "needed", "order", "pending")
+    __slots__ = ("__weakref__", "_nodes", "captures", "last", "needed", "order")
 
     def __init__(
-        self, order: list[Node], pending: dict[Node, int], needed: set[Node] | None, captures: Captures | None
+        self, order: list[Node], last: dict[Node, int], needed: set[Node] | None, captures: Captures | None
     ) -> None:
-        self.order, self.pending, self.needed, self.captures = order, pending, needed, captures
+        self.order, self.last, self.needed, self.captures = order, last, needed, captures
         self._nodes: set[Node] | None = None
 
     def runs(self, node: Node) -> bool:
         """Whether the hooks on this node's tensors are called in this pass."""
         captures = self.captures
-        if node in self.pending:
+        if node in self.last:
             return captures is None or node in captures.places
         if self.needed is not None:
             assert captures is not None
@@ -95,50 +88,54 @@ def execute(
 
     `grads` are tensors; they are taken as arrays unless the tensor world is needed. See Note [Two worlds].
     """
-    graph = create_graph or modes.slow()
-    token, outer = grad_mode.set(create_graph), task.set(None)
+    order, last, buffers = _plan(roots)
+    needed = None if captures is None else _needed(order, captures)
+    outer, token = task.set(Task(order, last, needed, captures)), grad_mode.set(create_graph)
     try:
-        if graph:
-            _loop(roots, list(grads), keep, True, captures)
+        if create_graph or NAMESPACE["SLOW"]:
+            _loop(roots, list(grads), order, last, buffers, keep, True, captures, needed)
         else:
-            with np.errstate(all="ignore"):
-                _loop(roots, [g._array for g in grads], keep, False, captures)
+            silence = hush()
+            try:
+                _loop(roots, [g._array for g in grads], order, last, buffers, keep, False, captures, needed)
+            finally:
+                unhush(silence)
     finally:
-        task.reset(outer)
         grad_mode.reset(token)
+        task.reset(outer)
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
-    """The reachable nodes except leaves, youngest first; how many gradients each leaf waits for; empty buffers."""
-    pending: dict[Node, int] = {}
-    buffers: dict[Node, Any] = {}
-    seen: set[Node] = set()
+    """The reachable nodes except leaves, youngest first; the last consumer of each leaf, by its age; a place for the gradient
+    of each node, a list where it has several outputs."""
+    last: dict[Node, int] = {}
+    buffers: dict[Any, Any] = {None: None}  # also the nodes that have been seen; an edge to nowhere counts as seen
     stack: list[Node] = []
     for root, _ in roots:
         assert root is not None
-        if type(root) is AccumulateGrad:
-            pending[root] = pending.get(root, 0) + 1
-        elif root not in seen:
-            seen.add(root)
+        if root not in buffers and type(root) is not AccumulateGrad:
+            buffers[root] = None if root.outputs == 1 else [None] * root.outputs
             stack.append(root)
-            if root.outputs != 1:
-                buffers[root] = [None] * root.outputs
-    order = []
+    order: list[Node] = []
+    visit, push, pop = order.append, stack.append, stack.pop
     while stack:
-        node = stack.pop()
-        order.append(node)
+        node = pop()
+        visit(node)
         for child, _ in node.next_functions:
-            if child is None or child in seen:
+            if child in buffers:
                 continue
             if type(child) is AccumulateGrad:
-                pending[child] = pending.get(child, 0) + 1
+                age = node.seq
+                if last.get(child, age) >= age:
+                    last[child] = age
             else:
-                seen.add(child)
-                stack.append(child)
-                if child.outputs != 1:
-                    buffers[child] = [None] * child.outputs
+                push(child)  # type: ignore[arg-type]
+                buffers[child] = None if child.outputs == 1 else [None] * child.outputs  # type: ignore[union-attr]
+    for root, _ in roots:
+        if root not in buffers:
+            last.setdefault(root, NONE)  # type: ignore[arg-type]
     order.sort(key=_by_age, reverse=True)
-    return order, pending, buffers
+    return order, last, buffers
 
 
 def _needed(order: list[Node], captures: Captures) -> set[Node]:
@@ -153,23 +150,25 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
     return needed
 
 
-def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, captures: Captures | None) -> None:
-    order, pending, buffers = _plan(roots)
-    needed = None if captures is None else _needed(order, captures)
-    task.set(Task(order, pending, needed, captures))
+def _loop(
+    roots: Sequence[Edge], grads: list[Any], order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool,
+    graph: bool, captures: Captures | None, needed: Any,
+) -> None:  # fmt: skip
     watching = (*everywhere, *watchers.get()) if graph else ()
     only_root = roots[0][0] if len(roots) == 1 else None
+    plain = captures is None and not graph
+    arrivals: dict[Any, Any] = {}  # what has arrived at the leaves
+    ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
     for (root, nr), grad in zip(roots, grads):
-        _add(buffers, root, nr, grad)
-        if type(root) is AccumulateGrad:
-            pending[root] -= 1
-            if pending[root] == 0:
-                _run_leaf(root, buffers.pop(root), graph, captures)
-    del grads
+        _add(arrivals if type(root) is AccumulateGrad else buffers, root, nr, grad)
+    grads.clear()
+    for root in [root for root in arrivals if last[root] == NONE]:
+        _run_leaf(root, arrivals.pop(root), graph, captures)
+    grad = None
     for node in order:
-        grad = buffers.pop(node, None)
+        grad = buffers.pop(node)
         if captures is not None and not _go_on(node, grad, graph, captures, needed, only_root):
-            _skip(node, pending, buffers, graph, captures)
+            _skip(node, last, arrivals, graph, captures)
             continue
         if watching:
             results: Any = _watched(watching, node, grad, keep)
@@ -184,27 +183,48 @@ def _loop(roots: Sequence[Edge], grads: list[Any], keep: bool, graph: bool, capt
                 results = node.run_raw(grad, keep)
             if node._hooks is not None and node._hooks.post:
                 results = hooks.after(node, results, grad, graph)
-        del grad
-        ready: list[Node] | None = None
+        grad = None
+        ready = None
         for (child, nr), arrived in zip(node.next_functions, results):
-            if child is None:
-                continue
-            if arrived is not None:
-                buffer = buffers.get(child)
+            if child in last:
+                if arrived is not None:
+                    buffer = arrivals.get(child)
+                    if buffer is None:
+                        arrivals[child] = arrived
+                    elif child in ours:
+                        try:
+                            add(buffer, arrived, buffer)
+                        except (TypeError, ValueError):  # a rule gave another dtype or shape
+                            arrivals[child] = buffer + arrived
+                            ours.discard(child)
+                    else:
+                        join(arrivals, child, buffer, arrived, ours)
+                if last[child] == node.seq:
+                    if ready is None:
+                        ready = [child]
+                    elif child not in ready:
+                        ready.append(child)
+            elif arrived is not None and child is not None:
+                buffer = buffers[child]
                 if buffer is None:
                     buffers[child] = arrived
                 elif type(buffer) is list:
                     buffer[nr] = arrived if buffer[nr] is None else buffer[nr] + arrived
+                elif child in ours:
+                    try:
+                        add(buffer, arrived, buffer)
+                    except (TypeError, ValueError):  # a rule gave another dtype or shape
+                        buffers[child] = buffer + arrived
+                        ours.discard(child)
                 else:
-                    buffers[child] = buffer + arrived
-            if child in pending:
-                pending[child] -= 1
-                if pending[child] == 0:
-                    ready = [child] if ready is None else [*ready, child]
-        results = arrived = buffer = None  # a leaf asks who else holds its gradient
+                    join(buffers, child, buffer, arrived, ours)
         if ready is not None:
+            results = arrived = buffer = None  # a leaf asks who else holds its gradient
             for child in ready:
-                _run_leaf(child, buffers.pop(child, None), graph, captures)
+                if plain and child._hooks is None:  # type: ignore[union-attr]
+                    accumulate(child, arrivals)  # type: ignore[arg-type]
+                else:
+                    _run_leaf(child, arrivals.pop(child, None), graph, captures)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
@@ -247,13 +267,10 @@ def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> An
     return watching[-1](node, lambda: _watched(watching[:-1], node, grad, keep))
 
 
-def _skip(node: Node, pending: dict[Node, int], buffers: Any, graph: bool, captures: Captures) -> None:
-    """A node that leads to nothing asked for does not run; the leaves behind it wait for one gradient less."""
-    for child, _ in node.next_functions:
-        if child in pending:
-            pending[child] -= 1
-            if pending[child] == 0:
-                _run_leaf(child, buffers.pop(child, None), graph, captures)
+def _skip(node: Node, last: dict[Node, int], arrivals: Any, graph: bool, captures: Captures) -> None:
+    """A node that leads to nothing asked for does not run; leaves that wait for none after it are complete."""
+    for leaf in {child: None for child, _ in node.next_functions if child is not None and last.get(child) == node.seq}:
+        _run_leaf(leaf, arrivals.pop(leaf, None), graph, captures)
 
 
 def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:
@@ -281,103 +298,15 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
     if grad is None:
         pass
     elif graph:
-        leaf.run_graph(grad, True)
+        accumulate_graph(leaf, grad)
+    elif leaf._hooks is None:
+        arrived = {leaf: grad}
+        grad = None
+        accumulate(leaf, arrived)
     else:
-        leaf.run_raw(grad, True)
+        accumulate_raw(leaf, grad)
     if leaf._hooks is not None:
         hooks.after_leaf(leaf, grad, graph)
-
-
-# ----- Accumulation -------------------------------------------------------------------------------------------------
-
-
-def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
-    """Add an array into a leaf's `.grad`: in place if there is one, else the array itself if nobody else holds it."""
-    variable = leaf.variable
-    if not variable.requires_grad:
-        return  # told so since the graph was made
-    present = variable._grad
-    if grad.shape != variable._array.shape:
-        grad = fitted(np.asarray(grad), variable._array.shape)
-    if present is None:
-        if type(grad) is not np.ndarray or getrefcount(grad) > UNSHARED or not _fits(grad, variable._array):
-            grad = copy_like(grad, variable._array)
-        variable._grad = _wrap(grad)
-    else:
-        array = present._array
-        np.add(array, grad, out=array, casting="unsafe")
-        _bump(present)
-
-
-def _count_unshared() -> int:
-    """The reference count that `accumulate_raw` sees for an array that only the engine holds."""
-    seen = []
-
-    def inner(leaf: Any, grad: Any) -> None:
-        seen.append(getrefcount(grad))
-
-    class Leaf:
-        def run_raw(self, grad: Any, keep: bool) -> None:
-            inner(self, grad)
-
-    def run_leaf(leaf: Any, grad: Any) -> None:
-        leaf.run_raw(grad, True)
-
-    buffers = {0: np.empty(1)}
-    run_leaf(Leaf(), buffers.pop(0))
-    return seen[0]
-
-
-UNSHARED = _count_unshared()
-
-
-def _fits(grad: np.ndarray[Any, Any], like: np.ndarray[Any, Any]) -> bool:
-    return grad.base is None and grad.strides == like.strides and grad.dtype is like.dtype and grad.shape == like.shape
-
-
-def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy of a gradient in the layout of the tensor that it belongs to."""
-    from .views import _empty_like_strides
-
-    grad = np.asarray(grad)
-    dense = like.flags.c_contiguous or 0 in like.strides or like.size == 0
-    fresh = np.empty(grad.shape, like.dtype) if dense or grad.shape != like.shape else None
-    if fresh is None:
-        gaps = sum((n - 1) * s for n, s in zip(like.shape, like.strides)) // like.itemsize + 1 != like.size
-        if gaps or min(like.strides) < 0:
-            fresh = np.empty(grad.shape, like.dtype)
-        else:
-            fresh = _empty_like_strides(like.shape, like.strides, like.dtype)
-    fresh[...] = grad
-    return fresh
-
-
-def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
-    """Add a tensor into a leaf's `.grad`; while a graph is made, as a new tensor, for the old one is part of history."""
-    variable = leaf.variable
-    if not variable.requires_grad:
-        return
-    present = variable._grad
-    if not grad_mode.get():
-        accumulate_raw(leaf, grad._array)
-    elif present is None:
-        from ..creation import empty_strided
-
-        variable._grad = empty_strided(variable.shape, variable.stride(), dtype=grad.dtype).copy_(grad)
-    else:
-        variable._grad = present + grad
-
-
-def _wrap(array: Any) -> Tensor:
-    from ..tensor import wrap
-
-    return wrap(array)
-
-
-def _bump(tensor: Tensor) -> None:
-    from .views import bump
-
-    bump(tensor)
 
 
 # ----- One node by hand ---------------------------------------------------------------------------------------------

@@ -230,13 +230,13 @@ class AccumulateGrad(Node):
         return found
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from .engine import accumulate_raw
+        from .accumulate import accumulate_raw
 
         accumulate_raw(self, grad)
         return ()
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        from .engine import accumulate_graph
+        from .accumulate import accumulate_graph
 
         accumulate_graph(self, grad)
         return ()

@@ -17,6 +17,8 @@ import linecache
 from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from ..autograd.modes import NAMESPACE
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
@@ -155,9 +157,8 @@ def _in_place(op: Op, name: str) -> list[str]:
     for i in op.rules:
         edge = f"{i}_edge" if op.kinds[i] == NUMBER else f"{i}._edge"
         body.append(f"if {edge} is not NO_EDGE and is_grad_enabled(): {leave}")
-    body.append(
-        f"kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)}, out={op.inputs[0]}_)"
-    )
+    operands = [p + "_" for p in op.parameters]  # a ufunc, without plain arguments
+    body.append(f"kernel_{op.name}({', '.join(operands)}, {operands[0]})")
     body.append(f"bump({op.inputs[0]})")
     body.append(f"return {op.inputs[0]}")
     out += ["        " + line for line in body]
@@ -195,11 +196,18 @@ def _unwrap(op: Op) -> list[str]:
         if op.kinds[i] == TENSOR:
             body.append(f"if {i}_.dtype is not dtype: {leave}")
         else:
+            body += [f"kind = type({i})", "if kind is float or kind is int:"]
+            if type(op.kernel) is np.ufunc:  # see Note [Numbers as arrays]
+                body += [
+                    "    table = NUMBERS32 if dtype is float32 else NUMBERS.get(dtype)",
+                    f"    if table is None: {leave}",
+                    f"    {i}_ = table.get({i})",
+                    f"    if {i}_ is None: {i}_ = number({i}, table, dtype)",
+                    f"    {i}_edge = NO_EDGE",
+                ]
+            else:
+                body += [f"    if dtype not in FLOATS: {leave}", f"    {i}_, {i}_edge = {i}, NO_EDGE"]
             body += [
-                f"kind = type({i})",
-                "if kind is float or kind is int:",
-                f"    if dtype not in FLOATS: {leave}",
-                f"    {i}_, {i}_edge = {i}, NO_EDGE",
                 "else:",
                 f"    {i}_, {i}_edge = {i}._array, {i}._edge",
                 f"    if {i}_.dtype is not dtype: {leave}",
@@ -290,13 +298,19 @@ def _save(op: Op) -> list[str]:
             ]
             if bare and len(op.operands) == 2 and op.kinds[want] == NUMBER:
                 bare = "kind is float or kind is int or "
-            keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
+            if bare:
+                keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
+            else:
+                keep += [f"vc = {want}._vc", f"node.v_{want} = 0 if vc is None else vc[0]"]
             body += keep if always else [f"if {condition}:", *("    " + k for k in keep), f"else: node.s_{want} = None"]
         elif kind == "result":
             place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
             body.append(f"node.s_{want} = result{place}")
-            body.append(f"if out{place}._vc is None: out{place}._vc = [0, None]")
-            body.append(f"node.c_{want} = out{place}._vc; node.v_{want} = out{place}._vc[0]")
+            if op.view:
+                body.append(f"if out{place}._vc is None: out{place}._vc = [0, None]")
+                body.append(f"node.c_{want} = out{place}._vc; node.v_{want} = out{place}._vc[0]")
+            else:
+                body.append(f"node.c_{want} = out{place}._vc = [0, None]; node.v_{want} = 0")
         elif kind == "plain":
             body.append(f"node.s_{want} = {want}")
         else:
@@ -360,7 +374,8 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
         ]
     lines = [f"{want} = node.s_{want}"]
     check = [
-        f"if {want}._vc is not None and {want}._vc[0] != node.v_{want}: input_modified({want}, node.v_{want}, node, '{want}')",
+        f"vc = {want}._vc",
+        f"if vc is not None and vc[0] != node.v_{want}: input_modified({want}, node.v_{want}, node, '{want}')",
         f"{want} = {want}._array",
     ]
     if op.kinds[want] == TENSOR:
@@ -370,4 +385,7 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
         if op.kinds[want] == OPTIONAL
         else f"type({want}) is not float and type({want}) is not int"
     )
-    return want, [*lines, f"if {test}:", *("    " + c for c in check)]
+    lines += [f"if {test}:", *("    " + c for c in check)]
+    if op.kinds[want] == NUMBER and type(op.kernel) is np.ufunc:
+        lines.append(f"elif grad.dtype is float32: {want} = NUMBERS32.get({want}, {want})")
+    return want, lines

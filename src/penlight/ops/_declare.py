@@ -25,7 +25,7 @@ from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..tensor import Tensor, wrap
-from . import _compile, _dispatch
+from . import _compile, _dispatch, _numbers  # noqa: F401
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 
@@ -111,32 +111,38 @@ def _declarator(
     return decorate
 
 
-class _Quiet(dict):  # type: ignore[type-arg]
-    """The globals of a kernel: its module's, but without a module name. See Note [Silent arithmetic] in autograd/modes.py."""
-
-    def __init__(self, outside: dict[str, Any]) -> None:
-        kept = ("__builtins__", "__package__", "__spec__")  # what an import statement in the kernel looks for
-        super().__init__({name: outside[name] for name in kept}, __name__=None)
-        self.outside = outside
-
-    def __missing__(self, name: str) -> Any:
-        return self.outside[name]
+# The globals of quiet kernels, by the id of their module's: a copy without a module name.
+_quiet_globals: dict[int, dict[str, Any]] = {}
 
 
-_quiet_globals: dict[int, _Quiet] = {}
+def _first(*args: Any, **kwargs: Any) -> Any:
+    return thaw()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 def quiet(kernel: Any) -> Any:
-    """A kernel written in Python here, so that NumPy does not warn from its frame."""
+    """A kernel written in Python here, so that NumPy does not warn from its frame.
+
+    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy
+    is made when the kernel is first called, for its module is still being imported now. It is a plain dict, since the
+    interpreter caches what it finds in a plain dict only.
+    """
     if type(kernel) is not FunctionType or not kernel.__module__.startswith("penlight.ops."):
         return kernel
     outside = kernel.__globals__
-    if id(outside) not in _quiet_globals:
-        _quiet_globals[id(outside)] = _Quiet(outside)
-    made = FunctionType(
-        kernel.__code__, _quiet_globals[id(outside)], kernel.__name__, kernel.__defaults__, kernel.__closure__
-    )
+    space = _quiet_globals.setdefault(id(outside), {})
+    key = f"thaw {kernel.__qualname__} {len(space)}"
+
+    def thaw() -> Any:
+        if "__name__" not in space:
+            space.update(outside, __name__=None)
+        made.__code__, made.__defaults__, made.__kwdefaults__ = code, kernel.__defaults__, kernel.__kwdefaults__
+        return made
+
+    code = kernel.__code__
+    stub = _first.__code__.replace(co_names=(key,), co_name=code.co_name, co_freevars=code.co_freevars)
+    made = FunctionType(stub, space, kernel.__name__, None, kernel.__closure__)
     made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
+    space[key] = thaw
     return made
 
 

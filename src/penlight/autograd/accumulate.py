@@ -1,0 +1,167 @@
+"""What happens to a gradient that arrives at a leaf: it is added into the leaf's `.grad`.
+
+# Note [Who owns a gradient]
+An array that arrives at a leaf becomes its `.grad` without a copy if nobody else holds it. Reference counts tell: a rule may hand
+on the same array twice, or one that the user holds. The same goes for a view of a whole array that nobody else holds: the
+gradient of a transposed weight comes transposed twice. What the count is for an array that only the engine holds is measured
+at import, since Python versions differ.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .modes import grad_mode
+from .node import NO_EDGE, AccumulateGrad
+from .shapes import fitted
+from .views import _empty_like_strides, bump
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+_add = np.add
+_ndarray = np.ndarray
+
+
+def _count_alone() -> int:
+    """The reference count of an array that only a local variable holds."""
+    arrays = {0: np.empty(1)}
+    array = arrays.pop(0)
+    return getrefcount(array)
+
+
+ALONE = _count_alone()
+
+
+def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
+    """Add the array that arrived at a leaf into its `.grad`: in place if there is one, else as it is if nobody else holds it."""
+    grad = arrived.pop(leaf, None)
+    if grad is None:
+        return
+    variable: Any = leaf._ref()
+    if variable is None:
+        variable = leaf.variable
+    try:
+        if variable._edge is NO_EDGE:
+            return  # told so since the graph was made
+    except AttributeError:
+        if not variable.requires_grad:
+            return
+    array = variable._array
+    if type(grad) is not _ndarray:
+        grad = np.asarray(grad)
+    shape = array.shape
+    if grad.shape != shape:
+        grad = fitted(grad, shape)
+    present = variable._grad
+    if present is None:
+        if getrefcount(grad) > ALONE:
+            grad = copy_like(grad, array)
+        else:
+            grad = _own(grad, array, shape)
+        variable._grad = _wrap(grad)
+        return
+    into = present._array
+    if grad.dtype is into.dtype:
+        _add(into, grad, into)
+    else:
+        _add(into, grad, out=into, casting="unsafe")
+    bump(present)
+
+
+def _own(grad: Any, like: Any, shape: tuple[int, ...]) -> Any:
+    """A gradient that nobody else holds, in the layout of its leaf: itself, the whole that it is a view of, or a copy."""
+    if grad.dtype is not like.dtype or grad.strides != like.strides:
+        return copy_like(grad, like)
+    base = grad.base
+    if base is None:
+        return grad
+    if (
+        type(base) is _ndarray
+        and getrefcount(base) <= ALONE + 1
+        and base.base is None
+        and base.shape == shape
+        and base.strides == like.strides
+        and base.dtype is like.dtype
+    ):
+        return base
+    return copy_like(grad, like)
+
+
+def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
+    """The same for one array that the caller holds, too."""
+    accumulate(leaf, {leaf: grad})
+
+
+# From this many bytes on it pays to look whether a gradient can be added to the one that is there already.
+LARGE = 1 << 14
+
+
+def join(places: dict[Any, Any], place: Any, present: Any, arrived: Any, ours: set[Any]) -> None:
+    """Add a second gradient to the one that is present at a place. The sum is the engine's own: it goes into `ours`, unless it is
+    no array (a number, a tensor) or of other dtype or shape than what arrives."""
+    if type(present) is _ndarray is type(arrived):
+        if present.dtype is arrived.dtype and present.shape == arrived.shape:
+            if present.nbytes > LARGE and present.base is None and getrefcount(present) <= HELD:
+                _add(present, arrived, present)
+            else:
+                present = places[place] = present + arrived
+            if type(present) is _ndarray:
+                ours.add(place)
+            return
+    places[place] = present + arrived
+
+
+def _count_held() -> int:
+    """The reference count that `join` sees for an array that only the engine holds."""
+
+    def probe(places: dict[Any, Any], place: Any, present: Any, arrived: Any, ours: Any) -> int:
+        return getrefcount(present)
+
+    places = {0: np.empty(1)}
+    present = places.get(0)
+    return probe(places, 0, present, None, None)
+
+
+HELD = _count_held()
+
+
+def copy_like(grad: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of a gradient in the layout of the tensor that it belongs to."""
+    grad = np.asarray(grad)
+    dense = like.flags.c_contiguous or 0 in like.strides or like.size == 0
+    fresh = np.empty(grad.shape, like.dtype) if dense or grad.shape != like.shape else None
+    if fresh is None:
+        gaps = sum((n - 1) * s for n, s in zip(like.shape, like.strides)) // like.itemsize + 1 != like.size
+        if gaps or min(like.strides) < 0:
+            fresh = np.empty(grad.shape, like.dtype)
+        else:
+            fresh = _empty_like_strides(like.shape, like.strides, like.dtype)
+    fresh[...] = grad
+    return fresh
+
+
+def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
+    """Add a tensor into a leaf's `.grad`; while a graph is made, as a new tensor, for the old one is part of history."""
+    variable = leaf.variable
+    if not variable.requires_grad:
+        return
+    present = variable._grad
+    if not grad_mode.get():
+        accumulate_raw(leaf, grad._array)
+    elif present is None:
+        from ..creation import empty_strided
+
+        variable._grad = empty_strided(variable.shape, variable.stride(), dtype=grad.dtype).copy_(grad)
+    else:
+        variable._grad = present + grad
+
+
+def _wrap(array: Any) -> Tensor:
+    from ..tensor import wrap
+
+    globals()["_wrap"] = wrap  # the tensor module needs this package: it can't be imported at the top
+    return wrap(array)
