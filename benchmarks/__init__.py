@@ -1,1 +1,1 @@
-"""Penlight beside PyTorch on the same work: `python -m benchmarks`."""
+"""Penlight beside PyTorch and its peers on the same work: `python -m benchmarks`. See `docs/performance.md`."""

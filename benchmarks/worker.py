@@ -1,47 +1,79 @@
-"""One library's process: reads names of workloads, answers with the best time of a step in seconds (inf if it can't run)."""
+"""One library's process: reads `workload seconds` from its input, answers with the best time of a step as JSON.
+
+python -m benchmarks.worker penlight
+"""
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
+import json
+import os
 import sys
 import time
-import traceback
+from collections.abc import Callable
 from typing import Any
 
-from .workloads import ALL
+from .libraries import load, makers
+
+SLICE = 0.004
 
 
-def measure(step: Any) -> float:
-    """The best of a few slices of about 50 ms each."""
+def measure(step: Callable[[], Any], seconds: float) -> float:
+    """The best of slices of a few milliseconds (a step at least), taken for so many seconds.
+
+    Slices are short because on a busy machine an undisturbed moment is short too; there are at least two.
+    """
     step()
     begin = time.perf_counter()
     step()
-    once = time.perf_counter() - begin
-    count = max(1, int(0.05 / max(once, 1e-6)))
-    best = once
-    for _ in range(3):
-        begin = time.perf_counter()
-        for _ in range(count):
-            step()
-        best = min(best, (time.perf_counter() - begin) / count)
+    best = time.perf_counter() - begin
+    count = max(1, int(SLICE / max(best, 1e-6)))
+    end = time.perf_counter() + seconds
+    for _ in range(2):
+        best = min(best, slice_of(step, count))
+    while time.perf_counter() < end:
+        best = min(best, slice_of(step, count))
     return best
 
 
+def slice_of(step: Callable[[], Any], count: int) -> float:
+    """The time of a step, from so many of them in a row."""
+    begin = time.perf_counter()
+    for _ in range(count):
+        step()
+    return (time.perf_counter() - begin) / count
+
+
+def version(name: str, library: Any) -> str:
+    """What a library calls itself, or what it was installed as."""
+    try:
+        return getattr(library, "__version__", "") or importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "?"
+
+
 def main() -> None:
-    library: Any = importlib.import_module(sys.argv[1])
-    if hasattr(library, "set_num_threads"):
-        library.set_num_threads(2)
-    steps: dict[str, Any] = {}
+    name = sys.argv[1]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints by itself does not get between the answers
+    library = load(name)
+    known = makers(name, library)
+    say = lambda answer: print(json.dumps(answer), file=answers, flush=True)
+    say({"version": version(name, library), "workloads": list(known)})
+    current, step = "", None
     for line in sys.stdin:
-        name = line.strip()
+        workload, seconds = line.split()
         try:
-            if name not in steps:
-                steps[name] = ALL[name](library)
-            print(measure(steps[name]), flush=True)
-        except Exception:
-            traceback.print_exc()
-            steps[name] = None
-            print("inf", flush=True)
+            if workload != current:
+                current, step = workload, None  # the last one's memory is free before the next is prepared
+                step = known[workload](library)
+            if step is not None:
+                say({"time": measure(step, float(seconds))})
+            else:
+                say({"error": "failed before"})
+        except Exception as error:
+            step = None
+            say({"error": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":
