@@ -287,6 +287,9 @@ setattr(Tensor, "__matmul__", _matmul_operator)
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    if mat1.dtype.itemsize == 2 and mat1.dtype.kind not in "iu":  # half precision is rounded once, at the end
+        wide = [x.astype(np.float32) for x in (input, mat1, mat2)]
+        return _addmm_array(*wide, beta, alpha).astype(mat1.dtype)
     product = _matmul_array(mat1, mat2)
     if product.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)  # as in C
@@ -435,8 +438,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return matmul(input, weight.t())
     if input.dim() == 2:
         return addmm(bias, input, weight.t())
-    if input.dim() == 1:
-        return addmm(bias, input.unsqueeze(0), weight.t()).squeeze(0)
     if input.is_contiguous() and bias.dim() == 1:
         *lead, k = input.shape
         flat = addmm(bias, input.reshape(-1 if k else math.prod(lead), k), weight.t())
