@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.inspect import draw
+from penlight.inspect import draw, record
 from penlight.inspect.layout import _rising
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,6 +43,10 @@ def network(depth: int = 3) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         params[f"layers.{i}.bias"] = b = torch.zeros(4, requires_grad=True)
         x = x + (x @ w + b).tanh()
     return x.sum(), params
+
+
+def page_data(page: str) -> dict:
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
 
 
 def assert_no_overlaps(drawing: object) -> None:
@@ -78,7 +82,7 @@ def test_the_example_of_the_seed():
 def test_output_numbers_label_the_edges():
     a = torch.tensor([2.0, 3.0, 4.0], requires_grad=True)
     b, c, d = a.unbind()
-    drawing = draw(b * c * d)
+    drawing = draw(b * c * d, saved=False)
     unbind = next(i for i, box in enumerate(drawing.boxes) if box.title == "UnbindBackward0")
     assert sorted(link.label for link in drawing.links if link.target == unbind) == ["0", "1", "2"]
     labels = [t.text for g in groups(drawing, "edge") for t in g.iter(SVG + "text")]
@@ -96,19 +100,22 @@ def test_gradients_show_after_backward():
     boxes = {box.title: box for box in drawing.boxes}
     norm = float(np.linalg.norm(params["layers.0.weight"].grad.numpy().astype("float64")))
     assert boxes["layers.0.weight"].lines == ["(4, 4) float32", f"grad norm {norm:.4g}"]
-    assert boxes["hidden"].lines == ["() float32", "grad norm 1"]
+    assert boxes["hidden"].lines == ["() float32", "value 3.2", "grad 1"]
 
 
 def test_saved_tensors_freed_and_kept():
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
     z = (y * torch.tensor([1.0, 2.0, 3.0])).sum()
-    assert kinds(draw(z)) == {"tensor": 1, "node": 4, "leaf": 1}
-    assert kinds(draw(z, saved=True)) == {"tensor": 2, "node": 4, "leaf": 1, "constant": 1}
+    assert kinds(draw(z, saved=False)) == {"tensor": 1, "node": 4, "leaf": 1}
+    assert kinds(draw(z)) == {"tensor": 2, "node": 4, "leaf": 1, "constant": 1}
     z.backward(retain_graph=True)
     assert kinds(draw(z, saved=True))["gone"] == 0
     z.backward()
     assert kinds(draw(z, saved=True))["gone"] == 2
+    assert kinds(draw(z)) == {"tensor": 1, "node": 4, "leaf": 1}
+    exp = next(box for box in draw(z).boxes if box.title == "ExpBackward0")
+    assert exp.details["saved tensors"] == "freed by a backward"
     assert "freed by a backward" in draw(z, saved=True).svg()
 
 
@@ -231,8 +238,7 @@ def test_names_are_escaped():
     page = drawing.html()
     page.encode()
     assert page.count("</script>") == 2
-    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert name in [box["title"] for box in json.loads(data.group(1))]
+    assert name in [box["title"] for box in page_data(page)["boxes"]]
     assert '\\"1\\"' in drawing.dot() and "\\\\N" in drawing.dot()
 
 
@@ -240,19 +246,31 @@ def test_html_is_one_file_without_network():
     class Parser(HTMLParser):
         def __init__(self):
             super().__init__()
-            self.boxes, self.addresses, self.ids = 0, [], set()
+            self.addresses, self.ids = [], set()
 
         def handle_starttag(self, tag, attrs):
             attrs = dict(attrs)
-            self.boxes += tag == "g" and attrs.get("class", "").startswith("box ")
             self.addresses += [attrs[a] for a in ("src", "href", "action") if a in attrs]
             self.ids.add(attrs.get("id"))
 
     drawing = draw(*network())
-    parser = Parser()
-    parser.feed(drawing.html())
-    assert parser.boxes == len(drawing.boxes) and not parser.addresses
-    assert {"search", "panel", "fit", "in", "out", "box0"} <= parser.ids
+    page, parser = drawing.html(), Parser()
+    parser.feed(page)
+    assert not parser.addresses
+    assert set(re.findall("https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert {"search", "panel", "fit", "in", "out", "depth", "saved"} <= parser.ids
+    graph = page_data(page)
+    assert [box["title"] for box in graph["boxes"]] == [box.title for box in drawing.boxes]
+    assert [(k["source"], k["target"]) for k in graph["links"]] == [(k.source, k.target) for k in drawing.links]
+    assert graph["modules"] == ["layers", "layers.0", "layers.1", "layers.2"]
+
+
+def test_notebooks_show_it():
+    small, large = draw(*network()), draw(*network(12))
+    assert set(small._repr_mimebundle_()) == {"text/plain", "image/svg+xml"}
+    frame = large._repr_mimebundle_()["text/html"]
+    inner = re.fullmatch('<iframe srcdoc="([^"]*)" style="[^"]*"></iframe>', frame).group(1)
+    assert inner.replace("&quot;", '"').replace("&amp;", "&") == large.html()
 
 
 def test_dot():
@@ -283,7 +301,7 @@ def test_save(tmp_path: Path, monkeypatch):
 
 def test_edges_lead_down_and_a_chain_is_straight():
     x = torch.ones(1, requires_grad=True)
-    drawing = draw(x.exp().sin().cos())
+    drawing = draw(x.exp().sin().cos(), saved=False)
     assert_no_overlaps(drawing)
     assert len({round(box.x, 6) for box in drawing.boxes}) == 1
     for link in drawing.links:
@@ -313,3 +331,90 @@ def test_a_large_graph_is_drawn():
 def test_rising_pools_what_is_out_of_order():
     assert _rising([3.0, 1.0, 5.0], [1.0, 1.0, 1.0]) == [2.0, 2.0, 5.0]
     assert _rising([3.0, 1.0], [3.0, 1.0]) == [2.5, 2.5]
+
+
+def test_ways_bend_between_rows_only():
+    """No arrow passes over a box."""
+    drawing = draw(*network(4), saved=True)
+    layout = drawing.layout()
+    for target, points in layout.trunks.items():
+        for x, top, bottom in points:
+            for box in drawing.boxes:
+                if box.row == (top, bottom) and box is not drawing.boxes[target]:
+                    assert abs(box.x - x) > box.width / 2
+
+
+# ----- Modules --------------------------------------------------------------------------------------------------------
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.act, self.second = torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return x + self.second(self.act(self.first(x)))
+
+
+def modules_of(drawing):
+    return {box.title: box.module for box in drawing.boxes if box.kind == "node"}
+
+
+def test_modules_by_the_names_of_parameters():
+    model = torch.nn.Sequential(Block(), Block())
+    loss = model(torch.ones(2, 4)).sum()
+    drawing = draw(loss, params=dict(model.named_parameters()))
+    tanhs = [box.module for box in drawing.boxes if box.title == "TanhBackward0"]
+    assert sorted(tanhs) == ["0", "1"]
+    assert modules_of(drawing)["SumBackward0"] == ""
+    assert {box.module for box in drawing.boxes if box.title == "TBackward0"} == {
+        "0.first",
+        "0.second",
+        "1.first",
+        "1.second",
+    }
+    assert [box.module for box in drawing.boxes if box.title == "1.first.bias"] == ["1.first"]
+    assert draw(loss).types == {} and all(not box.module for box in draw(loss).boxes)
+
+
+def test_modules_by_recorded_calls():
+    model = torch.nn.Sequential(Block(), torch.nn.ReLU())
+    with record(model) as calls:
+        loss = model(torch.ones(2, 4)).sum()
+    assert not model[0]._forward_hooks and not model[0]._forward_pre_hooks
+    drawing = draw(loss, params=model, calls=calls)
+    found = modules_of(drawing)
+    assert (found["ReluBackward0"], found["TanhBackward0"], found["SumBackward0"]) == ("1", "0.act", "")
+    assert drawing.types["0.act"] == "Tanh"
+
+
+def test_record_after_an_error_in_a_forward():
+    model = torch.nn.Sequential(Block())
+    with record(model) as calls:
+        with pytest.raises(RuntimeError):
+            model(torch.ones(2, 3))
+        loss = model(torch.ones(2, 4)).sum()
+    assert modules_of(draw(loss, params=model, calls=calls))["TanhBackward0"] == "0.act"
+
+
+def test_folding():
+    model = torch.nn.Sequential(Block(), Block())
+    with record(model) as calls:
+        loss = model(torch.ones(2, 4)).sum()
+    drawing = draw(loss, params=model, calls=calls)
+    folded = drawing.fold()
+    assert titles(folded) == ["0", "1", "SumBackward0", "result"]
+    one = next(box for box in folded.boxes if box.title == "1")
+    assert one.kind == "module" and one.lines == ["Block", f"{one.details['nodes']} nodes, 40 parameters"]
+    assert "module" in folded.svg() and '"1\\nBlock' in folded.dot()
+    assert_no_overlaps(folded)
+    assert len(drawing.fold(9).boxes) == len(drawing.boxes)
+    with pytest.raises(ValueError, match="at least 1"):
+        drawing.fold(0)
+
+
+def test_record_and_calls_refuse_strangers():
+    with pytest.raises(TypeError, match="takes a module"):
+        record(3)
+    with pytest.raises(TypeError, match="calls must come from"):
+        draw(torch.ones(1), calls=3)

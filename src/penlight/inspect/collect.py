@@ -19,12 +19,27 @@ from ..dtypes import from_np
 from ..ops._declare import _torch_name
 from ..tensor import Tensor
 from .draw import Box, Link
+from .modules import assign, record
 
 
 def size_of(value: Any) -> str:
     """`(2, 3) float32` for a tensor or an array."""
     dtype = value.dtype if isinstance(value, Tensor) else from_np(value.dtype)
     return f"{tuple(value.shape)} {str(dtype).removeprefix('torch.')}"
+
+
+def value_of(tensor: Any) -> str | None:
+    """The number that a tensor with one element holds, to four digits."""
+    array = getattr(tensor, "_array", None)
+    if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
+        return None
+    return f"{array.reshape(-1)[0].item():.4g}" if array.dtype.kind in "fc" else str(array.reshape(-1)[0].item())
+
+
+def grad_of(grad: Any) -> str:
+    """What to say of a gradient: its value if it is one number, otherwise its 2-norm."""
+    value = value_of(grad)
+    return f"grad norm {norm_of(grad)}" if value is None else f"grad {value}"
 
 
 def norm_of(grad: Any) -> str:
@@ -65,10 +80,11 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
 class Collector:
     """Makes each tensor and each node one box, however often it is met."""
 
-    def __init__(self, names: list[tuple[str, Tensor]], saved: bool) -> None:
+    def __init__(self, names: list[tuple[str, Tensor]], saved: bool | None, calls: record | None = None) -> None:
         self.boxes: list[Box] = []
         self.links: list[Link] = []
-        self.saved = saved
+        self.saved, self.calls = saved, calls
+        self.numbers: dict[int, int] = {}  # sequence numbers of the boxes of nodes
         self.names: dict[int, str] = {}
         for name, tensor in names:
             key = id(tensor)
@@ -110,7 +126,9 @@ class Collector:
         self.alive.append(node)
         stack.append(node)
         name = node.name().removeprefix("torch::autograd::")
-        return self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
+        place = self.add(id(node), Box("node", name, [], {"node": node.name(), "sequence number": str(node.seq)}))
+        self.numbers[place] = node.seq
+        return place
 
     def expand(self, node: Node, stack: list[Node]) -> None:
         """Draw the arrows that leave a node."""
@@ -133,7 +151,9 @@ class Collector:
         box.details["next_functions"] = ", ".join(entries) or "none"
         self.describe_hooks(node, box)
         self.describe_arguments(node, box)
-        if self.saved:
+        self.describe_saved(node, box)
+        self.describe_origin(node, box)
+        if self.saved is not False:
             self.expand_saved(node, place)
 
     def describe_hooks(self, node: Node, box: Box) -> None:
@@ -163,19 +183,36 @@ class Collector:
                 text = repr(value)
                 box.details["saved " + name] = text if len(text) <= 60 else text[:57] + "..."
 
+    def describe_saved(self, node: Node, box: Box) -> None:
+        for name, value, stale in saved_by(node):
+            if isinstance(value, Freed):
+                box.details.setdefault("saved tensors", "freed by a backward")
+            elif isinstance(value, (Tensor, np.ndarray)):
+                box.details["saved " + name] = size_of(value) + ", modified in place since" * stale
+
+    def describe_origin(self, node: Node, box: Box) -> None:
+        """The line of the user's program that made a node, if anomaly mode was on."""
+        lines = node.metadata.get("traceback_") if hasattr(node, "__dict__") and node.__dict__ else None
+        if lines:
+            box.details["made at"] = " ".join(lines[-1].split())
+
     def expand_saved(self, node: Node, place: int) -> None:
         box = self.boxes[place]
         freed = False  # one box says so for all: of what was never saved and what was, the same is left
         for name, value, stale in saved_by(node):
             target = -1
-            if isinstance(value, Freed) and not freed:
+            if isinstance(value, Freed):
+                if freed or not self.saved:
+                    continue
                 freed = True
                 target = self.add(
                     (id(node), "freed"),
                     Box("gone", "saved tensors", ["freed by a backward"], {"saved by": node.name()}),
                 )
             elif isinstance(value, Packed):
-                target = self.add((id(node), name), Box("gone", name, ["packed by a hook"], {"saved by": node.name()}))
+                target = self.add(
+                    (id(node), name), Box("gone", "saved " + name, ["packed by a hook"], {"saved by": node.name()})
+                )
             elif isinstance(value, np.ndarray):
                 target = self.add((id(node), name), self.array_box(node, name, value, stale))
             elif isinstance(value, Tensor):
@@ -188,12 +225,15 @@ class Collector:
         """The box of a saved input. One that was modified since no longer is what was saved: it gets a box of its own."""
         if stale or edge_of(value)[0] is node:
             return self.add((id(node), name), self.array_box(node, name, value, stale))
-        return self.tensor(value, name)
+        return self.tensor(value, "saved " + name)
 
     def array_box(self, node: Node, name: str, value: Any, stale: bool) -> Box:
         lines = [size_of(value)] + ["modified in place since"] * stale
         return Box(
-            "tensor", name, lines, {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)}
+            "tensor",
+            "saved " + name,
+            lines,
+            {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)},
         )
 
     # ----- Tensors ----------------------------------------------------------------------------------------------------
@@ -237,15 +277,19 @@ class Collector:
         return self.found[key]
 
     def tensor_box(self, kind: str, tensor: Tensor, title: str) -> Box:
-        title = self.names.get(id(tensor), title)
-        lines, details = [size_of(tensor)], {"size": size_of(tensor), "requires_grad": str(tensor.requires_grad)}
+        details = {"name": self.names[id(tensor)]} if id(tensor) in self.names else {}
+        title = details.get("name", title)
+        details |= {"size": size_of(tensor), "elements": str(tensor.numel())}
+        value = value_of(tensor)
+        lines = [size_of(tensor)] if value is None else [size_of(tensor), f"value {value}"]
+        details["requires_grad"] = str(tensor.requires_grad)
         details["is_leaf"] = str(kind != "tensor")
         details["version"] = str(0 if tensor._vc is None else next(iter(tensor._vc), 0))
         if tensor.requires_grad:
             grad = tensor._grad
             details["grad"] = "None" if grad is None else f"{size_of(grad)}, norm {norm_of(grad)}"
             if grad is not None:
-                lines.append("grad norm " + norm_of(grad))
+                lines.append(grad_of(grad))
         return Box(kind, title, lines, details)
 
     def finish(self) -> None:
@@ -258,3 +302,4 @@ class Collector:
             if id(node) in self.found:
                 label = str(nr) if node.outputs > 1 else ""
                 self.links.append(Link(place, self.found[id(node)], "grad_fn", label))
+        assign(self.boxes, self.links, self.numbers, self.calls)

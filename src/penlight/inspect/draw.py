@@ -8,15 +8,24 @@ from typing import Any
 
 from ..tensor import Tensor
 
+LARGE = 80  # from so many boxes on a notebook shows the page, not the picture
+
 
 class Box:
     """One box of the picture: a tensor or a node of the backward graph.
 
-    `kind` is "leaf" (requires grad), "constant" (a leaf that does not), "tensor" (a result or an intermediate), "node", or
-    "gone" (a saved tensor that was freed or that a hook packed).
+    `kind` is "leaf" (requires grad), "constant" (a leaf that does not), "tensor" (a result or an intermediate), "node",
+    "gone" (a saved tensor that was freed or that a hook packed), or "module" (all that a module made, folded into one box).
+
+    >>> import penlight as torch
+    >>> box = torch.inspect.draw(torch.ones(2, requires_grad=True).exp()).boxes[0]
+    >>> box.kind, box.title, box.lines
+    ('tensor', 'result', ['(2,) float32'])
     """
 
-    __slots__ = ("details", "exits", "height", "kind", "layer", "lines", "ports", "title", "width", "x", "y")
+    __slots__ = (
+        "details", "exits", "height", "kind", "layer", "lines", "module", "ports", "row", "title", "width", "x", "y",
+    )  # fmt: skip
 
     def __init__(self, kind: str, title: str, lines: list[str], details: dict[str, str] | None = None) -> None:
         self.kind, self.title, self.lines = kind, title, lines
@@ -24,6 +33,14 @@ class Box:
         self.ports: list[str] = []  # for a node, the entries of `next_functions`: an output number, or "None"
         self.layer = self.exits = 0  # its row, and how many places arrows leave it from
         self.x = self.y = self.width = self.height = 0.0  # the centre and the size
+        self.row = (0.0, 0.0)  # the upper and lower edge of its row
+        self.module = ""  # the path of the module that made it, as far as that is known
+
+    def copy(self) -> Box:
+        """The same box, not yet placed."""
+        other = Box(self.kind, self.title, list(self.lines), dict(self.details))
+        other.ports, other.exits, other.module = list(self.ports), self.exits, self.module
+        return other
 
     def __repr__(self) -> str:
         return f"<Box {self.kind} {self.title!r}>"
@@ -35,6 +52,10 @@ class Link:
 
     `kind` is "next" (an entry of `next_functions`), "grad_fn" (from a tensor to its node), "variable" (from an
     AccumulateGrad to its leaf) or "saved" (from a node to a tensor that it saved).
+
+    >>> import penlight as torch
+    >>> torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum()).links[1]
+    <Link 2 -> 3 next '0'>
     """
 
     __slots__ = ("join", "kind", "label", "port", "source", "target")
@@ -51,13 +72,16 @@ class Drawing:
     """A picture of a backward graph: shown by a notebook as it is, and saved as SVG, HTML, DOT or PNG.
 
     >>> import penlight as torch
-    >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum())
+    >>> drawing = torch.inspect.draw(torch.ones(2, requires_grad=True).exp().sum(), saved=False)
     >>> [box.title for box in drawing.boxes]
     ['result', 'SumBackward0', 'ExpBackward0', 'AccumulateGrad', 'leaf']
     """
 
-    def __init__(self, boxes: list[Box], links: list[Link], unreached: list[str]) -> None:
+    def __init__(
+        self, boxes: list[Box], links: list[Link], unreached: list[str], types: dict[str, str] | None = None
+    ) -> None:
         self.boxes, self.links, self.unreached = boxes, links, unreached
+        self.types: dict[str, str] = types or {}  # the classes of modules, by their paths
         self._laid_out: Any = None
 
     def layout(self) -> Any:
@@ -68,6 +92,21 @@ class Drawing:
             self._laid_out = lay_out(self.boxes, self.links)
         return self._laid_out
 
+    def fold(self, depth: int = 1) -> Drawing:
+        """The same picture with one box for each module this deep in the tree of modules, in place of what is inside.
+
+        >>> import penlight as torch
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+        >>> drawing = torch.inspect.draw(model(torch.ones(2, 4)).sum(), params=model, saved=False)
+        >>> [box.title for box in drawing.fold().boxes]
+        ['result', 'SumBackward0', '2', 'TanhBackward0', '0']
+        """
+        if not isinstance(depth, int) or depth < 1:
+            raise ValueError(f"fold() takes a depth of at least 1, not {depth!r}")
+        from .modules import fold
+
+        return fold(self, depth)
+
     def svg(self) -> str:
         """The picture as an SVG document."""
         from .svg import to_svg
@@ -75,7 +114,7 @@ class Drawing:
         return to_svg(self)
 
     def html(self) -> str:
-        """One self-contained page: zoom with the wheel, pan by dragging, search, click a box for its details."""
+        """One self-contained page: zoom with the wheel, pan by dragging, search, fold modules, click a box for its details."""
         from .html import to_html
 
         return to_html(self)
@@ -88,6 +127,15 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """For notebooks: the picture, and for a large graph the page, in a frame."""
+        bundle = {"text/plain": repr(self), "image/svg+xml": self.svg()}
+        if len(self.boxes) > LARGE:
+            page = self.html().replace("&", "&amp;").replace('"', "&quot;")
+            style = "width:100%;height:600px;border:1px solid #ccc"
+            bundle["text/html"] = f'<iframe srcdoc="{page}" style="{style}"></iframe>'
+        return bundle
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file; its ending says the format: .svg, .html, .dot or .png.
@@ -146,13 +194,15 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
-def draw(tensors: Any, params: Any = None, saved: bool = False) -> Drawing:
+def draw(tensors: Any, params: Any = None, saved: bool | None = None, calls: Any = None) -> Drawing:
     """A picture of the backward graph of a tensor, or of several; drawing it only reads the graph.
 
     Leaves that require grad are green, leaves that don't yellow, the result and intermediates brown, nodes blue. A node's
-    arrows are its `next_functions`, labelled with the output numbers. After a backward the tensors show their gradients'
-    norms. `params` gives names to tensors: a dict, pairs such as `model.named_parameters()`, or a module. With
-    `saved=True` the tensors that nodes saved are drawn too; of those that a backward freed, only that they are freed.
+    arrows are its `next_functions`, labelled with the output numbers; dashed ones lead to the tensors that it saved, unless
+    `saved=False` (with `saved=True`, also to a note where a backward has freed them). After a backward the tensors show their
+    gradients: the value of a single number, the norm of others. `params` gives names to tensors: a dict, pairs such as
+    `model.named_parameters()`, or a module. Their dots say which modules the boxes belong to, for folding; `calls` from
+    `inspect.record(model)` says it exactly.
 
     >>> import penlight as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -163,13 +213,20 @@ def draw(tensors: Any, params: Any = None, saved: bool = False) -> Drawing:
     ('w', ['(2,) float32', 'grad norm 5'])
     """
     from .collect import Collector
+    from .modules import record
 
     roots = [tensors] if isinstance(tensors, Tensor) else tensors
     if not isinstance(roots, (tuple, list)) or not roots or not all(isinstance(t, Tensor) for t in roots):
         raise TypeError(f"draw() takes a tensor or a tuple of tensors, not {_describe(tensors)}")
-    collector = Collector(_names(params), saved)
+    if calls is not None and not isinstance(calls, record):
+        raise TypeError(
+            f"draw(): calls must come from `with penlight.inspect.record(model) as calls`, not {_describe(calls)}"
+        )
+    model = params if hasattr(params, "named_modules") else None if calls is None else calls.model
+    types = {} if model is None else {path: type(module).__name__ for path, module in model.named_modules() if path}
+    collector = Collector(_names(params), saved, calls)
     collector.collect(list(roots))
-    return Drawing(collector.boxes, collector.links, collector.unreached())
+    return Drawing(collector.boxes, collector.links, collector.unreached(), types)
 
 
 def _describe(value: Any) -> str:

@@ -21,7 +21,7 @@ MOST_PORTS = (
     40  # a node with more entries of next_functions is not widened further, and they are labelled at the other end
 )
 FIRM = 40.0  # from this heft on a box belongs to a main line
-MOST_PLACES = 30_000  # trunks of more places than this are cut short: their arrows go straight
+MOST_PLACES = 8_000  # trunks of more places than this are cut short: their arrows go straight
 
 _NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
 
@@ -40,11 +40,12 @@ def text_width(text: str, size: float) -> float:
 
 
 class Layout:
-    """The size of the picture, and the trunks: for a target's number, the points that its arrows share."""
+    """The size of the picture, and the trunks: for a target's number, the way that its arrows share: an x for each row
+    that it passes, with the row's upper and lower edge. Ways bend between rows only, so that they miss the boxes."""
 
     __slots__ = ("height", "trunks", "width")
 
-    def __init__(self, width: float, height: float, trunks: dict[int, list[tuple[float, float]]]) -> None:
+    def __init__(self, width: float, height: float, trunks: dict[int, list[tuple[float, float, float]]]) -> None:
         self.width, self.height, self.trunks = width, height, trunks
 
 
@@ -64,7 +65,8 @@ def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
 
 def _measure(box: Box) -> None:
     widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
-    box.width = max(56.0, max(widths) + 20, 20.0 * (min(box.exits, MOST_PORTS) + 1))
+    entries, saved = min(len(box.ports), MOST_PORTS), min(box.exits - len(box.ports), MOST_PORTS)
+    box.width = max(56.0, max(widths) + 20, 20.0 * (entries + 1), 30.0 * entries if saved else 0.0, 24.0 * saved)
     box.height = 14 + LINE * (1 + len(box.lines))
 
 
@@ -219,6 +221,9 @@ class _Rows:
                 best, fewest, idle = [list(row) for row in self.rows], now, 0
         self.rows = best
         self._number()
+        for _ in range(8):
+            if not fewest or not self._swap_neighbours():
+                break
 
     def _number(self) -> None:
         for row in self.rows:
@@ -235,6 +240,29 @@ class _Rows:
         row.sort(key=keys.__getitem__)
         for i, place in enumerate(row):
             at[place] = float(i)
+
+    def _swap_neighbours(self) -> bool:
+        """Swap places that stand side by side wherever fewer arrows cross for it; whether there were any."""
+        swapped = False
+        for row in self.rows:
+            for i in range(len(row) - 1):
+                left, right = row[i], row[i + 1]
+                if self._between(left, right) > self._between(right, left):
+                    row[i], row[i + 1] = right, left
+                    self.at[left], self.at[right] = i + 1.0, float(i)
+                    swapped = True
+        return swapped
+
+    def _between(self, left: int, right: int) -> int:
+        """How many arrows of two places cross if they stand in this order; 0 for those with very many arrows."""
+        at, shift, total = self.at, self.shift, 0
+        for near, above in ((self.up, True), (self.down, False)):
+            if len(near[left]) * len(near[right]) > 100:
+                return 0
+            ours = [at[p] + (shift.get((p, left), 0.0) if above else 0.0) for p in near[left]]
+            others = [at[p] + (shift.get((p, right), 0.0) if above else 0.0) for p in near[right]]
+            total += sum([a > b for a in ours for b in others])
+        return total
 
     def crossings(self) -> int:
         """How many pairs of arrows cross, counted by inversions with a binary indexed tree."""
@@ -308,7 +336,12 @@ class _Rows:
         for row in reversed(self.rows):
             for p in row:
                 below = max([heft[q] for q in self.down[p]], default=0.0)
-                heft[p] = min(400.0, 3 * below + 1) if p < len(self.boxes) else max(2.0, min(10.0, below / 4))
+                if p >= len(self.boxes):
+                    heft[p] = max(2.0, below / 2)  # an arrow of the main line that passes a saved tensor stays straight
+                elif self.boxes[p].kind not in ("node", "module") and self.up[p]:
+                    heft[p] = 0.3  # a saved tensor steps aside
+                else:
+                    heft[p] = min(400.0, 3 * below + 1)
         return heft
 
     def _settle(
@@ -329,21 +362,20 @@ class _Rows:
 
     def result(self) -> Layout:
         """The places as coordinates, with the left and upper edge of the picture at 0."""
-        tops, y = [], 0.0
+        bounds, y = [], 0.0
         for row in self.rows:
             height = max([self.boxes[p].height for p in row if p < len(self.boxes)], default=0.0)
-            tops.append(y + height / 2)
+            bounds.append((y, y + height))
             y += height + GAP_Y
-        sides = [self.x[p] - self.width(p) / 2 for row in self.rows for p in row]
-        left = min(sides, default=0.0)
+        left = min([self.x[p] - self.width(p) / 2 for row in self.rows for p in row], default=0.0)
         right = max([self.x[p] + self.width(p) / 2 for row in self.rows for p in row], default=0.0)
-        points = [(x - left, tops[layer]) for x, layer in zip(self.x, self.layer)]
-        for box, point in zip(self.boxes, points):
-            box.x, box.y = point
+        points = [(x - left, *bounds[layer]) for x, layer in zip(self.x, self.layer)]
+        for box, (x, top, bottom) in zip(self.boxes, points):
+            box.x, box.y, box.row = x, (top + bottom) / 2, (top, bottom)
         trunks = {t: [points[p] for p in column.values()] for t, column in self.trunk.items() if column}
         for link in self.links:
             place = self.trunk.get(link.target, {}).get(self.layer[link.source] + 1)
-            link.join = None if place is None else points[place]
+            link.join = None if place is None else points[place][:2]
         self._sort_saved()
         return Layout(right - left, max(0.0, y - GAP_Y), trunks)
 

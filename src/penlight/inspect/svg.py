@@ -15,6 +15,7 @@ COLOURS = {
     "tensor": ("#ecdcc6", "#8a6238", "result or intermediate"),
     "node": ("#d6e6f8", "#3a6ea5", "backward node"),
     "gone": ("#eeeeee", "#888888", "freed or packed"),
+    "module": ("#e5dcf5", "#6b4fa0", "module"),
 }
 STROKES = {"next": "#3a6ea5", "grad_fn": "#8a6238", "variable": "#3f8f3a", "saved": "#999999"}
 FONT = "Helvetica, Arial, sans-serif"
@@ -40,7 +41,7 @@ def to_svg(drawing: Drawing) -> str:
     left = (width - layout.width) / 2
     size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" font-size="{number(SMALL)}" fill="#222222">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}" font-size="{number(SMALL)}" fill="#222222" style="max-width:100%;height:auto">',
         f'<rect class="paper" width="{number(width)}" height="{number(height)}" fill="#ffffff"/>',
         '<g class="view">',
         f'<g class="legend" transform="translate({number(MARGIN)},{number(MARGIN)})">{legend}</g>',
@@ -102,13 +103,21 @@ def _none(x: float, y: float) -> str:
 
 
 def _port(box: Box, port: int) -> float:
-    """Where an arrow leaves a node."""
-    return box.x + box.width * ((port + 1) / (box.exits + 1) - 0.5)
+    """Where an arrow leaves a node: entries of `next_functions` from the left or, one alone, in the middle; saved ones right."""
+    entries, saved = len(box.ports), box.exits - len(box.ports)
+    if port >= entries:
+        share = 0.66 + 0.32 * (port - entries + 0.5) / saved
+    elif saved and entries > 1:
+        share = 0.04 + 0.6 * (port + 0.5) / entries
+    else:
+        share = (port + 1) / (entries + 1)
+    return box.x + box.width * (share - 0.5)
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    bend = (to_y - y) * 0.45
-    return f"C{number(x)} {number(y + bend)} {number(to_x)} {number(to_y - bend)} {number(to_x)} {number(to_y)}"
+    """On down to y, then in a curve to another place below."""
+    bend = (to_y - y) * 0.5
+    return f"V{number(y)}C{number(x)} {number(y + bend)} {number(to_x)} {number(to_y - bend)} {number(to_x)} {number(to_y)}"
 
 
 def _arrow(x: float, y: float, colour: str) -> str:
@@ -119,19 +128,20 @@ def _link(boxes: list[Box], link: Link, layout: Any) -> str:
     source, target = boxes[link.source], boxes[link.target]
     colour = STROKES[link.kind]
     x = _port(source, link.port) if link.port >= 0 else source.x
-    y = source.y + source.height / 2
-    if link.join is None and target.y > source.y:
-        to_x, to_y = target.x, target.y - target.height / 2
-        path, head = f"M{number(x)} {number(y)}" + _curve(x, y, to_x, to_y - HEAD), _arrow(to_x, to_y, colour)
-    elif link.join is None:  # an arrow upwards, which closes a cycle
+    y, head = source.y + source.height / 2, ""
+    path, low = f"M{number(x)} {number(y)}", source.row[1]
+    if link.join is None and target.y <= source.y:  # an arrow upwards, which closes a cycle
         side = max(source.x + source.width / 2, target.x + target.width / 2) + 16
         to_x, to_y = target.x + target.width / 2, target.y
-        path = f"M{number(x)} {number(y)}C{number(x)} {number(y + 24)} {number(side)} {number(y + 24)} {number(side)} {number(source.y)}"
+        path += f"C{number(x)} {number(y + 24)} {number(side)} {number(y + 24)} {number(side)} {number(source.y)}"
         path += f"L{number(side)} {number(to_y + 20)}Q{number(side)} {number(to_y)} {number(to_x)} {number(to_y)}"
-        head = ""
+    elif link.join is None:
+        to_x, to_y = target.x, target.y - target.height / 2
+        path += _curve(x, low, to_x, min(target.row[0], to_y - HEAD)) + f"V{number(to_y - HEAD)}"
+        head = _arrow(to_x, to_y, colour)
     else:
         to_x, to_y = link.join
-        path, head = f"M{number(x)} {number(y)}" + _curve(x, y, to_x, to_y), ""
+        path += _curve(x, low, to_x, to_y)
     dashes = ' stroke-dasharray="4 3"' if link.kind == "saved" else ""
     label = "" if link.kind == "saved" else _label(link.label, source, (x, y), (to_x, to_y), colour)
     return (
@@ -158,12 +168,13 @@ def _trunks(drawing: Drawing, layout: Any) -> Iterator[str]:
             kinds[link.target] = link.kind
     for target, points in layout.trunks.items():
         box, kind = drawing.boxes[target], kinds[target]
-        x, y = points[0]
-        path = f"M{number(x)} {number(y)}"
         end = (box.x, box.y - box.height / 2 - HEAD)
-        for to_x, to_y in [*points[1:], end]:
-            path += f"V{number(to_y)}" if abs(to_x - x) < 0.05 else _curve(x, y, to_x, to_y)
-            x, y = to_x, to_y
+        x, y, low = points[0]
+        path = f"M{number(x)} {number(y)}"
+        for to_x, to_y, to_low in [*points[1:], (end[0], min(box.row[0], end[1]), end[1])]:
+            path += f"V{number(to_y)}" if abs(to_x - x) < 0.05 else _curve(x, low, to_x, to_y)
+            x, low = to_x, to_low
+        path += f"V{number(end[1])}"
         dashes = ' stroke-dasharray="4 3"' if kind == "saved" else ""
         yield (
             f'<g class="trunk" data-to="{target}"><path d="{path}" fill="none" stroke="{STROKES[kind]}" stroke-width="1.2"{dashes}/>'

@@ -1,0 +1,177 @@
+"""Which module a box belongs to, so that a large picture can be folded by module.
+
+# Note [Whose node is it]
+A node does not know which module made it. Told by `record`, it is the innermost call during which the node was made. Otherwise
+the parameters tell: a node that uses a module's parameters is that module's, and a node made between two such, of what the
+two paths have in common: the softmax between `blocks.0.attn.qkv` and `blocks.0.attn.proj` belongs to `blocks.0.attn`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Any
+
+from ..autograd.node import sequence
+from .draw import Box, Drawing, Link
+
+
+class record:
+    """While open, notes which nodes each module of a model makes, for `draw(..., calls=...)`.
+
+    >>> import penlight as torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    >>> with torch.inspect.record(model) as calls:
+    ...     result = model(torch.ones(1, 2))
+    >>> drawing = torch.inspect.draw(result.sum(), params=model, calls=calls)
+    >>> {box.title: box.module for box in drawing.boxes if box.kind == "node"}["ReluBackward0"]
+    '1'
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not hasattr(model, "named_modules"):
+            raise TypeError(f"record() takes a module, not {type(model).__name__}")
+        self.model = model
+        self.spans: list[tuple[int, int, str]] = []  # the first and one past the last sequence number, and the path
+        self._open: list[tuple[int, str]] = []
+        self._handles: list[Any] = []
+
+    def __enter__(self) -> record:
+        for path, module in self.model.named_modules():
+            self._handles.append(module.register_forward_pre_hook(self._enter(path)))
+            self._handles.append(module.register_forward_hook(self._leave, always_call=True))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        while self._handles:
+            self._handles.pop().remove()
+
+    def _enter(self, path: str) -> Any:
+        def hook(module: Any, arguments: Any) -> None:
+            self._open.append((next(sequence), path))
+
+        return hook
+
+    def _leave(self, module: Any, arguments: Any, result: Any) -> None:
+        first, path = self._open.pop()
+        self.spans.append((first, next(sequence), path))
+
+    def owner(self, seq: int) -> str:
+        """The path of the innermost call in which the node with this number was made."""
+        inside = [span for span in self.spans if span[0] <= seq < span[1]]
+        return max(inside, key=lambda span: span[0])[2] if inside else ""
+
+
+def common(paths: Iterable[str]) -> str:
+    """The module that all these are in, or are."""
+    parts: list[str] | None = None
+    for path in paths:
+        words = path.split(".") if path else []
+        if parts is None:
+            parts = words
+            continue
+        same = 0
+        while same < min(len(parts), len(words)) and parts[same] == words[same]:
+            same += 1
+        parts = parts[:same]
+    return ".".join(parts or [])
+
+
+def assign(boxes: list[Box], links: list[Link], numbers: dict[int, int], calls: record | None) -> None:
+    """Set `module` of each box. See Note [Whose node is it]. `numbers` are the nodes' sequence numbers by box."""
+    below: list[list[int]] = [[] for _ in boxes]
+    for link in links:
+        if link.kind in ("next", "variable"):
+            below[link.source].append(link.target)
+    pure: dict[int, str] = {}  # what depends on parameters only, and on whose
+    for place, box in enumerate(boxes):
+        if box.kind == "leaf" and box.details.get("name"):
+            pure[place] = box.details["name"].split(" = ")[0].rpartition(".")[0]
+    anchors: list[tuple[int, str]] = []
+    order = sorted(numbers, key=numbers.__getitem__)
+    # AccumulateGrads first: they are made when first used, and may be younger than what uses them.
+    for place in sorted(order, key=lambda p: boxes[p].title != "AccumulateGrad"):
+        owners = [pure[p] for p in below[place] if p in pure]
+        if owners and len(owners) == len(below[place]) and boxes[place].ports.count("None") == 0:
+            pure[place] = common(owners)
+        elif owners:
+            anchors.append((numbers[place], common(owners)))
+    anchors.sort()
+    made = [number for number, _ in anchors]
+    for place in order:
+        boxes[place].module = pure.get(place, "")
+        if calls is not None:
+            if boxes[place].title != "AccumulateGrad":
+                boxes[place].module = calls.owner(numbers[place])
+        elif place not in pure:
+            at = bisect_left(made, numbers[place])
+            exact = at < len(made) and made[at] == numbers[place]
+            around = anchors[at : at + 1] if exact else anchors[max(at - 1, 0) : at + 1]
+            boxes[place].module = common(path for _, path in around) if exact or 0 < at < len(made) else ""
+    _assign_tensors(boxes, links, pure)
+
+
+def _assign_tensors(boxes: list[Box], links: list[Link], pure: dict[int, str]) -> None:
+    users: dict[int, list[str]] = {}
+    for link in links:
+        if link.kind == "saved":
+            users.setdefault(link.target, []).append(boxes[link.source].module)
+    for place, box in enumerate(boxes):
+        if box.kind == "leaf":
+            box.module = pure.get(place, "")
+        elif box.kind != "node":
+            box.module = common(users.get(place, ()))
+
+
+def paths_of(boxes: list[Box]) -> list[str]:
+    """All modules of a picture, also those that only contain others, from the outermost in."""
+    found: set[str] = set()
+    for path in {box.module for box in boxes if box.module}:
+        words = path.split(".")
+        found.update(".".join(words[: i + 1]) for i in range(len(words)))
+    return sorted(found, key=lambda path: (path.count("."), path))
+
+
+def fold(drawing: Drawing, depth: int) -> Drawing:
+    """A Drawing with one box for each module at this depth of the tree, in place of all that is inside."""
+    boxes: list[Box] = []
+    inside: dict[str, list[Box]] = {}
+    place: dict[str, int] = {}
+    moved: list[int] = []
+    for box in drawing.boxes:
+        words = box.module.split(".") if box.module else []
+        if len(words) < depth:
+            moved.append(len(boxes))
+            boxes.append(box.copy())
+            continue
+        path = ".".join(words[:depth])
+        if path not in place:
+            place[path] = len(boxes)
+            boxes.append(Box("module", path, []))
+        inside.setdefault(path, []).append(box)
+        moved.append(place[path])
+    for path, members in inside.items():
+        boxes[place[path]] = _module_box(path, members, drawing.types)
+    links: dict[tuple[int, int, str], Link] = {}
+    for link in drawing.links:
+        source, target = moved[link.source], moved[link.target]
+        if source != target:
+            whole = boxes[source].kind == "module" or boxes[target].kind == "module"
+            kind = "next" if whole and link.kind != "saved" else link.kind
+            port = -1 if boxes[source].kind == "module" else link.port
+            key = (source, target, kind) if whole else (source, target, f"{kind}{link.port}")
+            links.setdefault(key, Link(source, target, kind, "" if whole else link.label, port))
+    return Drawing(boxes, list(links.values()), drawing.unreached, drawing.types)
+
+
+def _module_box(path: str, members: list[Box], types: dict[str, str]) -> Box:
+    nodes = sum(box.kind == "node" for box in members)
+    leaves = [box for box in members if box.kind == "leaf"]
+    count = sum(int(box.details.get("elements", "0")) for box in leaves)
+    lines = [types[path]] if path in types else []
+    lines.append(f"{nodes} node{'s' * (nodes != 1)}" + (f", {count:,} parameters" if count else ""))
+    box = Box("module", path, lines, {"module": path, "nodes": str(nodes), "parameters": f"{count:,}"})
+    if path in types:
+        box.details["type"] = types[path]
+    box.module = path
+    return box

@@ -1,0 +1,183 @@
+"""The page of a Drawing in a real browser: where Chromium is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import penlight as torch
+from penlight import nn
+from penlight.inspect import Drawing, draw
+
+from .browser import PROGRAM, Browser
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+
+OVERLAPS = """(() => {
+  const boxes = picture.boxes, bad = [];
+  for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+    const a = boxes[i], b = boxes[j];
+    if (Math.abs(a.x - b.x) < (a.width + b.width) / 2 && Math.abs(a.y - b.y) < (a.height + b.height) / 2) bad.push([a.title, b.title]);
+  }
+  return bad;
+})()"""
+CUT = """[...document.querySelectorAll(".box")].filter(g => {
+  const r = g.querySelector("rect").getBoundingClientRect();
+  return [...g.querySelectorAll("text:not(.none)")].some(t => {
+    const s = t.getBoundingClientRect(); return s.left < r.left || s.right > r.right || s.top < r.top || s.bottom > r.bottom; });
+}).map(g => g.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+def encoder(layers: int) -> Drawing:
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 8, batch_first=True, dropout=0.0), layers)
+    return draw(model(torch.ones(1, 3, 8)).sum(), params=model)
+
+
+def network() -> Drawing:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    loss = model(torch.ones(2, 3)).sum()
+    loss.backward(retain_graph=True)
+    return draw(loss, params=model)
+
+
+def show(browser: Browser, drawing: Drawing, folder: Path, dark: bool = False) -> None:
+    browser.errors.clear()
+    browser.addresses.clear()
+    drawing.save(folder / "graph.html")
+    browser.open(folder / "graph.html", dark)
+
+
+def boxes(browser: Browser) -> int:
+    return browser.ask("document.querySelectorAll('.box').length")
+
+
+def test_all_is_drawn_and_nothing_is_fetched(browser: Browser, tmp_path: Path) -> None:
+    drawing = network()
+    show(browser, drawing, tmp_path)
+    assert boxes(browser) == len(drawing.boxes)
+    assert browser.ask("document.querySelectorAll('.edge').length") == len(drawing.links)
+    assert browser.ask(OVERLAPS) == [] and browser.ask(CUT) == []
+    assert [a for a in browser.addresses if not a.startswith("file:")] == []
+    assert browser.errors == []
+    assert "grad norm" in browser.ask("document.querySelector('svg').textContent")
+
+
+def test_zoom_pan_and_fit(browser: Browser, tmp_path: Path) -> None:
+    show(browser, network(), tmp_path)
+    before = browser.ask("scale")
+    browser.mouse("mouseWheel", 600, 400, deltaX=0, deltaY=-200)
+    assert browser.ask("scale") > before
+    x, y = browser.ask("[x, y]")
+    browser.drag((100, 500), (160, 470))
+    assert browser.ask("[x, y]") == pytest.approx([x + 60, y - 30])
+    browser.click("#in")
+    browser.click("#fit")
+    assert browser.ask("scale") <= 1.5
+    assert browser.ask("picture.height * scale") <= browser.ask("stage.clientHeight")
+    assert browser.errors == []
+
+
+def test_a_click_shows_details(browser: Browser, tmp_path: Path) -> None:
+    with torch.autograd.set_detect_anomaly(True):
+        w = torch.ones(2, 2, requires_grad=True)
+        loss = w.exp().sum()
+    show(browser, draw(loss, params={"w": w}), tmp_path)
+    browser.click("#box2 rect")
+    text = browser.ask("panel.innerText")
+    assert "ExpBackward0" in text and "saved result\n(2, 2) float32" in text
+    assert "test_page.py" in text and "w.exp().sum()" in text
+    assert browser.ask("document.querySelectorAll('.edge.chosen').length") > 1
+    browser.press("Escape")
+    assert browser.ask("panel.hidden")
+
+
+def test_search(browser: Browser, tmp_path: Path) -> None:
+    show(browser, encoder(2), tmp_path)
+    browser.click("#search")
+    browser.type("linear1.weight")
+    assert browser.ask("document.getElementById('count').textContent").startswith("2 of")
+    assert browser.ask("document.querySelectorAll('.box.found').length") == 2
+    browser.press("Enter")
+    assert browser.ask("panel.querySelector('h2').textContent").endswith("linear1.weight")
+    first = browser.ask("chosen")
+    browser.press("Enter")
+    assert browser.ask("chosen") != first
+    x, y = browser.middle(".box.chosen")
+    assert (x, y) == pytest.approx(browser.middle("#stage"), abs=2)
+
+
+def test_folding_by_module(browser: Browser, tmp_path: Path) -> None:
+    drawing = encoder(2)
+    show(browser, drawing, tmp_path)
+    assert boxes(browser) == len(drawing.boxes)
+    browser.ask("document.getElementById('depth').value = 2; document.getElementById('depth').onchange()")
+    assert boxes(browser) == len(drawing.fold(2).boxes)
+    titles = browser.ask("[...document.querySelectorAll('.box.module .title')].map(t => t.textContent)")
+    assert sorted(titles) == ["layers.0", "layers.1"]
+    assert browser.ask(OVERLAPS) == [] and browser.ask(CUT) == []
+    few = boxes(browser)
+    browser.ask("goTop()")
+    browser.click(".box.module rect", count=2)  # unfolds it, one level
+    assert "layers.1.self_attn" in browser.ask("document.querySelector('svg').textContent")
+    assert few < boxes(browser) < len(drawing.boxes)
+    browser.click(".box.module rect")
+    assert browser.ask("[...panel.querySelectorAll('button')].map(b => b.textContent)")[1:] == [
+        "Fold layers.1",
+        "Fold layers",
+    ]
+    browser.click("#panel button:nth-of-type(2)")
+    assert boxes(browser) == few
+    # what is inside of a folded module is found, and shown
+    browser.click("#search")
+    browser.type("layers.0.linear2.bias")
+    assert browser.ask("document.querySelectorAll('.box.module.found').length") == 1
+    browser.press("Enter")
+    assert browser.ask("panel.querySelector('h2').textContent") == "layers.0.linear2.bias"
+    assert browser.errors == []
+
+
+def test_saved_tensors_can_be_hidden(browser: Browser, tmp_path: Path) -> None:
+    drawing = network()
+    show(browser, drawing, tmp_path)
+    browser.click("#saved")
+    assert boxes(browser) < len(drawing.boxes)
+    assert browser.ask("document.querySelectorAll('.edge.saved').length") == 0
+    browser.click("#saved")
+    assert boxes(browser) == len(drawing.boxes)
+
+
+def test_two_thousand_boxes(browser: Browser, tmp_path: Path) -> None:
+    drawing = encoder(24)
+    assert len(drawing.boxes) > 2000
+    show(browser, drawing, tmp_path)
+    assert boxes(browser) < 200  # it opens folded
+    browser.ask("foldTo(0)")
+    assert boxes(browser) == len(drawing.boxes)
+    assert browser.ask(OVERLAPS) == []
+    browser.mouse("mouseWheel", 600, 400, deltaX=0, deltaY=-200)
+    browser.click("#fit")
+    assert browser.errors == []
+
+
+def test_dark(browser: Browser, tmp_path: Path) -> None:
+    show(browser, network(), tmp_path, dark=True)
+    assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(28, 30, 34)"
+    assert browser.ask("getComputedStyle(document.querySelector('.box text')).fill") == "rgb(34, 34, 34)"
+
+
+def test_names_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
+    w = torch.ones(1, requires_grad=True)
+    name = '</script><b a="1">&\'\\N'
+    show(browser, draw(w * 2, {name: w}), tmp_path)
+    assert name in browser.ask("[...document.querySelectorAll('.title')].map(t => t.textContent)")
+    assert browser.errors == []
