@@ -352,4 +352,8 @@ def bernoulli(
     made = _drawn_from((input,), lambda t: bernoulli(t, generator=generator))
     if made is not None:
         return made
+    if out is None and input.requires_grad:
+        from .ops.sampling import _bernoulli_of
+
+        return _bernoulli_of(input, engine)
     return _into(out, bernoulli_each(engine, input._array, input.dtype.np), False)

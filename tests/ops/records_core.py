@@ -263,3 +263,11 @@ for _name in ("absolute", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "f
 record("arccosh", S(X(3, low=1.5, high=3)))
 record("acosh", unary(1.1, 3))
 record("arctan2", S(X(3), X(3)))
+
+# ----- indexing -----------------------------------------------------------------------------------------------------
+
+_ALL = slice(None)
+record("Tensor.__getitem__", S(X((3, 4)), I(0, 2)), S(X((3, 4)), (_ALL, I(0, 2, 2))), S(X((2, 3, 4)), (_ALL, _ALL, I([0, 3], [1, 1]))), S(X((2, 3, 4)), (I(0, 1), _ALL, I(1, 2))),
+       S(X((2, 3, 4)), (_ALL, I(0, 1), I(1, 2))), S(X((2, 3)), B([[True, False, True], [False, True, True]])), S(X((2, 3)), (_ALL, B([True, False, True]))), S(X((3, 4)), -1),
+       S(X((3, 4)), (..., slice(1, None, 2))), S(X((3, 4)), (None, slice(0, 2), 1)), S(X((3, 4), "int64"), I(-1)), S(X((3, 4), "complex128"), (_ALL, I(1, 0))),
+       errors=[(X((3, 4)), 5), (X((3, 4)), (0, 0, 0)), (X((3, 4)), I(4)), (X((3, 4)), B([True, False])), (X(()), 0)])  # fmt: skip

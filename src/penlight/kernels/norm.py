@@ -178,7 +178,7 @@ def rms_norm_backward(
 
 def _channel_rows(x: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
     """x as described in Note [Channels of a batch], and (N, C, S)."""
-    n, channels, size = x.shape[0], x.shape[1], prod(x.shape[2:])
+    n, channels, size = x.shape[0], x.shape[1] if x.ndim > 1 else 1, prod(x.shape[2:])
     x = np.ascontiguousarray(x)
     return x.reshape((n * channels, size) if size >= _LONG else (n, channels * size)), (n, channels, size)
 

@@ -28,6 +28,7 @@ from ..tensor import Tensor, wrap
 from . import _compile, _dispatch, _numbers  # noqa: F401
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
+from ._refusals import guarded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,9 +91,10 @@ def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadca
 def _declarator(
     kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any
 ) -> Any:
-    kernel = quiet(kernel)
+    given = quiet(kernel)
 
     def decorate(face: F) -> F:
+        kernel = guarded(face.__name__, given, kind == "pointwise")
         op = Op(face, kernel, kind, rules, **more)
         op.inplace = inplace
         op._make_backward = node_class

@@ -17,6 +17,7 @@ from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
+from ._refusals import REFUSED, refuse
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -26,6 +27,11 @@ interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", 
 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
+
+OVERLAPS = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
 
 # The same for all threads: anomaly mode.
 everywhere: list[Any] = []
@@ -175,6 +181,8 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
     arrays = [raws[i] for i in names if isinstance(raws[i], np.ndarray)]
     numbers = [raws[i] for i in names if not isinstance(raws[i], np.ndarray)]
     common = dtypes.result_dtype(arrays, numbers)
+    if common.category == dtypes.COMPLEX and op.name in REFUSED:
+        refuse(op.name, common.np)
     if op.floating and common.category < dtypes.FLOATING:
         common = dtypes.get_default_dtype()
     for i in names:
@@ -593,10 +601,7 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
     if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
         if op.name in ("_zero", "_fill", "_masked_fill", "_masked_fill_tensor", "_index_put"):
             return
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(OVERLAPS)
     if op.name == "_fill_tensor":
         return
     for i in op.inputs[1:]:
@@ -673,6 +678,8 @@ def fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
         )
     for watch in write_watchers.get():
         watch(out)
+    if out.shape == array.shape and any(s == 0 and n > 1 for s, n in zip(out._array.strides, out.shape)):
+        raise RuntimeError(OVERLAPS)
     if out.shape != array.shape:
         if out._array.size:
             import warnings

@@ -36,4 +36,4 @@ def conj(x: Any) -> Any:
 
 
 def real_part(x: Any) -> Any:
-    return np.ascontiguousarray(x.real) if x.dtype.kind == "c" else x
+    return np.array(x.real, order="C") if x.dtype.kind == "c" else x

@@ -462,14 +462,14 @@ def _power_of(input: Any, exponent: Any) -> Any:
            input=lambda grad, input, exponent, xp:
                xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
            exponent=lambda grad, input, exponent, result, xp:
-               grad * xp.where((input == 0) & (exponent >= 0), 0.0, result * xp.log(input)))  # fmt: skip
+               grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
 def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
 
 
 def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
     """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
     if base == 0:
-        return grad * xp.where(exponent >= 0, 0.0, result * -math.inf)
+        return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
     if isinstance(base, complex) or base < 0:
         return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
     return grad * (result * math.log(base))

@@ -316,6 +316,8 @@ def conj(input: Tensor) -> Tensor:
 
 
 def _as_real(input: Any) -> Any:
+    if input.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
     return input[..., None].view(input.real.dtype)
 
 
@@ -330,6 +332,13 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 def _as_complex(input: Any) -> Any:
+    if input.dtype not in (np.float32, np.float64):
+        if input.dtype == np.float16:
+            raise NotImplementedError("view_as_complex of float16: there is no torch.complex32 here; use float32")
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            + dtypes.LEGACY[dtypes.from_np(input.dtype)]
+        )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     if input.strides[-1] != input.itemsize:

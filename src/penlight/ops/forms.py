@@ -27,6 +27,9 @@ both("sum_of_products", lambda formula, *arrays: np.einsum(formula, *arrays, opt
 
 def _form_array(input1: Any, weight: Any, input2: Any) -> Any:
     """out[n, o] = sum over i, j of input1[n, i] weight[o, i, j] input2[n, j]."""
+    if input1.dtype.itemsize == 2:
+        single = (x.astype(np.float32) for x in (input1, weight, input2))
+        return _form_array(*single).astype(input1.dtype)
     half = np.tensordot(input1, weight, (1, 1))
     return np.matmul(half, input2[:, :, None])[:, :, 0]
 

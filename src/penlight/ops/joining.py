@@ -268,6 +268,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError("`shifts` required")
     if (along and len(along) != len(moves)) or (not along and len(moves) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
+    if along and not input.dim():
+        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     return _roll(input, moves, tuple(wrap_dim(d, input.dim()) for d in along))
 
 

@@ -14,6 +14,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
+from ._guards import not_implemented
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ both(
 
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
-    if a.dtype.itemsize == 2 and a.dtype.kind not in "iu":
+    if a.dtype.itemsize < 4 and a.dtype.kind not in "iu":
+        if a.dtype.kind == "b":
+            names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
+            raise not_implemented(names.get((a.ndim, b.ndim), "bmm"), a.dtype)
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     return np.matmul(a, b)
 

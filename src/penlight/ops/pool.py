@@ -270,7 +270,7 @@ def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, d
     size = kernels.pool_output_sizes(array.shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fV":
         raise not_implemented("max_pool1d_impl", array.dtype)
     values, indices = _max_pool("max_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode)
     return values.squeeze(-2), indices.squeeze(-2)

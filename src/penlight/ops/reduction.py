@@ -388,6 +388,13 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwar
         return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim, out=out)
     if dim is None:
         return (_max_all if name == "max" else _min_all)(input, out=out)
+    if not isinstance(input, Tensor):
+        kinds = ", ".join(type(v).__name__ for v in (input, dim))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
+            " * (Tensor input, *, Tensor out = None)\n * (Tensor input, Tensor other, *, Tensor out = None)\n"
+            " * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)"
+        )
     place = wrap_dim(dim, input.dim())
     if input.dim() and input.shape[place] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
@@ -644,8 +651,8 @@ def std(
 def _logsumexp_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if input.size == 0:
         return np.log(np.exp(input).sum(axis=dim, keepdims=keepdim))
-    top = input.max(axis=dim, keepdims=True)
-    top = np.where(np.isinf(top), np.zeros((), input.dtype), top)
+    top = input.real.max(axis=dim, keepdims=True)
+    top = np.where(np.isinf(top), np.zeros((), top.dtype), top)
     total = np.log(np.exp(input - top).sum(axis=dim, keepdims=True)) + top
     return total if keepdim else total.reshape([n for d, n in enumerate(input.shape) if d not in dim])
 

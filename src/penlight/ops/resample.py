@@ -147,7 +147,8 @@ def _check_resize(input: Tensor, size: Ints, mode: str, dims: int) -> None:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({was}){joined} ({now})")
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {shape}")
-    if input.dtype.category != dtypes.FLOATING and (input.dtype is not dtypes.uint8 or dims == 1):
+    nearest = mode.startswith("nearest")
+    if input.dtype.category != dtypes.FLOATING and (input.dtype is not dtypes.uint8 or (dims == 1 and not nearest)):
         name = f"upsample_{mode.replace('-', '_')}{dims}d" + ("_channels_last" if dims > 1 else "")
         raise not_implemented(name, input._array.dtype)
 

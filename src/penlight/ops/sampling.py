@@ -227,6 +227,16 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _fill("bernoulli", input, generator, float(p))
 
 
+def _draw_each(input: Any, engine: Any) -> Any:
+    from ..kernels.rng_uniform import bernoulli_each as draw
+
+    return draw(engine, input, input.dtype)
+
+
+@differentiable(_draw_each, node="BernoulliBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+def _bernoulli_of(input: Tensor, engine: Any) -> Tensor: ...
+
+
 def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones with the probabilities that this tensor (or p) gives, else zeros."""
     from ..random import bernoulli

@@ -12,6 +12,7 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, linear, method, plain, pointwise
+from ._guards import need_real_value
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -564,6 +565,8 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
         return run(OPS["_masked_fill_tensor"], (input, mask, value))
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, complex):
+        need_real_value(value, input.dtype)
     return run(OPS["_masked_fill"], (input, mask, value))
 
 
@@ -705,7 +708,10 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
             [0, 2]])
     """
     ndim = input.dim() + 1
-    return _diag_embed(input, offset, wrap_dim(dim1, ndim), wrap_dim(dim2, ndim))
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return _diag_embed(input, offset, first, second)
 
 
 @method

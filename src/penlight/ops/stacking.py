@@ -219,6 +219,8 @@ def _cuts(indices_or_sections: Any, more: dict[str, Any]) -> Any:
     for name in ("sections", "indices", "split_size"):
         if name in more:
             return more[name]
+    if isinstance(indices_or_sections, str):
+        raise TypeError(f"a split is told by a number of sections or by indices, not by {indices_or_sections!r}")
     return indices_or_sections
 
 
