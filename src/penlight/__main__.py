@@ -7,6 +7,7 @@ penlight doctor                what is installed, and whether gradients are righ
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -58,7 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"penlight: no command {name!r}\n\n{USAGE}", end="", file=sys.stderr)
             return 2
         name, rest = "run", given
-    return import_module(f"penlight._cli.{name}").main(rest)
+    run = import_module(f"penlight._cli.{name}").main
+    if name == "run":
+        return run(rest)
+    try:
+        code = run(rest)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output, `head` say, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    return code
 
 
 def _runnable(name: str) -> bool:

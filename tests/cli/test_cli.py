@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as xml
 
 import pytest
@@ -43,8 +46,8 @@ def test_demo_learns_and_draws(tmp_path, capsys):
     chart = xml.parse(tmp_path / "loss.svg").getroot()
     assert len([e for e in chart.iter() if e.tag.endswith("polyline")]) == 2
     assert str(tmp_path / "loss.svg") in shown and "read as" in shown
-    if (tmp_path / "graph.svg").exists():
-        assert "AddmmBackward0" in (tmp_path / "graph.svg").read_text() and str(tmp_path / "graph.svg") in shown
+    for graph in (tmp_path / "graph.svg", tmp_path / "graph.html"):
+        assert "AddmmBackward0" in graph.read_text() and str(graph) in shown
 
 
 def test_demo_is_reproducible():
@@ -67,6 +70,22 @@ def test_demo_on_a_terminal_writes_over_its_line():
     assert out.getvalue() == f"\repoch  1/2 [{'█' * 6:<24}]  25%  loss 1.250"
     progress.epoch(0, 1.0, 0.5)
     assert out.getvalue().endswith("\n") and "50.0%" in out.getvalue()
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["demo", "--epochs", "1"]])
+def test_a_reader_that_leaves_and_an_ascii_terminal(command, tmp_path):
+    """`penlight demo | head -1` ends quietly, and nothing is written that the output can't take."""
+    more = ["--out", str(tmp_path)] if command[0] == "demo" else []
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penlight", *command, *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait()
 
 
 def test_demo_stops_cleanly(tmp_path, capsys, monkeypatch):

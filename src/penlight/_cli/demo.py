@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,13 +26,14 @@ class Progress:
     def __init__(self, epochs: int, steps: int, out: TextIO) -> None:
         self.epochs, self.steps, self.out = epochs, steps, out
         self.live = out.isatty()
+        self.mark = "█" if _can_write("█", out) else "#"
         self.start = time.perf_counter()
 
     def step(self, epoch: int, step: int, loss: float) -> None:
         """A step of an epoch is done."""
         if self.live:
             done = (epoch * self.steps + step) / (self.epochs * self.steps)
-            bar = "█" * round(24 * done)
+            bar = self.mark * round(24 * done)
             self._write(f"\repoch {epoch + 1:2d}/{self.epochs} [{bar:<24}] {done:4.0%}  loss {loss:.3f}")
 
     def epoch(self, epoch: int, loss: float, accuracy: float) -> None:
@@ -46,10 +49,11 @@ class Progress:
 
 def make_network() -> Any:
     """A convolution and two linear layers: 9 thousand parameters."""
-    return nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10),
+    layers = OrderedDict(
+        conv=nn.Conv2d(1, 8, 3, padding=1), relu=nn.ReLU(), pool=nn.MaxPool2d(2),
+        flat=nn.Flatten(), hidden=nn.Linear(128, 64), again=nn.ReLU(), scores=nn.Linear(64, 10),
     )  # fmt: skip
+    return nn.Sequential(layers)
 
 
 def train(
@@ -86,8 +90,9 @@ def test(network: Any, images: Tensor, labels: Tensor) -> tuple[float, float]:
         return nn.functional.cross_entropy(scores, labels).item(), right
 
 
-def show_digits(network: Any, images: Tensor, labels: Tensor, out: TextIO, count: int = 6) -> None:
-    """A few digits as text, with what the network reads."""
+def show_digits(network: Any, images: Tensor, labels: Tensor, out: TextIO) -> None:
+    """A few digits as text, as many as fit beside each other, with what the network reads."""
+    count = max(1, min(6, (shutil.get_terminal_size((80, 24)).columns - 2) // 18))
     with torch.no_grad():
         read = network(images[:count]).argmax(1).tolist()
     shades = " ░▒▓█" if _can_write("█", out) else " .:*#"
@@ -108,16 +113,18 @@ def _can_write(text: str, out: TextIO) -> bool:
     return True
 
 
-def draw_graph(network: Any, images: Tensor, path: Path) -> Path | None:
-    """A picture of the graph of one backward pass, if the part of Penlight that draws is there."""
-    try:
-        from penlight.inspect import draw
-    except ImportError:
-        return None
-    loss = nn.functional.cross_entropy(network(images[:2]), torch.tensor([0, 1]))
-    loss.backward()
-    draw(loss, params=network).save(path)
-    return path
+def draw_graph(network: Any, images: Tensor, labels: Tensor, folder: Path) -> Path:
+    """A picture of the graph of one backward pass, and a page to look around in it."""
+    from penlight.inspect import draw, record
+
+    network.zero_grad()
+    with record(network) as calls:
+        loss = nn.functional.cross_entropy(network(images[:2]), labels[:2])
+    loss.backward(retain_graph=True)
+    drawing = draw(loss, params=network, calls=calls)
+    drawing.save(folder / "graph.svg")
+    drawing.save(folder / "graph.html")
+    return folder / "graph"
 
 
 def _folder(wanted: str | None) -> Path:
@@ -176,8 +183,8 @@ def _demo(epochs: int, seed: int, folder: Path) -> int:
     show_digits(network, images[TRAINING:], labels[TRAINING:], out)
     chart = folder / "loss.svg"
     chart.write_text(line_chart("Learning to read digits", "epoch", "loss", curves), encoding="utf-8")
-    print(f"\nThe loss curve: {chart.resolve()}")
-    graph = draw_graph(network, images, folder / "graph.svg")
-    if graph is not None:
-        print(f"The graph of a backward pass: {graph.resolve()}")
+    graph = draw_graph(network, images, labels, folder).resolve()
+    print(f"\nThe loss curve:               {chart.resolve()}")
+    print(f"The graph of a backward pass: {graph}.svg")
+    print(f"The same, for a browser:      {graph}.html")
     return 0

@@ -64,7 +64,7 @@ def show_versions() -> None:
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
     _row("system", platform.platform())
     _row(
-        "processor", f"{os.cpu_count()} × {platform.processor() or platform.machine()}, vectors: {get_cpu_capability()}"
+        "processor", f"{os.cpu_count()} x {platform.processor() or platform.machine()}, vectors: {get_cpu_capability()}"
     )
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))
