@@ -107,7 +107,7 @@ def show_digits(network: Any, images: Tensor, labels: Tensor, out: TextIO) -> No
 
 def _can_write(text: str, out: TextIO) -> bool:
     try:
-        text.encode(out.encoding or "ascii")
+        text.encode(out.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
