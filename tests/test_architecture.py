@@ -1,0 +1,136 @@
+"""The arrows between the rooms of the source are those that docs/map.md draws."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "penlight"
+FILES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+
+# Nothing without the package it writes for: said so when it is imported.
+NEEDS_A_PACKAGE = "utils/tensorboard/"
+
+
+class Room(NamedTuple):
+    patterns: list[str]
+    imports: set[str]
+    lazily: set[str]
+
+
+class Arrow(NamedTuple):
+    """An import: of a file of ours, or else of another package's module; in a function or not; where."""
+
+    file: str | None
+    package: str | None
+    inside: bool
+    line: int
+
+
+def read_map() -> dict[str, Room]:
+    rows = [
+        [cell.strip() for cell in line.strip("| \n").replace("||", "| |").split("|")]
+        for line in (ROOT / "docs/map.md").read_text().splitlines()
+        if line.startswith("| ") and "`" in line
+    ]
+    rooms = {}
+    for name, files, _, imports, *lazily in (row + [""] * (5 - len(row)) for row in rows):
+        named = lambda text: {word.strip() for word in text.split(",") if word.strip()}
+        rooms[name] = Room(files.replace("`", "").split(), named(imports), named(lazily[0]))
+    return rooms
+
+
+ROOMS = read_map()
+
+
+def fits(file: str, pattern: str) -> bool:
+    if pattern.endswith("/"):
+        return file.startswith(pattern)
+    return fnmatchcase(file, pattern) and file.count("/") == pattern.count("/")
+
+
+def room_of(file: str) -> str:
+    """The room of a file: that of the longest pattern that fits."""
+    found = [(len(pattern), name) for name, room in ROOMS.items() for pattern in room.patterns if fits(file, pattern)]
+    assert found, f"{file} is in no room of docs/map.md"
+    return max(found)[1]
+
+
+def module_file(parts: list[str]) -> str | None:
+    """The file of a module of ours, if there is one."""
+    for candidate in ("/".join([*parts, "__init__.py"]), "/".join(parts) + ".py"):
+        if candidate in FILES:
+            return candidate
+    return None
+
+
+def targets(node: ast.Import | ast.ImportFrom, file: str) -> Iterator[tuple[str | None, str | None]]:
+    """What an import statement reaches: files of ours, or names of other packages."""
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            head, *rest = name.name.split(".")
+            yield (module_file(rest), None) if head == "penlight" else (None, head)
+        return
+    here = file.split("/")[:-1]
+    base = here[: len(here) - (node.level - 1)] if node.level else []
+    words = (node.module or "").split(".") if node.module else []
+    if not node.level:
+        if words[0] != "penlight":
+            yield None, words[0]
+            return
+        words = words[1:]
+    for name in node.names:
+        yield module_file([*base, *words, name.name]) or module_file([*base, *words]), None
+
+
+def arrows(file: str) -> Iterator[Arrow]:
+    def walk(node: ast.AST, inside: bool) -> Iterator[Arrow]:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for own, package in targets(node, file):
+                yield Arrow(own, package, inside, node.lineno)
+        inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, inside)
+
+    yield from walk(ast.parse(FILES[file].read_text()), False)
+
+
+def test_the_map_is_in_order() -> None:
+    """Imports name rooms above; so there is no cycle."""
+    above: set[str] = set()
+    for name, room in ROOMS.items():
+        assert room.imports <= above, f"{name} imports {room.imports - above}, which come later in docs/map.md"
+        assert room.lazily <= set(ROOMS) | {"any"}, room.lazily - set(ROOMS)
+        above.add(name)
+    assert {"kernels", "graph", "tensor", "ops", "nn"} <= above
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_arrows(file: str) -> None:
+    name = room_of(file)
+    room = ROOMS[name]
+    for arrow in arrows(file):
+        where = f"src/penlight/{file}:{arrow.line}"
+        if arrow.package is not None:
+            assert arrow.package != "torch", f"{where} imports torch"
+            ours = arrow.package in sys.stdlib_module_names or arrow.package == "numpy"
+            assert ours or (arrow.inside and name != "kernels") or file.startswith(NEEDS_A_PACKAGE), (
+                f"{where} imports {arrow.package}: only inside a function, and never in a kernel"
+            )
+            continue
+        assert arrow.file is not None, f"{where} imports what is not there"
+        other = room_of(arrow.file)
+        allowed = room.imports | (room.lazily if arrow.inside else set()) | {name}
+        assert other in allowed or (arrow.inside and "any" in room.lazily), (
+            f"{where}: {name} may not import {other} ({arrow.file}) {'even inside a function' if arrow.inside else 'at its top'}; "
+            "see docs/map.md"
+        )
