@@ -147,7 +147,8 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
     if p == 2:
         with np.errstate(all="ignore"):
             scale = np.where(result == 0, 0, grad / result)
-        return scale.sum(-1, keepdims=True) * x1 - np.matmul(scale, x2)
+        middle = x2.mean(-2, keepdims=True)  # differences don't change, and little cancels
+        return scale.sum(-1, keepdims=True) * (x1 - middle) - np.matmul(scale, x2 - middle)
     from ._raw import raw
 
     def compute(a: Any, b: Any, rows: slice) -> Any:
@@ -211,23 +212,44 @@ def cdist(
 
 
 def _pdist_array(input: Any, p: float) -> Any:
-    first, second = np.triu_indices(len(input), 1)
-    return _norm_array(input[first] - input[second], p, (1,), False)
+    rows = len(input)
+    out = np.zeros(rows * (rows - 1) // 2, input.dtype)
+    start = 0
+    table = np.empty_like(input)
+    for row in range(rows - 1):  # a row against all later ones: the table of all pairs would not fit the cache
+        stop = start + rows - 1 - row
+        apart = np.subtract(input[row], input[row + 1 :], out=table[row + 1 :])
+        out[start:stop] = np.vecdot(apart, apart) if p == 2 else _norm_array(apart, p, (1,), False)
+        start = stop
+    return np.sqrt(out, out=out) if p == 2 else out
 
 
-def _pdist_rule(grad: Any, input: Any, p: float, result: Any, input_shape: tuple[int, ...], xp: Any) -> Any:
-    first, second = (xp.constant(i) for i in np.triu_indices(input_shape[0], 1))
-    apart = xp._index_select(input, 0, first) - xp._index_select(input, 0, second)
-    each = _norm_rule(grad, apart, result, p, (1,), False, xp)
-    return xp._index_select_backward(each, input_shape, 0, first) - xp._index_select_backward(
-        each, input_shape, 0, second
-    )
+def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
+    """As the distances of all rows to all rows, of which each pair is there twice."""
+    rows = len(input)
+    first, second = np.triu_indices(rows, 1)
+    grads, results = np.zeros((2, rows, rows), input.dtype)
+    for table, values in ((grads, grad), (results, result)):
+        table[first, second] = table[second, first] = values
+    return _cdist_back_array(grads, input, input, p, results)
+
+
+def _pdist_back_graph(grad: Any, input: Any, p: float, result: Any) -> Any:
+    from ._raw import graph
+
+    first, second = (wrap(i) for i in np.triu_indices(input.shape[0], 1))
+    apart = input.index_select(0, first) - input.index_select(0, second)
+    each = _norm_rule(grad, apart, result, p, (1,), False, graph)
+    zero = input.new_zeros(input.shape)
+    return zero.index_add(0, first, each).index_add(0, second, each, alpha=-1)
 
 
 both("constant", lambda array: array, wrap)
+both("pdist_backward", _pdist_back_array, _pdist_back_graph)
 
 
-@differentiable(_pdist_array, node="PdistBackward0", input=_pdist_rule)
+@differentiable(_pdist_array, node="PdistBackward0",
+                input=lambda grad, input, p, result, xp: xp.pdist_backward(grad, input, p, result))  # fmt: skip
 def _pdist(input: Tensor, p: float) -> Tensor: ...
 
 
