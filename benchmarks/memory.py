@@ -2,8 +2,8 @@
 
     python -m benchmarks.memory penlight gpt
 
-The library is imported, and a tiny model trained for a step, so that what is loaded, compiled or started at first use is there. Then
-the high-water mark of resident memory is reset to what the process holds now, the workload is prepared and runs three steps, and the
+The library is imported, and small layers and a tiny model run a step, so that what is loaded, compiled or started at first use is there.
+Then the high-water mark of resident memory is reset to what the process holds now, the workload is prepared and runs three steps, and the
 answer is how far the mark rose: parameters, data, optimiser state, graph, gradients and every temporary.
 """
 
@@ -19,6 +19,7 @@ from .libraries import load
 from .work import ALL
 
 STEPS = 3
+WARM = ("mlp_tiny_adam", "softmax_small", "layer_norm_small", "batch_norm_small", "max_pool_small", "embedding_small")
 
 
 def status(field: str) -> int:
@@ -37,9 +38,8 @@ def reset_peak() -> None:
 
 def growth(library: Any, name: str) -> int:
     """How many bytes the high-water mark rises by in preparing a workload and running a few steps."""
-    warm = ALL["mlp_tiny_adam"].make(library)
-    warm()
-    del warm
+    for small in WARM:
+        ALL[small].make(library)()
     reset_peak()
     before = status("VmRSS")
     step = ALL[name].make(library)
