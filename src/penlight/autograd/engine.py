@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.silence import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
-from .modes import NAMESPACE, grad_mode, hush, unhush
+from .modes import NAMESPACE, grad_mode
 from .node import AccumulateGrad, Edge, Node
 
 add = np.add

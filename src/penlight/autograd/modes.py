@@ -9,8 +9,8 @@ the readable path (`ops/_dispatch.py`), which asks the modes of its own thread.
 # Note [Silent arithmetic]
 PyTorch never warns about a division by zero or an overflow; NumPy does, through `warnings`, and turning that off by
 `np.errstate` costs more than a small op. CPython drops a warning whose calling frame has no module name, so the
-namespace of the generated code says `__name__ = None`. Kernels in Python use `np.errstate`. The engine uses `hush` and `unhush`,
-which do the same for a tenth of the price, by setting the context variable that NumPy keeps its error state in.
+namespace of the generated code says `__name__ = None`. Kernels in Python use `np.errstate`, the engine
+`hush` and `unhush` (kernels/silence.py).
 """
 
 from __future__ import annotations
@@ -56,26 +56,3 @@ sequence = count()
 
 # How many of torch.func's transforms that use reverse mode are running here: inside them backward() is refused.
 transforms: ContextVar[int] = ContextVar("penlight_transforms", default=0)
-
-
-def _find_hush() -> tuple[Any, Any]:
-    import numpy as np
-
-    try:
-        from numpy._core.umath import _extobj_contextvar, _make_extobj
-
-        silent = _make_extobj(all="ignore")
-        _extobj_contextvar.reset(_extobj_contextvar.set(silent))
-        return lambda: _extobj_contextvar.set(silent), _extobj_contextvar.reset
-    except (ImportError, TypeError):  # a NumPy that keeps it elsewhere
-
-        def hush() -> Any:
-            state = np.errstate(all="ignore")
-            state.__enter__()
-            return state
-
-        return hush, lambda state: state.__exit__(None, None, None)
-
-
-# `token = hush()` stops NumPy's warnings about arithmetic in this thread until `unhush(token)`. See Note [Silent arithmetic].
-hush, unhush = _find_hush()

@@ -331,7 +331,8 @@ def _backward(op: Op) -> list[str]:
     out.append(f"    if fit is not None and type(fit) is not tuple: return dispatch_backward(node, {grad}, keep)")
     if any(op.kinds[i] == LIST for i in op.rules):
         return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
-    out.append("    edges = node.next_functions")
+    if len(op.wants) > 1 or "needs" in next(iter(op.wants.values()), ()):
+        out.append("    edges = node.next_functions")
     if grad == "grads":
         out.append("    if type(grads) is not list: grads = [grads]")
     out.append("    try:")
@@ -363,7 +364,7 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
     kind = slot_kind(op, want)
     if kind == "call":
         return {"xp": "raw", "needs": "[e[0] is not None for e in edges]"}.get(want, want), []
-    if kind in ("plain", "shape", "dtype"):
+    if kind in ("plain", "shape", "dtype", "strides"):
         return f"node.s_{want}", []
     if kind == "result":
         place = op.results.index(want)

@@ -203,7 +203,7 @@ _CONSTANTS = {"AddBackward0": {"alpha": 1}, "SubBackward0": {"alpha": 1}, "RsubB
 def _torch_name(op: Op, want: str) -> str | None:
     """What PyTorch calls a saved value; None for what only our rules need."""
     head, _, tail = want.rpartition("_")
-    if tail in ("dtype", "dtypes", "shapes") or want == "geometry":
+    if tail in ("dtype", "dtypes", "shapes", "strides") or want == "geometry":
         return None
     if tail == "shape":
         return ("self" if head == "input" else head) + "_sym_sizes"

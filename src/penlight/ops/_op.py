@@ -113,7 +113,7 @@ def slot_kind(op: Op, want: str) -> str:
     if want in op.parameters:
         return "plain" if op.kinds[want] == PLAIN else "input"
     head, _, tail = want.rpartition("_")
-    if tail in ("shape", "dtype") and head in op.inputs:
+    if tail in ("shape", "dtype", "strides") and head in op.inputs:
         return tail
     if tail in ("shape", "dtype") and head in op.results:
         return tail

@@ -163,13 +163,25 @@ install_method("clip_", clamp_)
 # ----- Rectifiers and sigmoids --------------------------------------------------------------------------------------
 
 
+_FLOAT32 = np.dtype(np.float32)
+_ZERO = np.zeros((), np.float32)
+_FEW = 512  # elements, for which the overhead of a call counts for more than what is done to each
+
+
 def _relu_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and input.size <= _FEW:
+        return np.maximum(input, _ZERO)
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return _activation_kernels.relu(input)
 
 
 def _threshold_array(input: Any, output: Any, threshold: float) -> Any:
+    few = output.size <= _FEW and threshold == 0.0 and type(input) is np.ndarray
+    if few and input.dtype is output.dtype is _FLOAT32 and input.shape == output.shape:
+        passed = input.copy()
+        passed[np.less_equal(output, _ZERO)] = 0.0
+        return passed
     return _activation_kernels.threshold_backward(input, output, threshold)  # a NaN lets the gradient pass
 
 

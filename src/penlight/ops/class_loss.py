@@ -19,6 +19,7 @@ from .. import dtypes
 from ..autograd import modes
 from ..kernels import loss as kernels
 from ..kernels import softmax as softmax_kernels
+from ..kernels.few_logits import FEW, nll_of_few, nll_of_few_backward
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -172,6 +173,11 @@ class _Shared:
 
 
 def _fused_nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shared: _Shared) -> Any:
+    if input.size <= FEW and weight is None and input.dtype.itemsize >= 4:
+        found = nll_of_few(input, target, ignore_index, reduction == 1, reduction != 0)
+        if found is not None:
+            loss, shared.saved = found
+            return loss
     loss, shared.saved = softmax_kernels.nll_from_logits(
         input, target, weight, ignore_index, WORDS[reduction], 0.0, shared.keep
     )
@@ -185,12 +191,11 @@ def _nll_dense(
     saved = shared.saved
     dense = np.zeros(shape, saved.dtype)
     if dense.size:
-        with np.errstate(all="ignore"):
-            values = np.divide(grad, -saved.denominator)
-            if saved.pull is not None:
-                values = values * saved.pull
-            if saved.ignored is not None:
-                values[saved.ignored] = 0
+        values = np.divide(grad, -saved.denominator)
+        if saved.pull is not None:
+            values = values * saved.pull
+        if saved.ignored is not None:
+            values[saved.ignored] = 0
         dense.reshape(-1)[saved.picked] = values
     shared.dense, shared.unit = dense, grad
     return dense
@@ -199,6 +204,8 @@ def _nll_dense(
 def _log_softmax_fused(grad: Any, result: Any, shared: _Shared) -> Any:
     if grad is shared.dense:
         shared.dense = None
+        if shared.saved.exps.size <= FEW and shared.saved.pull is None:
+            return nll_of_few_backward(shared.unit, shared.saved)
         return softmax_kernels.nll_from_logits_backward(np.asarray(shared.unit), shared.saved)
     return softmax_kernels.log_softmax_backward(np.asarray(grad), shared.log_probabilities(), 1)
 

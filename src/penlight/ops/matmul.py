@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import NAMESPACE
 from ..autograd.views import history_first
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
 from ._guards import not_implemented
-from ._raw import both
+from ._raw import both, graph
+from .shape import _t
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -32,27 +34,56 @@ __all__ = [
     "outer",
 ]
 
+
+def _adjoint_array(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        x = x.conj()
+    return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
+
+
 # The conjugate transpose of the last two dimensions: for real arrays a transposed view.
 both(
-    "adjoint",
-    lambda x: np.swapaxes(x if x.dtype.kind != "c" else x.conj(), -1, -2),
-    lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1),
-)
+    "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
+)  # fmt: skip
+
+_FLOAT32 = dtypes.float32.np
 
 
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
-    if a.dtype.itemsize < 4 and a.dtype.kind not in "iu":
-        if a.dtype.kind == "b":
+    dtype = a.dtype
+    if a.ndim == 2 == b.ndim and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
+        return a.dot(b)  # the same call of BLAS with half the overhead
+    if dtype.itemsize < 4 and dtype.kind not in "iu":
+        if dtype.kind == "b":
             names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
-            raise not_implemented(names.get((a.ndim, b.ndim), "bmm"), a.dtype)
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+            raise not_implemented(names.get((a.ndim, b.ndim), "bmm"), dtype)
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
     return np.matmul(a, b)
 
 
+# Note [Products laid out like the factor]
+# A weight often comes into a product transposed, x @ W.T, and so does its gradient go out. It is computed in the layout of the
+# factor (the columns one after the other), as PyTorch does, so that transposed back it is contiguous and no copy is needed.
+def _left_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    """The gradient of the left factor: grad @ other^H, laid out like the factor with these strides."""
+    other = _adjoint_array(other)
+    return _matmul_array(other.T, grad.T).T if strides[0] < strides[1] else _matmul_array(grad, other)
+
+
+def _right_array(grad: Any, other: Any, strides: tuple[int, ...]) -> Any:
+    """The gradient of the right factor: other^H @ grad, likewise."""
+    other = _adjoint_array(other)
+    return _matmul_array(grad.T, other.T).T if strides[0] < strides[1] else _matmul_array(other, grad)
+
+
+both("left_factor", _left_array, lambda grad, other, strides: graph._mm(grad, graph.adjoint(other)))
+both("right_factor", _right_array, lambda grad, other, strides: graph._mm(graph.adjoint(other), grad))
+
+
 @bilinear(_matmul_array, node="MmBackward0",
-          input=lambda grad, mat2, xp: xp._mm(grad, xp.adjoint(mat2)),
-          mat2=lambda grad, input, xp: xp._mm(xp.adjoint(input), grad))  # fmt: skip
+          input=lambda grad, mat2, input_strides, xp: xp.left_factor(grad, mat2, input_strides),
+          mat2=lambda grad, input, mat2_strides, xp: xp.right_factor(grad, input, mat2_strides))  # fmt: skip
 def _mm(input: Tensor, mat2: Tensor) -> Tensor: ...
 
 
@@ -93,6 +124,12 @@ def _c(d: dtypes.dtype) -> str:
     return names.get(name, name)
 
 
+def _match(a: Tensor, b: Tensor) -> bool:
+    """Whether these are two matrices of one dtype that can be multiplied."""
+    left, right = a._array, b._array
+    return left.ndim == 2 == right.ndim and left.dtype is right.dtype and left.shape[1] == right.shape[0]
+
+
 @method
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices.
@@ -102,6 +139,8 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3.],
             [3.]])
     """
+    if out is None and not NAMESPACE["SLOW"] and _match(input, mat2):
+        return _mm(input, mat2)
     if input.dim() != 2:
         raise RuntimeError("self must be a matrix")
     if mat2.dim() != 2:
@@ -331,8 +370,8 @@ def _addmm_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 @differentiable(_addmm_array, node="AddmmBackward0", jvp=_addmm_jvp,
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
-                mat1=lambda grad, mat2, alpha, xp: _scaled_back(xp._mm(grad, xp.adjoint(mat2)), alpha),
-                mat2=lambda grad, mat1, alpha, xp: _scaled_back(xp._mm(xp.adjoint(mat1), grad), alpha))  # fmt: skip
+                mat1=lambda grad, mat2, mat1_strides, alpha, xp: _scaled_back(xp.left_factor(grad, mat2, mat1_strides), alpha),
+                mat2=lambda grad, mat1, mat2_strides, alpha, xp: _scaled_back(xp.right_factor(grad, mat1, mat2_strides), alpha))  # fmt: skip
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor: ...
 
 
@@ -435,6 +474,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
     tensor([[2., 2., 2.]])
     """
+    if bias is not None and not NAMESPACE["SLOW"]:
+        x, w, b = input._array, weight._array, bias._array
+        if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
+            n, k = w.shape
+            if x.shape[1] == k and b.shape == (n,):
+                return _addmm(bias, input, _t(weight), 1, 1)
     if weight.dim() == 1:
         product = matmul(input, weight)
         return product if bias is None else product + bias

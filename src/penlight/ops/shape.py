@@ -196,7 +196,7 @@ def ravel(input: Tensor) -> Tensor:
 def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 
 
-@linear(np.transpose, view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
+@linear(lambda input: input.T, view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
 def _t(input: Tensor) -> Tensor: ...
 
 
@@ -234,7 +234,7 @@ def t(input: Tensor) -> Tensor:
     >>> torch.zeros(2, 3).t().shape
     torch.Size([3, 2])
     """
-    if input.dim() > 2:
+    if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
     return _t(input)
 
