@@ -23,6 +23,7 @@ from .tensor import DISABLED, Tensor
 # Whether subclasses are ignored here, and whether modes are too.
 subclasses_off: ContextVar[bool] = ContextVar("penlight_subclasses_off", default=False)
 all_off: ContextVar[bool] = ContextVar("penlight_torch_function_off", default=False)
+_running: ContextVar[Any] = ContextVar("penlight_torch_function_running", default=None)  # what `default` has called
 modes: ContextVar[tuple[Any, ...]] = ContextVar("penlight_torch_function_modes", default=())
 
 # The operators that are another method's name to `__torch_function__`.
@@ -64,7 +65,10 @@ def takes_part(kind: type) -> bool:
         return _kinds[kind]
     except KeyError:
         own = getattr(kind, "__torch_function__", None)
-        found = kind is not Tensor and own is not None and own is not DISABLED
+        real = hasattr(
+            kind, "_cdata"
+        )  # a tensor of the real PyTorch, in a process that has both, is just a foreign object
+        found = kind is not Tensor and own is not None and own is not DISABLED and not real
         _kinds[kind] = found
         return found
 
@@ -137,12 +141,13 @@ def handle(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[
 
 def default(cls: type, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     """What Tensor does as `__torch_function__`: the call itself, with tensors in the result of the same class."""
-    if not all(issubclass(cls, kind) for kind in types):
-        return NotImplemented
-    token = subclasses_off.set(True)
+    if not all(issubclass(cls, kind) for kind in types) or _running.get() is function:
+        return NotImplemented  # a function that asks again is not ours: the real PyTorch's
+    token, running = subclasses_off.set(True), _running.set(function)
     try:
         result = function(*args, **(kwargs or {}))
     finally:
+        _running.reset(running)
         subclasses_off.reset(token)
     return result if function in _not_wrapped() else _convert(result, cls)
 
