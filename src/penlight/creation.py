@@ -313,8 +313,8 @@ def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     size = sizes(args, name)
     if any(n < 0 for n in size):
         bad = next(n for n in size if n < 0)
-        if name in ("zeros", "ones"):
-            raise RuntimeError(f"{name}: Dimension size must be non-negative.")
+        if name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {list(size)}")
     return size
 
@@ -473,6 +473,10 @@ def arange(
         dtype = dtypes.get_default_dtype() if floating else dtypes.int64
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if dtype.category == dtypes.INTEGRAL:
+        start, end, step = int(start), int(end), int(step)  # as in C
+        if step == 0:
+            raise ValueError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.ceil((end - start) / step)

@@ -325,7 +325,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
         shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
         np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
-        return _into(out, normal_tensors(engine, shape, np_dtype, *arrays), requires_grad)
+        values = normal_tensors(engine, shape, np_dtype, *arrays)
+        if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):
+            from .ops.sampling import normal_of
+
+            return normal_of(mean, std, values)
+        return _into(out, values, requires_grad)
     _check(dtype, device, "normal")
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")

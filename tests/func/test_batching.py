@@ -1,4 +1,4 @@
-"""Batching rules against a loop over the samples, for the ops that the records of tests/ops and samples.py dispatch."""
+"""Batching rules against a loop over the samples, for the ops that the records of tests/ops dispatch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import penlight
 from penlight.func import batching
 from penlight.ops import OPS
 
-from . import capturing, samples
+from . import capturing
 
-ALL = {**capturing.RECORDS, **samples.RECORDS}
+ALL = capturing.RECORDS
 
 # Ops whose shapes depend on values are refused, as in PyTorch.
 REFUSED = {"_nonzero", "_unique", "_unique_dim", "_unique_consecutive"}

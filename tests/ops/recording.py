@@ -102,6 +102,7 @@ class Record:
     """One function's samples, and which checks do not hold for it, each with a reason beside the record.
 
     name_of_node: compare `grad_fn` names. second: compare second derivatives. smooth: finite differences make sense.
+    dual: forward mode gives what the gradients say.
     method: it is a method of Tensor too. inplace: `name_` exists and gives the same. equal: compare values (not for random ones).
     """
 
@@ -111,6 +112,7 @@ class Record:
     node: bool = True
     second: bool = True
     smooth: bool = True
+    dual: bool = True
     method: bool | None = None
     inplace: bool | None = None
     equal: bool = True

@@ -63,6 +63,7 @@ def call(
 ) -> tuple[Any, list[Any]]:
     sample = record.samples[place]
     args, kwargs, leaves = build(lib, sample, seed_of(record.name, place), grad, shift)
+    lib.manual_seed(place)
     with quiet():
         return (function or resolve(lib, record.name))(*args, **kwargs), leaves
 

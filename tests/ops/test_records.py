@@ -148,7 +148,7 @@ def test_finite_differences(name):
             assert agrees(found, expected), f"second order, {record.samples[place]!r}: {found} instead of {expected}"
 
 
-@pytest.mark.parametrize("name", records.RECORDS)
+@pytest.mark.parametrize("name", [n for n, r in records.RECORDS.items() if r.dual])
 def test_forward_mode(name):
     """The derivative along a direction is the same forward and backward."""
     record = records.RECORDS[name]
@@ -161,6 +161,7 @@ def test_forward_mode(name):
         directions = random_directions(made[1], place)
         expected = along(made[0], directions)
         args, kwargs, leaves = build(penlight, record.samples[place], seed_of(name, place), grad=False)
+        penlight.manual_seed(place)
         with forward_ad.dual_level(), quiet():
             duals = {
                 id(t): forward_ad.make_dual(t, penlight.tensor(d.tolist(), dtype=t.dtype).reshape(t.shape))

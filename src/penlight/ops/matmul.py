@@ -467,19 +467,21 @@ ger = outer
 install_method("ger", outer)
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, the affine map of a layer.
 
     >>> import penlight as torch
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
     tensor([[2., 2., 2.]])
     """
-    if bias is not None and not NAMESPACE["SLOW"]:
+    if bias is not None and out is None and not NAMESPACE["SLOW"]:
         x, w, b = input._array, weight._array, bias._array
         if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
             n, k = w.shape
             if x.shape[1] == k and b.shape == (n,):
                 return _addmm(bias, input, _t(weight), 1, 1)
+    if out is not None:
+        return _dispatch.given("linear", linear(input, weight, bias), out)
     if weight.dim() == 1:
         product = matmul(input, weight)
         return product if bias is None else product + bias

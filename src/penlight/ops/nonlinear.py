@@ -153,7 +153,7 @@ def _gelu_backward(upstream: Tensor, input: Tensor, approximate: str) -> Tensor:
 def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 
 
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
     """x times the normal distribution function of x; `approximate="tanh"` is the cheaper formula of GPT.
 
     >>> import penlight as torch
@@ -162,7 +162,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate != "none" and approximate != "tanh":
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return _gelu(input, approximate)
+    return _gelu(input, approximate, out=out)
 
 
 def _silu_slope(grad: Any, input: Any) -> Any:
@@ -224,14 +224,14 @@ both("softplus_backward", kernels.softplus_backward, _softplus_slope)
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor: ...
 
 
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """log(1 + exp(beta * x)) / beta, a smooth relu; x itself where beta * x is above `threshold`.
 
     >>> import penlight as torch
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
-    return _softplus(input, beta, threshold)
+    return _softplus(input, beta, threshold, out=out)
 
 
 both("logsigmoid_backward", kernels.logsigmoid_backward, lambda grad, input: grad * (-input).sigmoid())
@@ -242,14 +242,14 @@ both("logsigmoid_backward", kernels.logsigmoid_backward, lambda grad, input: gra
 def _logsigmoid(input: Tensor) -> Tensor: ...
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)), exact also where the sigmoid is as good as 0.
 
     >>> import penlight as torch
     >>> torch.nn.functional.logsigmoid(torch.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
     """
-    return _logsigmoid(input)
+    return _logsigmoid(input, out=out)
 
 
 def softsign(input: Tensor) -> Tensor:

@@ -231,7 +231,7 @@ def _shrink_backward(upstream: Tensor, input: Tensor, lambd: float) -> Tensor: .
 def _softshrink(input: Tensor, lambd: float) -> Tensor: ...
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved towards 0 by `lambd`, and 0 within that distance.
 
     >>> import penlight as torch
@@ -243,7 +243,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         if not 0 <= lambd <= largest:
             name = dtypes.LEGACY[input.dtype]
             raise RuntimeError(f"lambda must be in range [0, {largest:g}] for input dtype {name}, but found {lambd:g}")
-    return _softshrink(input, lambd)
+    return _softshrink(input, lambd, out=out)
 
 
 def dtypes_max(input: Tensor) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from .. import dtypes
 from ..kernels import pool as kernels
 from ..tensor import Tensor
+from . import _dispatch
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
 
@@ -382,29 +383,33 @@ def check_rows(input: Tensor, name: str) -> None:
 
 
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
+               count_include_pad: bool = True, divisor_override: int | None = None,
+               *, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of each window of images (N, C, H, W); with `divisor_override`, the sum divided by that.
 
     >>> import penlight as torch
     >>> torch.nn.functional.avg_pool2d(torch.arange(4.0).view(1, 2, 2), 2)
     tensor([[[1.5000]]])
     """
-    return _avg_pool(
+    made = _avg_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return _dispatch.given("avg_pool2d", made, out)
 
 
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
+               count_include_pad: bool = True, divisor_override: int | None = None,
+               *, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """The mean of each window of volumes (N, C, D, H, W).
 
     >>> import penlight as torch
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 2).item()
     3.5
     """
-    return _avg_pool(
+    made = _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return _dispatch.given("avg_pool3d", made, out)
 
 
 def _norm_of(mean: Tensor, norm_type: float, count: int) -> Tensor:

@@ -237,6 +237,30 @@ def _draw_each(input: Any, engine: Any) -> Any:
 def _bernoulli_of(input: Tensor, engine: Any) -> Tensor: ...
 
 
+def _no_slope(grad: Any, mean_shape: Any, xp: Any) -> Any:
+    return xp.zeros_for(grad, mean_shape)
+
+
+@differentiable(lambda mean, values: values, node="NormalBackward1", mean=_no_slope)
+def _normal_about(mean: Tensor, values: Any) -> Tensor: ...
+
+
+@differentiable(lambda mean, values: values, node="NormalBackward2", mean=_no_slope)
+def _normal_within(mean: Tensor, values: Any) -> Tensor: ...
+
+
+@differentiable(lambda mean, std, values: values, node="NormalBackward3", mean=_no_slope,
+                std=lambda grad, std_shape, xp: xp.zeros_for(grad, std_shape))  # fmt: skip
+def _normal_about_within(mean: Tensor, std: Tensor, values: Any) -> Tensor: ...
+
+
+def normal_of(mean: Any, std: Any, values: Any) -> Tensor:
+    """What was drawn about means or within deviations that require grad: their gradient is zero, as in PyTorch."""
+    if not isinstance(std, Tensor):
+        return _normal_about(mean, values)
+    return _normal_about_within(mean, std, values) if isinstance(mean, Tensor) else _normal_within(std, values)
+
+
 def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """Ones with the probabilities that this tensor (or p) gives, else zeros."""
     from ..random import bernoulli

@@ -48,4 +48,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     tensor([[0.6000, 0.8000]])
     """
     length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return input / length if out is None else OPS["div"].function(input, length, out=out)
+    return input / length if out is None else OPS["_div"].function(input, length, out=out)

@@ -1,16 +1,11 @@
-"""Sample calls of functions of neural networks, linear algebra and Fourier transforms, in the form of tests/ops/recording.py."""
+"""Records of torch.nn.functional, and of functions of linear algebra on matrices that are far from singular."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
-
-from recording import Record, S, X  # noqa: E402
+from recording import RECORDS, S, X, record
 
 
 @dataclass(frozen=True)
@@ -139,4 +134,38 @@ SAMPLES = {
     "fft.fft2": [S(X((2, 4, 4), "complex128"))], "fft.rfft2": [S(X((2, 4, 4)))], "fft.fftshift": [S(X((2, 5)))], "fft.hfft": [S(X(4, "complex128"))],
 }  # fmt: skip
 
-RECORDS = {name: Record(name, tuple(samples)) for name, samples in SAMPLES.items()}
+
+MORE = {
+    F + "relu": [S(X((2, 3))), S(X((2, 3), "int64"))], F + "sigmoid": [S(X((2, 3)))], F + "tanh": [S(X((2, 3)))], F + "softsign": [S(X((2, 3)))],
+    F + "celu": [S(X((2, 3))), S(X((2, 3)), 2.0)], F + "threshold": [S(X((2, 3)), 0.5, 7.0)], F + "hardshrink": [S(X((2, 3)))], F + "rrelu": [S(X((2, 3)))],
+    F + "dropout": [S(X((2, 3)), 0.5, False), S(X((2, 3)), 0.0)], F + "gumbel_softmax": [S(X((2, 3)), tau=0.7)],
+    F + "embedding_bag": [S(ints(2, 3, high=5), X((5, 2))), S(ints(2, 3, high=5), X((5, 2)), mode="sum")],
+    F + "gaussian_nll_loss": [S(X((2, 3)), X((2, 3)), kept(2, 3, low=0.5)), S(X((2, 3)), X((2, 3)), kept(2, 3, low=0.5), full=True, reduction="sum")],
+    F + "poisson_nll_loss": [S(X((2, 3)), kept(2, 3, low=0.5))], F + "hinge_embedding_loss": [S(X((2, 3)), X((2, 3), data=[[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]], grad=False))],
+    F + "margin_ranking_loss": [S(X(3), X(3), X(3, data=[1.0, -1.0, 1.0], grad=False))], F + "multilabel_soft_margin_loss": [S(X((2, 3)), kept(2, 3, **P))],
+    F + "cosine_embedding_loss": [S(X((3, 4)), X((3, 4)), X(3, data=[1.0, -1.0, 1.0], grad=False))], F + "multilabel_margin_loss": [S(X((1, 4)), X(data=[[3, 0, -1, 1]], dtype="int64"))],
+    F + "upsample": [S(x4, scale_factor=2)], F + "upsample_nearest": [S(x4, scale_factor=2)], F + "upsample_bilinear": [S(x4, size=(3, 8))],
+    F + "relu_": [S(X((2, 3), grad=False))], F + "pdist": [S(X((3, 4)))], F + "ctc_loss": [S(X((5, 2, 4), low=-3, high=-0.5), ints(2, 3, high=3), (5, 5), (3, 2), 3)],
+    F + "conv_transpose3d": [S(X((1, 2, 3, 3, 3)), X((2, 3, 2, 2, 2)), X(3))], F + "lp_pool1d": [S(X((2, 3, 4), low=0.5), 2, 2)], F + "max_unpool1d": [S(X((1, 1, 2)), X(data=[[[1, 2]]], dtype="int64"), 2)],
+    F + "adaptive_avg_pool1d": [S(X((2, 3, 8)), 3)], F + "adaptive_max_pool1d": [S(X((2, 3, 8)), 3)], F + "adaptive_max_pool3d": [S(X((1, 2, 4, 4, 4)), 2)],
+    F + "max_unpool2d": [S(X((1, 1, 2, 2)), X(data=[[[[0, 3], [9, 14]]]], dtype="int64"), 2)],
+    "conv1d": [S(X((2, 4, 7)), X((6, 4, 3)), X(6))], "conv2d": [S(x4, X((6, 4, 3, 2)), X(6))], "svd": [S(Solid((3, 3)))],
+    "lu": [S(Solid((3, 3)))], "lu_solve": [S(X((3, 2)), Solid((3, 3)), X(data=[1, 2, 3], dtype="int32"))],
+}  # fmt: skip
+
+# Where names of nodes, values or second derivatives are not PyTorch's, and why.
+OPTIONS = {
+    F + "gumbel_softmax": {"equal": False, "smooth": False},  # random
+    F + "ctc_loss": {"second": False, "smooth": False, "dual": False},  # of normalised probabilities; once differentiable
+    F + "embedding": {"smooth": False, "dual": False, "second": False},  # padding_idx: no gradient, but a tangent; PyTorch forgets to scale twice
+    F + "pad": {"node": False}, F + "rms_norm": {"node": False}, F + "cross_entropy": {"node": False},  # one node here, several there
+    F + "hardsigmoid": {"rtol": 100},  # PyTorch multiplies by a sixth in float32
+    "cholesky_solve": {"smooth": False, "dual": False}, "cholesky_inverse": {"smooth": False, "dual": False},  # the triangle that is not read has gradients
+    F + "embedding_bag": {"second": False},
+    F + "relu_": {"smooth": False},
+    "svd": {"equal": False, "second": False, "smooth": False},
+    "linalg.eigh": {"equal": False, "second": False, "smooth": False},
+}  # fmt: skip
+for _name, _samples in {**SAMPLES, **MORE}.items():
+    if _name not in RECORDS:
+        record(_name, _samples, **OPTIONS.get(_name, {}))
