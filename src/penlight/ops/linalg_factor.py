@@ -103,9 +103,8 @@ def _cholesky_solve_kernel(input: Any, input2: Any, upper: bool) -> Any:
 
 
 def _factor_grad(common: Any, factor: Any, upper: bool, xp: Any) -> Any:
-    """The gradient of a Cholesky factor from minus that of the matrix, made Hermitian. Of the factor one triangle is read; as in
-    PyTorch the gradient is that of a function of all elements."""
-    return -(factor @ common) if upper else -(common @ factor)
+    """The gradient of a Cholesky factor, of which one triangle is read, from minus that of the matrix, made Hermitian."""
+    return xp.triu(-(xp.triu(factor, 0) @ common), 0) if upper else xp.tril(-(common @ xp.tril(factor, 0)), 0)
 
 
 def _cholesky_solve_pair(
