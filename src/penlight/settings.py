@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Any
 
 _state: dict[str, Any] = {
     "deterministic": 0,
     "precision": "highest",
-    "threads": None,
     "interop": None,
     "warn_always": False,
 }
@@ -95,14 +93,18 @@ def _positive(name: str, n: int) -> None:
 
 
 def set_num_threads(n: int) -> None:
-    """How many threads may work on one op. NumPy's matrix library is told where it can be."""
-    _positive("set_num_threads", n)
-    _state["threads"] = n
-    from .kernels import parallel
+    """How many threads may work on one op, be it here or in the matrix library behind NumPy.
 
-    tell = getattr(parallel, "set_threads", None)
-    if tell is not None:
-        tell(n)
+    >>> import penlight as torch
+    >>> before = torch.get_num_threads()
+    >>> torch.set_num_threads(1); torch.get_num_threads()
+    1
+    >>> torch.set_num_threads(before)
+    """
+    _positive("set_num_threads", n)
+    from .kernels.parallel import set_threads
+
+    set_threads(n)
 
 
 def get_num_threads() -> int:
@@ -112,9 +114,9 @@ def get_num_threads() -> int:
     >>> torch.get_num_threads() >= 1
     True
     """
-    return (
-        _state["threads"] or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    from .kernels.parallel import thread_limit
+
+    return thread_limit()
 
 
 def set_num_interop_threads(n: int) -> None:

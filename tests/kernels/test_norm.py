@@ -151,3 +151,25 @@ def test_half_precision_empty_and_strided():
         np.testing.assert_array_equal(
             K.batch_norm(strided, None, None, EPS)[0], K.batch_norm(strided.copy(), None, None, EPS)[0]
         )
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.5, 3.0, 50.0])
+@pytest.mark.parametrize("shape", [(700, 96), (24, 6, 16, 16), (40, 12, 3)])
+def test_centred_and_plain_sums_agree(shape, offset):
+    """Either side of Note [Centred or not], in float32 against float64."""
+    x = rng.standard_normal(shape) + offset
+    g, w = rng.standard_normal(shape), rng.standard_normal(shape[1])
+    small = [a.astype(np.float32) for a in (x, g, w)]
+
+    def layer(x, g, w):
+        w = np.resize(w, x.shape[-1])
+        out, mean, rstd = K.layer_norm(x, 1, w, w, EPS)
+        return out, *K.layer_norm_backward(g, x, 1, mean, rstd, w)
+
+    def batch(x, g, w):
+        out, mean, rstd, var = K.batch_norm(x, w, w, EPS)
+        return out, mean, var, *K.batch_norm_backward(g, x, mean, rstd, w)
+
+    for run in (layer, batch):
+        for made, exact in zip(run(*small), run(*(a.astype(np.float64) for a in small))):
+            np.testing.assert_allclose(made, exact, rtol=1e-4, atol=1e-4 * np.abs(exact).max())

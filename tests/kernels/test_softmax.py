@@ -189,3 +189,29 @@ def test_half_precision_cross_entropy():
     loss, saved = K.nll_from_logits(x, np.arange(8) % 5)
     grad = K.nll_from_logits_backward(np.float16(1), saved)
     assert loss.dtype == grad.dtype == np.float16
+
+
+@pytest.mark.parametrize("level", [-300.0, -90.0, -12.0, 0.0, 50.0, 85.0, 3000.0])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_with_and_without_the_shift(level, dim):
+    """Sums on either side of the limits in Note [When the shift can be skipped]."""
+    x = (np.random.default_rng(1).standard_normal((300, 200)) * 4 + level).astype(np.float32)
+    x[3, 5], x[4] = -np.inf, level
+    exact = x.astype(np.float64) - x.max(dim, keepdims=True)
+    exact = np.exp(exact) / np.exp(exact).sum(dim, keepdims=True)
+    made = K.softmax(x, dim)
+    np.testing.assert_allclose(made, exact, rtol=3e-6, atol=1e-30)
+    loss, _ = K.nll_from_logits(x, np.full(300, 7), reduction="none")
+    if dim == 1:
+        np.testing.assert_allclose(loss, -np.log(exact[:, 7]), rtol=2e-6, atol=1e-6)
+
+
+def test_a_target_whose_power_underflows_has_a_finite_loss():
+    x = np.array([[0.0, -110.0, 5.0], [1.0, 2.0, 3.0], [60.0, -40.0, 0.0]], np.float32)
+    loss, _ = K.nll_from_logits(x, np.array([1, 2, 1]), reduction="none")
+    np.testing.assert_allclose(loss, [115.00672, 0.40760595, 100.0], rtol=1e-6)
+
+
+def test_one_element_alone_has_all_of_it():
+    for value in (-3.3, 0.7, 12.34):
+        assert K.softmax(np.full((50, 1), value, np.float32), 1).min() == 1.0

@@ -6,9 +6,9 @@ then finds its block in the cache, and the temporaries are as small as a block. 
 large arrays between threads.
 
 Note [Row sums]
-NumPy's reduction over a short last axis pays some 40 ns for each row. For small arrays a matrix-vector product with ones
-is several times faster; for larger ones `einsum` is, while BLAS would wake its threads for next to nothing. Beyond 1024
-columns NumPy's pairwise summation is as fast and more accurate, so it is used there.
+NumPy's reduction over a short last axis pays some 40 ns for each row, and adds with one accumulator where BLAS's dot product
+has many. So a row sum is the dot product with ones (`vecdot`), which stays in one thread whatever the number of rows. For
+long rows NumPy's pairwise summation is as fast and more accurate, so it is used there.
 
 Note [Column sums]
 NumPy adds pairwise along the last axis, but row after row along any other: a float32 sum of 100000 rows is wrong in the
@@ -27,11 +27,12 @@ from math import prod
 
 import numpy as np
 
-BLOCK_ELEMENTS = 1 << 17
+BLOCK_ELEMENTS = 1 << 15
 # To decorate kernels for which inf and NaN are data like any other.
 quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]
-THREADS_FROM = 1 << 18  # elements; below, waking a thread costs more than it saves
+_LONG_ROW = 4096  # columns; see Note [Row sums]
+THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -49,12 +50,12 @@ def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def each_block(body: Callable[[slice], None], rows: int, columns: int) -> None:
-    """Call `body` with slices that cover `rows` rows of `columns` elements; see Note [Row blocks].
+def each_block(body: Callable[[slice], None], rows: int, columns: int, least: int = 1) -> None:
+    """Call `body` with slices that cover `rows` rows of `columns` elements, of at least `least` rows; see Note [Row blocks].
 
     A large array is shared between threads, so `body` must only write to its own rows.
     """
-    step = max(1, min(rows, BLOCK_ELEMENTS // max(columns, 1)))
+    step = max(least, min(rows, BLOCK_ELEMENTS // max(columns, 1)))
     if rows <= step:
         if rows * columns:
             body(slice(0, rows))
@@ -69,12 +70,18 @@ def each_block(body: Callable[[slice], None], rows: int, columns: int) -> None:
     else:
         from .parallel import parallel_for
 
-        parallel_for(run, rows, step)
+        parallel_for(run, rows, max(least, THREADS_FROM // 2 // columns))
 
 
 def pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
     """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype."""
-    dtype, shape = arrays[0].dtype, arrays[0].shape
+    first = arrays[0]
+    dtype, shape = first.dtype, first.shape
+    if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
+        out = np.empty(shape, dtype)  # the shortest way for small arrays
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            body(*arrays, out)
+        return out
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
     out = np.empty(shape, flat[0].dtype)
     flat.append(out.reshape(-1))
@@ -104,17 +111,15 @@ def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
 
 @lru_cache
 def _ones(dtype: np.dtype) -> np.ndarray:
-    return np.ones(1024, dtype)
+    return np.ones(_LONG_ROW, dtype)
 
 
 def row_sum(x: np.ndarray) -> np.ndarray:
     """Sum over the last axis of a 2-d float array, shape (rows,); see Note [Row sums]."""
     columns = x.shape[1]
-    if columns > 1024:
+    if columns > _LONG_ROW:
         return np.add.reduce(x, 1)
-    if x.size > 8192:
-        return np.einsum("ij->i", x)
-    return x @ _ones(x.dtype)[:columns]
+    return np.vecdot(x, _ones(x.dtype)[:columns])
 
 
 def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
@@ -134,11 +139,7 @@ def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
 
 
 def row_max(x: np.ndarray) -> np.ndarray:
-    """Maximum over the last axis of a contiguous 2-d array, shape (rows, 1); see Note [Column sums]
-    NumPy adds pairwise along the last axis, but row after row along any other: a float32 sum of 100000 rows is wrong in the
-    fourth digit. So rows are summed in groups of 64, then their sums likewise, which costs next to nothing.
-
-    Note [Row maxima by argmax]."""
+    """Maximum over the last axis of a contiguous 2-d array, shape (rows, 1); see Note [Row maxima by argmax]."""
     rows, columns = x.shape
     where = x.argmax(1)
     where += np.arange(0, rows * columns, columns)

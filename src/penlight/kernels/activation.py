@@ -162,8 +162,11 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _normal_cdf(x: np.ndarray, out: np.ndarray) -> None:
-    from .special_erf import erf
+    from .special_erf import erf, normal_cdf32
 
+    if x.dtype == np.float32:
+        normal_cdf32(x, out)
+        return
     np.multiply(x, _SQRT_HALF, out)
     np.add(erf(out), 1.0, out)
     out *= 0.5

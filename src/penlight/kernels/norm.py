@@ -1,8 +1,13 @@
 """Layer, RMS, batch and group normalisation: forward with its statistics, and backward.
 
-Every variance is the biased one, from centred values in a second pass, so a large mean costs no accuracy. Backward
-kernels take `needs = (dx, dweight, dbias)` and give None for what is not needed. Statistics are float32 for
-16-bit inputs. Blocks: see Note [Row blocks] in _rowtools.py.
+Every variance is the biased one. Backward kernels take `needs = (dx, dweight, dbias)` and give None for what is not
+needed. Statistics are float32 for 16-bit inputs. Blocks: see Note [Row blocks] in _rowtools.py.
+
+Note [Centred or not]
+Sums of centred values, of (x - mean)**2 or g * (x - mean), can be had from sums of plain ones, x**2, g * x and g, without
+the pass that subtracts the mean. That loses as many digits as the mean is larger than the deviation. So it is done where the
+mean is at most OFF_CENTRE deviations away from zero, which costs less than a digit (a look at the statistics tells); elsewhere
+values are centred first, so that a large mean costs no accuracy.
 """
 
 from __future__ import annotations
@@ -12,12 +17,14 @@ from math import prod
 import numpy as np
 
 from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
+from .parallel import blas_alone
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 
 # A channel's values are handled as a row of their own from this length on; shorter ones side by side.
 _LONG = 64
+OFF_CENTRE = 2.0
 
 
 def _vector(weight: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
@@ -80,30 +87,28 @@ def layer_norm_backward(
     grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
     columns = rows.shape[1]
     scale = _vector(weight, rows.dtype)
-    rstd = rstd.reshape(-1, 1)
-    mean = None if mean is None else mean.reshape(-1, 1)
+    rstd = rstd.reshape(-1)
+    offset = None if mean is None else mean.reshape(-1) * rstd
     result = np.empty(x.shape, rows.dtype) if needs[0] else None
     dx = None if result is None else result.reshape(rows.shape)
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
+    plain = offset is None or not offset.size or float(np.maximum.reduce(np.abs(offset))) <= OFF_CENTRE
+    differentiate = _plain_backward if plain else _centred_backward
 
-    def differentiate(part: slice) -> None:
+    def run(part: slice) -> None:
         g = grads[part]
         if needs[2]:
             bias_parts[part.start] = column_sum(g)
-        if not (needs[0] or needs[1]):
-            return
-        if mean is None:
-            xhat = np.multiply(rows[part], rstd[part])
-        else:
-            xhat = np.subtract(rows[part], mean[part])
-            np.multiply(xhat, rstd[part], xhat)
-        if needs[1]:
-            weight_parts[part.start] = column_sum(g, xhat)
-        if dx is not None:
-            _normalised_backward(g, xhat, rstd[part], scale, mean is not None, dx[part])
+        if needs[0] or needs[1]:
+            off = None if offset is None else offset[part]
+            out = None if dx is None else dx[part]
+            dweight = differentiate(g, rows[part], off, rstd[part], scale, out, needs[1])
+            if dweight is not None:
+                weight_parts[part.start] = dweight
 
-    each_block(differentiate, *rows.shape)
+    with blas_alone():
+        each_block(run, *rows.shape)
     dweight = _sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
     dbias = _sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
     shape = x.shape[x.ndim - dims :]
@@ -114,20 +119,77 @@ def layer_norm_backward(
     )
 
 
-def _normalised_backward(
-    g: np.ndarray, xhat: np.ndarray, rstd: np.ndarray, scale: np.ndarray | None, centred: bool, out: np.ndarray
-) -> None:
-    """out = (gw - mean(gw) - xhat * mean(gw * xhat)) * rstd with gw = g * scale; overwrites xhat."""
-    columns = g.shape[1]
+def _plain_backward(
+    g: np.ndarray,
+    x: np.ndarray,
+    offset: np.ndarray | None,
+    rstd: np.ndarray,
+    scale: np.ndarray | None,
+    out: np.ndarray | None,
+    weighs: bool,
+) -> np.ndarray | None:
+    """Write the gradient of x to `out`, and return that of the weight, without centring. See Note [Centred or not].
+
+    With gw = g * scale, xhat = x * rstd - offset and n columns, the gradient of x is
+    rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) = rstd * gw + slope * x + shift for two numbers in each row.
+    """
+    products = np.multiply(g, x)
+    dweight = None
+    if weighs:
+        dweight = rstd @ products
+        if offset is not None:
+            dweight -= offset @ g
+    if out is None:
+        return dweight
+    columns = x.shape[1]
+    along = row_sum(products) if scale is None else products @ scale  # sum of gw * x
+    along *= rstd
+    if offset is not None:
+        total = row_sum(g) if scale is None else g @ scale  # sum of gw
+        along -= total * offset
+    along *= rstd
+    along /= -columns
+    slope = along * rstd
+    gw = g if scale is None else np.multiply(g, scale, out)
+    np.multiply(gw, rstd[:, None], out)
+    np.multiply(x, slope[:, None], products)
+    np.add(out, products, out)
+    if offset is not None:
+        total *= rstd
+        total /= columns
+        along *= offset
+        along += total
+        np.subtract(out, along[:, None], out)
+    return dweight
+
+
+def _centred_backward(
+    g: np.ndarray,
+    x: np.ndarray,
+    offset: np.ndarray | None,
+    rstd: np.ndarray,
+    scale: np.ndarray | None,
+    out: np.ndarray | None,
+    weighs: bool,
+) -> np.ndarray | None:
+    """The same as `_plain_backward`, from centred values."""
+    assert offset is not None
+    across = rstd[:, None]
+    xhat = np.subtract(x, (offset / rstd)[:, None])
+    np.multiply(xhat, across, xhat)
+    dweight = column_sum(g, xhat) if weighs else None
+    if out is None:
+        return dweight
+    columns = x.shape[1]
     if scale is not None:
         g = np.multiply(g, scale, out)
     projection = np.vecdot(g, xhat)
     projection /= columns
     np.multiply(xhat, projection[:, None], xhat)
-    if centred:
-        g = np.subtract(g, (row_sum(g) / columns)[:, None], out)
-    np.subtract(g, xhat, out)
-    np.multiply(out, rstd, out)
+    np.subtract(g, (row_sum(g) / columns)[:, None], out)
+    np.subtract(out, xhat, out)
+    np.multiply(out, across, out)
+    return dweight
 
 
 def _sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> np.ndarray:
@@ -195,29 +257,32 @@ def _part(values: np.ndarray, rows: slice) -> np.ndarray:
     return values[rows] if values.shape[1] == 1 and values.shape[0] != 1 else values
 
 
-def _channel_sum(
-    rows: np.ndarray, sizes: tuple[int, int, int], center: np.ndarray | None = None, other: np.ndarray | None = None
-) -> np.ndarray:
-    """For each channel the sum of rows; or of (rows - center)**2; or of (rows - center) * other."""
+def _channel_sums(
+    rows: np.ndarray, others: np.ndarray, sizes: tuple[int, int, int], center: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each channel the sums, in float64, of rows and of rows * others; or of the centred rows and of their product with
+    `others`, which is with themselves if that is the same array."""
     n, channels, size = sizes
-    totals = np.empty(n * channels, rows.dtype)
-    parts: dict[int, np.ndarray] = {}
+    sums, products = np.empty((2, n * channels), rows.dtype)
+    sum_parts: dict[int, np.ndarray] = {}
+    product_parts: dict[int, np.ndarray] = {}
 
     def add_up(part: slice) -> None:
-        block = rows[part]
+        block, partner = rows[part], others[part]
         if center is not None:
             block = np.subtract(block, _part(center, part))
-        partner = block if other is None else other[part]
+            partner = block if others is rows else partner
         if size >= _LONG:
-            totals[part] = row_sum(block) if center is None else np.vecdot(block, partner)
+            sums[part] = row_sum(block)
+            np.vecdot(block, partner, products[part])
         else:
-            parts[part.start] = column_sum(block, None if center is None else partner)
+            sum_parts[part.start], product_parts[part.start] = column_sum(block), column_sum(block, partner)
 
     each_block(add_up, *rows.shape)
     if size >= _LONG:
-        return column_sum(totals.reshape(n, channels))
-    total = _sum_parts(parts, channels * size, rows.dtype)
-    return total if size == 1 else np.add.reduce(total.reshape(channels, size), 1)
+        return tuple(np.add.reduce(v.reshape(n, channels), 0, np.float64) for v in (sums, products))  # type: ignore[return-value]
+    totals = [_sum_parts(parts, channels * size, np.dtype(np.float64)) for parts in (sum_parts, product_parts)]
+    return tuple(t if size == 1 else np.add.reduce(t.reshape(channels, size), 1) for t in totals)  # type: ignore[return-value]
 
 
 def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -239,11 +304,18 @@ def batch_norm_stats(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray,
     """(mean, rstd, biased variance) for each channel (dim 1) of x."""
     rows, sizes = _channel_rows(widen(x))
     count = sizes[0] * sizes[2]
-    mean = _channel_sum(rows, sizes)
-    mean /= count
-    var = _channel_sum(rows, sizes, _per_row(mean, sizes))
-    var /= count
-    return mean, _rstd(var.copy(), eps), var
+    total, squares = _channel_sums(rows, rows, sizes)
+    mean = total / count
+    var = squares / count
+    near = var <= (1.0 + OFF_CENTRE**2) * (var - mean * mean)  # see Note [Centred or not]
+    var -= mean * mean
+    if not near.all():
+        rounded = mean.astype(rows.dtype)
+        off, squares = _channel_sums(rows, rows, sizes, _per_row(rounded, sizes))
+        off /= count
+        mean, var = rounded + off, squares / count - off * off
+    rstd = _rstd(var.copy(), eps)
+    return mean.astype(rows.dtype), rstd.astype(rows.dtype), var.astype(rows.dtype)
 
 
 @quiet
@@ -299,10 +371,9 @@ def batch_norm_backward(
     mean, rstd = mean.astype(rows.dtype, copy=False), rstd.astype(rows.dtype, copy=False)
     scale = rstd if weight is None else rstd * weight.astype(rows.dtype, copy=False)
     coupled = needs[0] and training
-    dbias = _channel_sum(grads, sizes) if needs[2] or coupled else None
-    dweight = None
-    if needs[1] or coupled:
-        dweight = _channel_sum(rows, sizes, _per_row(mean, sizes), grads) * rstd
+    dweight = dbias = None
+    if needs[1] or needs[2] or coupled:
+        dweight, dbias = _channel_gradients(grads, rows, sizes, mean, rstd)
     dx = None
     if coupled:
         count = sizes[0] * sizes[2]
@@ -324,6 +395,20 @@ def batch_norm_backward(
         narrow(dweight, dtype) if dweight is not None and needs[1] else None,
         narrow(dbias, dtype) if dbias is not None and needs[2] else None,
     )
+
+
+def _channel_gradients(
+    grads: np.ndarray, rows: np.ndarray, sizes: tuple[int, int, int], mean: np.ndarray, rstd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each channel the sums of grads * (rows - mean) * rstd and of grads. See Note [Centred or not]."""
+    if float(np.maximum.reduce(np.abs(mean * rstd))) <= OFF_CENTRE:
+        total, moment = _channel_sums(grads, rows, sizes)
+        moment -= mean * total
+    else:
+        _, moment = _channel_sums(rows, grads, sizes, _per_row(mean, sizes))
+        total, _ = _channel_sums(grads, grads, sizes)
+    moment *= rstd
+    return moment.astype(rows.dtype), total.astype(rows.dtype)
 
 
 def _affine_pair(

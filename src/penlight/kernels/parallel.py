@@ -1,9 +1,11 @@
 """Sharing one kernel's work between threads.
 
 NumPy releases the GIL inside copies, ufuncs and matrix products, so plain Python threads do run at the same time, each
-on its own range of images. The products inside must then not be spread over the cores a second time by BLAS, which
-is told to use one thread for as long as the work lasts. Where BLAS offers no such switch (anything but OpenBLAS), or
-is already limited to one thread, everything runs in the calling thread.
+on its own range of images, rows or elements. Matrix products inside must then not be spread over the cores a second
+time by BLAS, which is told to use one thread for as long as the work lasts. Where BLAS offers no such switch (anything
+but OpenBLAS), work with matrix products in it runs in the calling thread.
+
+`set_num_threads` rules both: how many ranges there are here, and how many threads BLAS uses.
 """
 
 from __future__ import annotations
@@ -20,9 +22,13 @@ import numpy as np
 _MAX_THREADS = 8
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
+_limit: int | None = None  # what `set_threads` was told, or what was found at first use
 _tasks: SimpleQueue[_Task] = SimpleQueue()
 _helpers = 0
 _lock = threading.Lock()
+_busy = threading.Lock()  # held while a `parallel_for` runs
+_alone = 0  # how many `blas_alone` there are
+_before = 1  # how many threads BLAS had before the first of them
 
 
 class _Task:
@@ -53,8 +59,11 @@ def _helper(tasks: SimpleQueue[_Task]) -> None:
 
 def _forget_helpers() -> None:
     """A forked child has none of the parent's threads."""
-    global _tasks, _helpers, _lock
-    _tasks, _helpers, _lock = SimpleQueue(), 0, threading.Lock()
+    global _tasks, _helpers, _lock, _busy, _alone
+    _tasks, _helpers, _lock, _busy = SimpleQueue(), 0, threading.Lock(), threading.Lock()
+    if _alone and isinstance(_blas, tuple):
+        _blas[1](_before)
+    _alone = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -90,42 +99,108 @@ def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
     return False
 
 
-def thread_count() -> int:
-    """How many threads `parallel_for` may use now: as many as BLAS would.
-
-    One while another `parallel_for` runs, so that nested or concurrent calls do not multiply the threads.
-    """
+def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
     global _blas
     if _blas is None:
         _blas = _find_blas()
-    return min(_blas[0](), _MAX_THREADS) if isinstance(_blas, tuple) else 1
+    return _blas
 
 
-def parallel_for(body: Callable[[int, int], None], total: int, grain: int = 1) -> None:
+def thread_limit() -> int:
+    """How many threads may work on one op: what was set, else as many as BLAS found, else one for each core."""
+    global _limit
+    if _limit is None:
+        blas = _switch()
+        if isinstance(blas, tuple):
+            _limit = max(1, _before if _alone else blas[0]())
+        else:
+            _limit = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _limit
+
+
+def set_threads(count: int) -> None:
+    """Set how many threads may work on one op, here and in BLAS."""
+    global _limit, _before
+    _limit = count
+    blas = _switch()
+    if isinstance(blas, tuple):
+        with _lock:
+            _before = count
+            if not _alone:
+                blas[1](count)
+        return
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return
+    threadpool_limits(count, "blas")
+
+
+class blas_alone:
+    """A context in which BLAS uses the calling thread only: small products finish before its threads would have woken up.
+
+    Contexts of several threads may overlap: the first to begin notes how many threads BLAS had, the last to end gives them back.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _alone, _before
+        switch = _switch()
+        if isinstance(switch, tuple):
+            with _lock:
+                if not _alone:
+                    _before = switch[0]()
+                    switch[1](1)
+                _alone += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _alone
+        switch = _switch()
+        if isinstance(switch, tuple):
+            with _lock:
+                _alone -= 1
+                if not _alone:
+                    switch[1](_before)
+
+
+def thread_count() -> int:
+    """How many threads `parallel_for` may use now.
+
+    One while another `parallel_for` runs, so that nested or concurrent calls do not multiply the threads.
+    """
+    return 1 if _busy.locked() else min(_limit or thread_limit(), _MAX_THREADS)
+
+
+def _run(tasks: list[_Task]) -> None:
+    for task in tasks[1:]:
+        _tasks.put(task)
+    tasks[0].run()
+    for task in tasks:
+        task.done.acquire()
+
+
+def parallel_for(body: Callable[[int, int], None], total: int, grain: int = 1, blas: bool = True) -> None:
     """Call ``body(low, high)`` on ranges that together cover ``0 .. total``, each of at least `grain` items.
 
     The ranges run at the same time in several threads, with floating-point warnings off. The first error is raised
-    after all of them have ended. `body` must not call `parallel_for` itself.
+    after all of them have ended. A `parallel_for` inside `body` runs in its thread. `blas` says that `body` may call BLAS.
     """
     count = min(thread_count(), total // max(grain, 1)) if total > grain else 1
-    if count < 2:
+    if count < 2 or (blas and _switch() is False) or not _busy.acquire(blocking=False):
         with np.errstate(all="ignore"):
             body(0, total)
         return
-    _start_helpers(count - 1)
-    assert isinstance(_blas, tuple)
-    get, put = _blas
-    before = get()
-    tasks = [_Task(body, total * i // count, total * (i + 1) // count) for i in range(count)]
-    put(1)
     try:
-        for task in tasks[1:]:
-            _tasks.put(task)
-        tasks[0].run()
-        for task in tasks:
-            task.done.acquire()
+        _start_helpers(count - 1)
+        tasks = [_Task(body, total * i // count, total * (i + 1) // count) for i in range(count)]
+        if blas:
+            with blas_alone():
+                _run(tasks)
+        else:
+            _run(tasks)
     finally:
-        put(before)
+        _busy.release()
     for task in tasks:
         if task.error is not None:
             raise task.error

@@ -1,11 +1,12 @@
 """Softmax, log-softmax, logsumexp and the fused cross entropy of class indices.
 
 Note [When the shift can be skipped]
-Softmax subtracts each row's maximum so that `exp` cannot overflow. Where every element of a block lies in +-60 nothing can
-overflow or underflow in float32 (e^60 = 1e26), so the shift, a third of the work that is not `exp`, is skipped: finding
-the smallest and largest element of a contiguous block is nearly free. The quotient e^x / sum(e^x) has the same relative
-error either way. For logarithms the shift matters (x - log sum is as inexact as x is large), so `log_softmax` skips
-it only within +-2. Cross entropy takes log(sum / e^x_target) instead, which is exact enough at any size and
+Softmax subtracts each row's maximum so that `exp` cannot overflow. That is two passes, next to one for `exp` itself, and
+seldom needed. So the exponentials are taken as they are, and the row sums, which are needed anyway, tell whether all went
+well: where each lies between 1e-4 and 1e30 nothing has overflowed, and what has underflowed is less than 1e-33 of its row.
+The quotient e^x / sum(e^x) has the same relative error either way. Otherwise (also for NaN and infinite sums) the block
+is done again with the shift. For logarithms the shift matters (x - log sum is as inexact as x is large), so `log_softmax`
+skips it only within +-2. Cross entropy takes log(sum / e^x_target) instead, which is exact enough at any size and
 never negative.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
 
-# Below this many elements the two extra reductions cost more than the shift they may save.
+# Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
 
 
@@ -47,7 +48,7 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
             each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
         else:
             for i in range(outer):
-                each_block(partial(_one_of, columns, inputs, i), inner, n)
+                each_block(partial(_one_of, columns, inputs, i), inner, n, 256)  # shorter inner loops are slow
     return narrow(out, dtype)
 
 
@@ -58,9 +59,10 @@ def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part
 
 def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Write e^(x - shift) to `out` for a contiguous 2-d block; return the shift (rows, 1) or None, and the row sums."""
-    if x.size >= _SMALL and x.min() > -30.0 and x.max() < 30.0:  # e^30 / e^-30 is far from overflow
-        np.exp(x, out)
-        return None, row_sum(out)
+    np.exp(x, out)
+    total = row_sum(out)
+    if np.minimum.reduce(total) >= 1e-4 and np.maximum.reduce(total) <= 1e30:
+        return None, total
     shift = row_max(x)
     np.subtract(x, shift, out)
     np.exp(out, out)
@@ -78,9 +80,13 @@ def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
 
 
 def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
-    np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
-    np.exp(out, out)
-    np.divide(out, np.add.reduce(out, 1, keepdims=True), out)
+    np.exp(x, out)
+    total = np.add.reduce(out, 1, keepdims=True)
+    if not (total.min() >= 1e-4 and total.max() <= 1e30):  # as in `_shift_exp`
+        np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
+        np.exp(out, out)
+        total = np.add.reduce(out, 1, keepdims=True)
+    np.divide(out, total, out)
 
 
 def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
@@ -222,13 +228,23 @@ def _row_losses(
         else:
             shift, total = _shift_exp(x, out)
             if shift is None:
-                np.log(np.divide(total, np.exp(at_target, at_target), at_target), loss[part])
+                _loss_unshifted(total, at_target, loss[part])
             else:
                 np.subtract(np.log(total), np.subtract(at_target, shift[:, 0], at_target), loss[part])
         totals[part] = total
 
     each_block(block, rows, classes)
     return exps, totals, loss, everywhere
+
+
+def _loss_unshifted(total: np.ndarray, at_target: np.ndarray, loss: np.ndarray) -> None:
+    """log(total / e^at_target); as a difference where the quotient would overflow."""
+    quotient = np.exp(at_target)
+    np.divide(total, quotient, quotient)
+    np.log(quotient, loss)
+    if not np.maximum.reduce(quotient) < 1e37:
+        far = ~(quotient < 1e37)
+        loss[far] = np.log(total[far]) - at_target[far]
 
 
 def _smoothed(

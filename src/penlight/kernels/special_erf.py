@@ -22,6 +22,12 @@ _SQRT_HALF = 0.7071067811865476
 _ERF32 = (1.6016985177993774, 148.76852416992188, 1841.7392578125, 11564.591796875, 76261.4609375)
 _ERF32_ONE = 2.6565034356882014e19
 
+# The same for (1 + erf(x / sqrt(2))) / 2: the polynomial in x**2 / 2 is made monic in x**2, which scales y by 2**10.5.
+_CDF32 = tuple(np.float32(c * 2.0 ** (i + 1)) for i, c in enumerate(_ERF32))
+_CDF32_ONE = np.float32(_ERF32_ONE * 2.0**21)
+_CDF32_END = 5.656854
+_HALF32, _ONE32 = np.float32(0.5), np.float32(1.0)
+
 # fmt: off
 # float64: erf(x) / x in x**2 for |x| < 1.125, and (1 - erf(x))**(-1/16) in x up to 6, fitted for the accuracy of erf.
 _ERF_CENTRE_P = (
@@ -122,6 +128,24 @@ def _erf32(x: Array, out: Array) -> None:
         np.add(z, _ERF32_ONE, z)
         np.sqrt(z, z)
         np.divide(y, z, y)
+
+
+def normal_cdf32(x: Array, out: Array) -> None:
+    """(1 + erf(x / sqrt(2))) / 2 of a float32 block, by the same formula with its constants scaled to x."""
+    x.clip(-_CDF32_END, _CDF32_END, out=out)
+    squares = np.square(out)
+    p = np.add(squares, _CDF32[0])
+    for c in _CDF32[1:]:
+        np.multiply(p, squares, p)
+        np.add(p, c, p)
+    np.square(p, p)
+    np.multiply(out, p, out)
+    np.square(out, squares)
+    np.add(squares, _CDF32_ONE, squares)
+    np.sqrt(squares, squares)
+    np.divide(out, squares, out)
+    np.add(out, _ONE32, out)
+    np.multiply(out, _HALF32, out)
 
 
 def _erf64(x: Array, out: Array) -> None:

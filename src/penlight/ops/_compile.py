@@ -115,9 +115,11 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
     out.append("    try:")
     body = _unwrap(op)
-    body.append(
-        f"result = kernel_{op.name}({', '.join(p if op.kinds[p] == PLAIN else p + '_' for p in op.parameters)})"
-    )
+    operands = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
+    call = f"kernel_{op.name}({operands})"
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
+        call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
+    body.append(f"result = {call}")
     if op.kind == "multi" or (op.outputs > 1 and op.view):
         body += [f"return record(op_{op.name}, ({arguments},), result)"]
         return out + ["        " + line for line in body] + _recover(op, arguments, operator)
@@ -343,7 +345,10 @@ def _backward(op: Op) -> list[str]:
             value, lines = _unpack(op, want)
             inner += lines
             values.append(value)
-        inner.append(f"g_{i} = rule_{op.name}_{i}({', '.join(values)})")
+        call = f"rule_{op.name}_{i}({', '.join(values)})"
+        if op.kind == "pointwise" and wants != ["grad"] and all(_elementwise(op, w) for w in wants):
+            call = f"{call} if grad.size < LARGE else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
+        inner.append(f"g_{i} = {call}")
         if op.kind == "pointwise" and len(op.wants) >= 1 and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1:
             inner.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
         if len(op.wants) == 1:
@@ -357,6 +362,11 @@ def _backward(op: Op) -> list[str]:
         out.append(f"    if not keep: {' = '.join(freed)} = FREED")
     out.append(f"    return ({', '.join('g_' + i for i in op.rules)},)")
     return out
+
+
+def _elementwise(op: Op, want: str) -> bool:
+    """Whether a rule that wants this can be given parts of it: see Note [Large elementwise work] in kernels/large.py."""
+    return want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain")
 
 
 def _unpack(op: Op, want: str) -> tuple[str, list[str]]:

@@ -24,6 +24,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ..kernels.large import LARGE, run_rule, run_ufunc
 from ..tensor import Tensor, wrap
 from . import _compile, _dispatch, _numbers  # noqa: F401
 from ._op import Op, slot_kind
@@ -43,7 +44,7 @@ NAMESPACE.update(
     inplace=_dispatch.inplace, bump=views.bump, dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_dispatch.dispatch_backward, record=_dispatch.record,
     recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
-    result_modified=saved.result_modified,
+    result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule,
 )  # fmt: skip
 
 

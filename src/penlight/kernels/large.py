@@ -1,0 +1,142 @@
+"""Elementwise work on large arrays: split over threads, in blocks that stay in the cache.
+
+Note [Large elementwise work]
+From LARGE elements on, the generated ops (ops/_compile.py) hand their kernel or rule to this module instead of calling it.
+Elementwise means that any part of the result depends on the same part of the operands only. So a ufunc runs on one range
+for each thread, straight into its part of the result, and a rule like `grad * (1 - result * result)` runs on blocks of
+BLOCK elements: its temporaries are as small as a block and stay in the cache, where whole ones would each be written to
+memory and read again. Operands of one shape that are contiguous are cut as flat arrays, others along the first dimension,
+with what broadcasts along it left whole. What cannot be cut, and what turns out not to be elementwise, runs in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .fused import program_of
+from .parallel import parallel_for, thread_count
+
+LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
+BLOCK = 1 << 15  # elements of a block: two or three of them fit in a second-level cache
+_CHEAP = 1 << 18  # elements; below, a function that is one machine instruction runs faster in one thread
+_GRAIN = LARGE // 2  # elements; the least that a thread gets of a costly function or a rule
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+_CHEAP_UFUNCS = frozenset(
+    (np.add, np.subtract, np.multiply, np.divide, np.negative, np.maximum, np.minimum, np.abs, np.square, np.less, np.greater)
+    + (np.less_equal, np.greater_equal, np.equal, np.not_equal, np.positive, np.sign, np.rint, np.floor, np.ceil, np.trunc)
+    + (np.reciprocal, np.sqrt, np.logical_not, np.isfinite, np.isnan, np.isinf)
+)  # fmt: skip
+
+
+def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list[bool]] | None:
+    """(shape of the result, length to cut, the values ready to be cut, which of them are cut), or None.
+
+    Only where the result is contiguous in either way of computing it: a gradient's or a result's strides must not depend on its size.
+    """
+    arrays = [v for v in values if type(v) is np.ndarray and v.ndim]
+    shape = arrays[0].shape if len(arrays) == 1 else np.broadcast_shapes(*[a.shape for a in arrays])
+    flat, anchored = True, False
+    for a in arrays:
+        if a.dtype not in _FLOATS and a.dtype.kind != "b":
+            return None
+        if a.shape == shape and a.flags.c_contiguous:
+            anchored = True
+        elif a.flags.c_contiguous or not any(a.strides):
+            flat = False
+        else:
+            return None
+    if not anchored:
+        return None
+    if flat:
+        ready = [v.reshape(-1) if type(v) is np.ndarray and v.ndim else v for v in values]
+        return shape, arrays[0].size, ready, [type(v) is np.ndarray and v.ndim > 0 for v in values]
+    parted = [type(v) is np.ndarray and v.ndim == len(shape) and v.shape[0] == shape[0] for v in values]
+    return shape, shape[0], list(values), parted
+
+
+@np.errstate(all="ignore")
+def run_ufunc(ufunc: Any, *operands: Any) -> Any:
+    """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
+    size = max(getattr(o, "size", 1) for o in operands)
+    grain = _CHEAP // 2 if ufunc in _CHEAP_UFUNCS else _GRAIN
+    if size < 2 * grain or thread_count() < 2:
+        return ufunc(*operands)
+    cut = _cut(operands)
+    if cut is None or cut[1] < 2:
+        return ufunc(*operands)
+    shape, length, values, parted = cut
+    probe = ufunc(*[v[:1] if p else v for v, p in zip(values, parted)])
+    if type(probe) is not np.ndarray:
+        return ufunc(*operands)
+    result = np.empty(shape, probe.dtype)
+    out = result if length == shape[0] else result.reshape(-1)
+
+    def body(low: int, high: int) -> None:
+        ufunc(*[v[low:high] if p else v for v, p in zip(values, parted)], out=out[low:high])
+
+    parallel_for(body, length, max(1, length * grain // result.size), blas=False)
+    return result
+
+
+def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
+    """rule(*values) of an elementwise op, whose gradient has at least LARGE elements, block by block and by several threads."""
+    cut = _cut(values)
+    if cut is None or cut[1] < 2:
+        return rule(*values)
+    shape, length, leaves, parted = cut
+    flat = length != shape[0] or len(shape) == 1
+    program = program_of(rule, values) if flat else None
+    if program is None:
+        return _run_opaque(rule, values, cut)
+    if len(program.steps) == 1:
+        ufunc, coded, _ = program.steps[0]
+        return run_ufunc(ufunc, *[values[c] if type(c) is int else c[0] for c in coded])
+    dtype = next(v.dtype for v in leaves if type(v) is np.ndarray and v.ndim and v.dtype.kind == "f")
+    result = np.empty(shape, dtype)
+    out = result.reshape(-1)
+
+    def body(low: int, high: int) -> None:
+        scratch = [np.empty(min(BLOCK, high - low), dtype) for _ in range(program.registers)]
+        for start in range(low, high, BLOCK):
+            end = min(start + BLOCK, high)
+            if end - start < BLOCK and scratch:
+                scratch = [s[: end - start] for s in scratch]
+            program.run([v[start:end] if p else v for v, p in zip(leaves, parted)], scratch, out[start:end])
+
+    parallel_for(body, length, _GRAIN, blas=False)
+    return result
+
+
+def _run_opaque(rule: Callable[..., Any], values: tuple[Any, ...], cut: Any) -> Any:
+    """A rule that could not be traced, on blocks whose results are copied together."""
+    shape, length, leaves, parted = cut
+    size = prod(shape)
+    step = max(1, BLOCK * length // size)
+    if size < 2 * BLOCK or step >= length:
+        return rule(*values)
+    first_values = [v[:step] if p else v for v, p in zip(leaves, parted)]
+    first = rule(*first_values)
+    expected = (step,) if length != shape[0] or len(shape) == 1 else (step, *shape[1:])
+    if (
+        type(first) is not np.ndarray
+        or first.shape != expected
+        or first.base is not None
+        or any(first is v for v in first_values)
+    ):
+        return rule(*values)  # hands on an operand, or depends on more than its part
+    result = np.empty(shape, first.dtype)
+    out = result if length == shape[0] else result.reshape(-1)
+    out[:step] = first
+
+    def body(low: int, high: int) -> None:
+        for start in range(low + step, high + step, step):
+            end = min(start + step, high + step)
+            out[start:end] = rule(*[v[start:end] if p else v for v, p in zip(leaves, parted)])
+
+    parallel_for(body, length - step, max(step, _GRAIN * length // size), blas=False)
+    return result

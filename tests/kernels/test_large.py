@@ -1,0 +1,197 @@
+"""Large elementwise work: the same results, bit for bit, as in one piece."""
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.autograd.modes import NAMESPACE
+from penlight.kernels import fused, large, parallel
+
+rng = np.random.default_rng(0)
+SIZE = 3 * large._CHEAP + 5
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def array(*shape, dtype=np.float32):
+    return (rng.standard_normal(shape) + 0.1).astype(dtype)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a, b)
+    assert a.dtype == b.dtype
+    assert a.strides == b.strides
+
+
+OPERANDS = {
+    "flat": lambda d: (array(SIZE, dtype=d), array(SIZE, dtype=d)),
+    "number": lambda d: (array(SIZE, dtype=d), 2.5),
+    "zero-d": lambda d: (array(SIZE, dtype=d), np.array(2.5, d)),
+    "row": lambda d: (array(1031, 800, dtype=d), array(800, dtype=d)),
+    "column": lambda d: (array(1031, 800, dtype=d), array(1031, 1, dtype=d)),
+    "expanded": lambda d: (np.broadcast_to(np.array(3.0, d), (1031, 800)), array(1031, 800, dtype=d)),
+    "transposed": lambda d: (array(800, 1031, dtype=d).T, array(1031, 800, dtype=d)),
+    "both transposed": lambda d: (array(800, 1031, dtype=d).T, array(800, 1031, dtype=d).T),
+    "strided": lambda d: (array(2 * SIZE, dtype=d)[::2], array(SIZE, dtype=d)),
+    "one row": lambda d: (array(1, SIZE, dtype=d), array(SIZE, dtype=d)),
+    "outer": lambda d: (array(1031, 1, dtype=d), array(1, 800, dtype=d)),
+    "empty": lambda d: (array(0, 5, dtype=d), array(5, dtype=d)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("case", OPERANDS)
+@pytest.mark.parametrize("ufunc", [np.multiply, np.arctan2, np.less], ids=lambda u: u.__name__)
+def test_ufunc_by_threads_is_the_ufunc(ufunc, case, dtype):
+    operands = OPERANDS[case](dtype)
+    same(large.run_ufunc(ufunc, *operands), ufunc(*operands))
+
+
+RULES = {
+    "product": lambda grad, result: grad * result,
+    "chain": lambda grad, result: grad * (1 - result * result),
+    "several": lambda grad, result: -(grad / result - 0.5 * grad) * (result + grad) ** 2,
+    "looks": lambda grad, result: np.where(result > 0, grad, 0.0).astype(grad.dtype),
+    "hands on": lambda grad, result: grad,
+    "whole": lambda grad, result: grad * (grad.sum() * 0 + 1),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", OPERANDS)
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_by_blocks_is_the_rule(rule, case, dtype):
+    operands = OPERANDS[case](dtype)
+    made, whole = large.run_rule(RULES[rule], *operands), RULES[rule](*operands)
+    if rule == "hands on":
+        assert made is operands[0]
+    else:
+        np.testing.assert_array_equal(made, whole)
+        assert made.dtype == whole.dtype
+
+
+def test_what_is_traced():
+    x = array(4)
+    program = fused.program_of(RULES["chain"], (x, x))
+    assert [step[0] for step in program.steps] == [np.multiply, np.subtract, np.multiply]
+    assert program.registers == 1
+    assert fused.program_of(RULES["looks"], (x, x)) is None
+    assert fused.program_of(RULES["hands on"], (x, x)) is None
+    assert fused.program_of(lambda grad, result: grad**result, (x, x)) is None
+    assert fused.program_of(lambda grad, shape: grad * shape[0], (x, (2,))) is None
+    assert fused.program_of(lambda grad, result: grad if result else -grad, (x, x)) is None
+
+
+OPS = {
+    "tanh": lambda x, y: x.tanh(),
+    "exp": lambda x, y: x.exp(),
+    "sigmoid": lambda x, y: x.sigmoid(),
+    "relu": lambda x, y: x.relu(),
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+    "pow": lambda x, y: x**3,
+    "sqrt": lambda x, y: (x * x).sqrt(),
+    "where": lambda x, y: torch.where(x > 0, x, y),
+    "maximum": lambda x, y: torch.maximum(x, y),
+    "gelu": lambda x, y: torch.nn.functional.gelu(x),
+    "row": lambda x, y: x.view(-1, 1000) * y[:1000],
+    "number": lambda x, y: 2 * x + 1,
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", OPS)
+def test_ops_large_and_in_one_piece(name, dtype, monkeypatch):
+    values = torch.from_numpy(array(300_000, dtype=np.float64))
+    values[:4] = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0])
+
+    def run():
+        x, y = (v.clone().to(dtype).requires_grad_() for v in (values, values.flip(0)))
+        out = OPS[name](x, y)
+        out.backward(torch.ones_like(out))
+        return out.detach(), x.grad, y.grad
+
+    made = run()
+    monkeypatch.setitem(NAMESPACE, "LARGE", 1 << 60)
+    for a, b in zip(made, run()):
+        if b is None:
+            assert a is None
+        else:
+            torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+
+
+def test_second_derivative_and_forward_mode_of_large_arrays():
+    x = torch.from_numpy(array(200_000, dtype=np.float64)).requires_grad_()
+    (g,) = torch.autograd.grad(x.tanh().sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    t = x.detach().tanh()
+    torch.testing.assert_close(h, -2 * t * (1 - t * t))
+    _, tangent = torch.func.jvp(torch.tanh, (x.detach(),), (torch.ones_like(t),))
+    torch.testing.assert_close(tangent, 1 - t * t)
+
+
+def test_number_of_threads():
+    assert torch.get_num_threads() == 2
+    assert parallel.thread_count() == 2
+    seen = []
+    parallel.parallel_for(lambda low, high: seen.append((low, high)), 10)
+    assert sorted(seen) == [(0, 5), (5, 10)]
+    torch.set_num_threads(1)
+    seen.clear()
+    parallel.parallel_for(lambda low, high: seen.append((low, high)), 10)
+    assert seen == [(0, 10)]
+
+
+def test_work_inside_of_work_stays_in_its_thread():
+    seen = []
+
+    def body(low, high):
+        parallel.parallel_for(lambda a, b: seen.append((low, a, b)), 6)
+
+    parallel.parallel_for(body, 2)
+    assert sorted(seen) == [(0, 0, 6), (1, 0, 6)]
+    assert parallel.thread_count() == 2
+
+
+def test_an_error_in_one_thread_is_raised_and_nothing_stays_locked():
+    def body(low, high):
+        if low:
+            raise KeyError("second half")
+
+    with pytest.raises(KeyError, match="second half"):
+        parallel.parallel_for(body, 4)
+    assert parallel.thread_count() == 2
+
+
+def test_blas_gets_its_threads_back():
+    switch = parallel._switch()
+    if not isinstance(switch, tuple):
+        pytest.skip("BLAS has no switch")
+    with parallel.blas_alone():
+        assert switch[0]() == 1
+        with parallel.blas_alone():
+            assert switch[0]() == 1
+        assert switch[0]() == 1
+        torch.set_num_threads(2)
+        assert switch[0]() == 1
+    assert switch[0]() == 2
+
+
+def test_a_forked_child_makes_threads_of_its_own():
+    import os
+
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork")
+    x = torch.ones(1_000_000)
+    x.exp()
+    child = os.fork()
+    if child == 0:
+        ok = bool((x.exp() == x.exp()[0]).all()) and parallel._helpers == 1
+        os._exit(0 if ok else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
