@@ -1,8 +1,8 @@
 """Time Penlight beside PyTorch (and its peers) on the same work.
 
 Each library runs in a process of its own, on two threads; they take turns, workload by workload, and the best of several rounds
-counts (of more, while times still get better), so that a busy machine disturbs all alike. A ratio is PyTorch's time over a library's: above 1 means faster than PyTorch. `!`
-marks what misses its target.
+counts (of more, while times still get better), so that a busy machine disturbs all alike. A ratio is PyTorch's time over a library's:
+above 1 means faster than PyTorch. `!` marks what misses its target.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="also " + ", ".join(PEERS) + ", where they are installed")
     parser.add_argument("--peer-python", default=sys.executable, help="the interpreter that has the peers")
     parser.add_argument("--json", metavar="FILE", help="keep what was measured")
+    parser.add_argument(
+        "--best-with", metavar="FILE", help="let the times that an earlier run of the same source kept compete"
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the ratios as SVG")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables for a page")
     parser.add_argument("--load", metavar="FILE", help="measure nothing: show what --json kept")
@@ -86,7 +89,11 @@ def time_all(results: dict[str, Any], workers: list[Worker], names: list[str], r
     """Time workload by workload, printing each row as it is known."""
     print(report.line(report.header(results)))
     for name in names:
-        results["times"][name] = time_one(results["errors"], workers, name, rounds, seconds)
+        earlier = results["times"].get(name, {})
+        row = time_one(results["errors"], workers, name, rounds, seconds)
+        results["times"][name] = {
+            key: min(row.get(key, math.inf), earlier.get(key, math.inf)) for key in {**earlier, **row}
+        }
         print(report.line(report.cells(name, results)), flush=True)
     print(report.line(report.means(results)))
 
@@ -142,6 +149,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     peers = installed(tuple(PEERS), options.peer_python) if options.peers else []
     workers = [Worker(library) for library in libraries] + [Worker(peer, options.peer_python) for peer in peers]
     results["about"]["versions"] = {worker.library: worker.version for worker in workers}
+    if options.best_with:
+        earlier = json.loads(Path(options.best_with).read_text())
+        results["about"]["rounds"] += earlier["about"]["rounds"]
+        results["about"]["versions"] = earlier["about"]["versions"] | results["about"]["versions"]
+        results.update({part: earlier[part] for part in ("times", "memory", "cold")})
     if "time" in options.parts:
         names = options.workloads or list(ALL)
         time_all(results, workers, names, options.rounds, 0.03 if options.quick else 0.15)
