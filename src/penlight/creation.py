@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._docstrings import documented
 from .device import require_cpu
 from .tensor import Tensor, wrap
 
@@ -255,7 +256,12 @@ class _Memory:
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """An object as a tensor, sharing memory unless `copy` says otherwise."""
+    """An object as a tensor, sharing memory unless `copy` says otherwise.
+
+    >>> import penlight as torch
+    >>> torch.asarray([1, 2])
+    tensor([1, 2])
+    """
     _check(dtype, device, "asarray")
     out = obj if isinstance(obj, Tensor) else wrap(_array_of(obj, dtype, copy=bool(copy)))
     if dtype is not None:
@@ -277,7 +283,12 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 def frombuffer(
     buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor over the memory of a buffer."""
+    """A 1-d tensor over the memory of a buffer.
+
+    >>> import penlight as torch
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
     return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
 
@@ -513,7 +524,12 @@ def _plain(value: Any) -> Any:
 
 
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
-    """Like `arange`, with the end included; deprecated in PyTorch too."""
+    """Like `arange`, with the end included; deprecated in PyTorch too.
+
+    >>> import penlight as torch
+    >>> torch.arange(1, 4)
+    tensor([1, 2, 3])
+    """
     import warnings
 
     warnings.warn(
@@ -662,11 +678,19 @@ def _like_batched(input: Any, make: Any) -> Tensor:
 
 
 zeros_like = _like("zeros_like", lambda a, d, order: np.zeros_like(a, d, order, subok=False))
-zeros_like.__doc__ = "Zeros with another tensor's shape and dtype."
+zeros_like.__doc__ = documented(
+    "Zeros with another tensor's shape and dtype.", ">>> torch.zeros_like(torch.tensor([3.0, 4.0]))", "tensor([0., 0.])"
+)
 ones_like = _like("ones_like", lambda a, d, order: np.ones_like(a, d, order, subok=False))
-ones_like.__doc__ = "Ones with another tensor's shape and dtype."
+ones_like.__doc__ = documented(
+    "Ones with another tensor's shape and dtype.", ">>> torch.ones_like(torch.tensor([3, 4]))", "tensor([1, 1])"
+)
 empty_like = _like("empty_like", lambda a, d, order: np.empty_like(a, d, order, subok=False))
-empty_like.__doc__ = "An uninitialised tensor with another's shape and dtype."
+empty_like.__doc__ = documented(
+    "An uninitialised tensor with another's shape and dtype.",
+    ">>> torch.empty_like(torch.ones(2, 3)).shape",
+    "torch.Size([2, 3])",
+)
 
 
 def full_like(
@@ -691,7 +715,10 @@ def _new(name: str, make: Any) -> Any:
         return make(*size, dtype=dtype or self.dtype, **kwargs)
 
     method.__name__ = method.__qualname__ = "new_" + name
-    method.__doc__ = f"`torch.{name}` in this tensor's dtype."
+    more = ", 7" if name == "full" else ""
+    method.__doc__ = documented(
+        f"`torch.{name}` in this tensor's dtype.", f">>> torch.tensor([1]).new_{name}((2,){more}).dtype", "torch.int64"
+    )
     return method
 
 
@@ -706,7 +733,12 @@ def _install() -> None:
     def new_tensor(
         self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        """`torch.tensor` in this tensor's dtype."""
+        """`torch.tensor` in this tensor's dtype.
+
+        >>> import penlight as torch
+        >>> torch.tensor([1]).new_tensor([2.0, 3.0])
+        tensor([2, 3])
+        """
         return tensor(
             data._array if isinstance(data, Tensor) else data,
             dtype=dtype or self.dtype,
@@ -715,11 +747,21 @@ def _install() -> None:
         )
 
     def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **kwargs: Any) -> Tensor:
-        """`torch.empty_strided` in this tensor's dtype."""
+        """`torch.empty_strided` in this tensor's dtype.
+
+        >>> import penlight as torch
+        >>> torch.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+        """
         return empty_strided(size, stride, dtype=dtype or self.dtype, **kwargs)
 
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        """The legacy constructor in this tensor's dtype."""
+        """The legacy constructor in this tensor's dtype.
+
+        >>> import penlight as torch
+        >>> torch.tensor([1]).new([2, 3])
+        tensor([2, 3])
+        """
         return legacy_tensor(self.dtype, *args, **kwargs)
 
     for function in (new_tensor, new_empty_strided, new):

@@ -82,35 +82,65 @@ def fft2(
 def ifft2(
     input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `fft2`."""
+    """The inverse of `fft2`.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.fft.ifft2(torch.fft.fft2(x)).real
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
     return ifftn(input, s, dim, norm, out=out)
 
 
 def rfft2(
     input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform of real numbers along two dimensions; the last has half of the frequencies."""
+    """The transform of real numbers along two dimensions; the last has half of the frequencies.
+
+    >>> import penlight as torch
+    >>> torch.fft.rfft2(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
     return rfftn(input, s, dim, norm, out=out)
 
 
 def irfft2(
     input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `rfft2`."""
+    """The inverse of `rfft2`.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.fft.irfft2(torch.fft.rfft2(x))
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
     return irfftn(input, s, dim, norm, out=out)
 
 
 def hfft2(
     input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """`hfft` along the last of two dimensions, `fft` along the first."""
+    """`hfft` along the last of two dimensions, `fft` along the first.
+
+    >>> import penlight as torch
+    >>> torch.fft.hfft2(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
     return hfftn(input, s, dim, norm, out=out)
 
 
 def ihfft2(
     input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `hfft2`."""
+    """The inverse of `hfft2`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ihfft2(torch.ones(2, 2)).real
+    tensor([[1., 0.],
+            [0., 0.]])
+    """
     return ihfftn(input, s, dim, norm, out=out)
 
 

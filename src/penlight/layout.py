@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class layout:
-    """How a tensor lies in memory: `torch.strided`."""
+    """How a tensor lies in memory: `torch.strided`.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).layout
+    torch.strided
+    """
 
     __slots__ = ("_name",)
 
@@ -19,7 +24,12 @@ class layout:
 
 
 class memory_format:
-    """The order of dimensions in memory: `torch.contiguous_format` and the like."""
+    """The order of dimensions in memory: `torch.contiguous_format` and the like.
+
+    >>> import penlight as torch
+    >>> torch.channels_last
+    torch.channels_last
+    """
 
     __slots__ = ("_name",)
 

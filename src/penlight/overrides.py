@@ -75,12 +75,22 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether this is a tensor, or of a class that takes over functions."""
+    """Whether this is a tensor, or of a class that takes over functions.
+
+    >>> import penlight as torch
+    >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(3)
+    (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether this is a method or property of Tensor."""
+    """Whether this is a method or property of Tensor.
+
+    >>> import penlight as torch
+    >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+    True
+    """
     name = getattr(func, "__name__", None)
     return name in ("__get__", "__set__") or (name is not None and getattr(Tensor, name, None) is func)
 
@@ -118,7 +128,12 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Functions of the main namespace that cannot be taken over."""
+    """Functions of the main namespace that cannot be taken over.
+
+    >>> import penlight as torch
+    >>> torch.is_tensor in torch.overrides.get_ignored_functions()
+    True
+    """
     import penlight
 
     names = (n for n in _takeover._LEFT_ALONE if not n.startswith("_"))
@@ -126,7 +141,12 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """What gives plain tensors also for instances of a subclass."""
+    """What gives plain tensors also for instances of a subclass.
+
+    >>> import penlight as torch
+    >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
+    True
+    """
     return set(_takeover._not_wrapped())
 
 
@@ -168,7 +188,13 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A `TorchFunctionMode` that changes nothing."""
+    """A `TorchFunctionMode` that changes nothing.
+
+    >>> import penlight as torch
+    >>> with torch.overrides.BaseTorchFunctionMode():
+    ...     print(torch.ones(1) + 1)
+    tensor([2.])
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))

@@ -30,27 +30,64 @@ class Generator:
 
     @property
     def device(self) -> Any:
+        """Where the generator is: the CPU.
+
+        >>> import penlight as torch
+        >>> torch.Generator().device
+        device(type='cpu')
+        """
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream that this number names."""
+        """Start the stream that this number names.
+
+        >>> import penlight as torch
+        >>> g = torch.Generator().manual_seed(1)
+        >>> torch.rand(1, generator=g)
+        tensor([0.7576])
+        """
         self._engine.manual_seed(int(seed))
         return self
 
     def seed(self) -> int:
-        """Start a stream that nobody can foresee, and tell its number."""
+        """Start a stream that nobody can foresee, and tell its number.
+
+        >>> import penlight as torch
+        >>> g = torch.Generator()
+        >>> g.seed() == g.initial_seed()
+        True
+        """
         return self._engine.seed()
 
     def initial_seed(self) -> int:
-        """The number of the current stream."""
+        """The number of the current stream.
+
+        >>> import penlight as torch
+        >>> torch.Generator().manual_seed(3).initial_seed()
+        3
+        """
         return self._engine.initial_seed()
 
     def get_state(self) -> Tensor:
-        """Where the stream is, as a tensor of bytes."""
+        """Where the stream is, as a tensor of bytes.
+
+        >>> import penlight as torch
+        >>> g = torch.Generator().manual_seed(1)
+        >>> state = g.get_state()
+        >>> x = torch.rand(2, generator=g)
+        >>> torch.equal(torch.rand(2, generator=g.set_state(state)), x)
+        True
+        """
         return wrap(self._engine.get_state())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from where another stream was."""
+        """Go on from where another stream was.
+
+        >>> import penlight as torch
+        >>> g, other = torch.Generator(), torch.Generator().manual_seed(5)
+        >>> torch.equal(torch.rand(2, generator=g.set_state(other.get_state())), torch.rand(2, generator=other))
+        True
+        """
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not dtypes.uint8:
@@ -59,6 +96,13 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
+        """Another generator that goes on from where this one is.
+
+        >>> import penlight as torch
+        >>> g = torch.Generator().manual_seed(1)
+        >>> torch.equal(torch.rand(2, generator=g.clone_state()), torch.rand(2, generator=g))
+        True
+        """
         other = Generator()
         other._engine = self._engine.clone()
         return other
@@ -88,12 +132,23 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the global stream anew from an unforeseeable number, and tell it."""
+    """Start the global stream anew from an unforeseeable number, and tell it.
+
+    >>> import penlight as torch
+    >>> torch.initial_seed() == torch.seed()
+    False
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The number of the global stream."""
+    """The number of the global stream.
+
+    >>> import penlight as torch
+    >>> g = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
@@ -109,12 +164,28 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Go on in the global stream from where `get_rng_state` was called."""
+    """Go on in the global stream from where `get_rng_state` was called.
+
+    >>> import penlight as torch
+    >>> state = torch.get_rng_state()
+    >>> x = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(x, torch.rand(2))
+    True
+    """
     default_generator.set_state(new_state)
 
 
 class fork_rng:
-    """Inside, draws don't move the global stream."""
+    """Inside, draws don't move the global stream.
+
+    >>> import penlight as torch
+    >>> g = torch.manual_seed(0)
+    >>> with torch.random.fork_rng():
+    ...     x = torch.rand(2)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
 
     def __init__(self, devices: Any = None, enabled: bool = True, **_: Any) -> None:
         self.enabled = enabled
@@ -286,7 +357,12 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 def rand_like(
     input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
 ) -> Tensor:
-    """`rand` in another tensor's shape and dtype."""
+    """`rand` in another tensor's shape and dtype.
+
+    >>> import penlight as torch
+    >>> torch.rand_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     return rand(
         tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
     )
@@ -295,14 +371,24 @@ def rand_like(
 def randn_like(
     input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
 ) -> Tensor:
-    """`randn` in another tensor's shape and dtype."""
+    """`randn` in another tensor's shape and dtype.
+
+    >>> import penlight as torch
+    >>> torch.randn_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     return randn(
         tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
     )
 
 
 def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> Tensor:
-    """`randint` in another tensor's shape and dtype."""
+    """`randint` in another tensor's shape and dtype.
+
+    >>> import penlight as torch
+    >>> torch.randint_like(torch.zeros(2, 3), 5).shape
+    torch.Size([2, 3])
+    """
     return randint(*args, size=tuple(input.shape), dtype=dtype or input.dtype, **more)
 
 

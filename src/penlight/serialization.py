@@ -319,7 +319,12 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 
 class LoadEndianness(Enum):
-    """The byte order that files without a mark are read in."""
+    """The byte order that files without a mark are read in.
+
+    >>> import penlight as torch
+    >>> torch.serialization.LoadEndianness.LITTLE.value
+    2
+    """
 
     NATIVE = 1
     LITTLE = 2
@@ -327,30 +332,53 @@ class LoadEndianness(Enum):
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order assumed for files without a mark; None for little-endian."""
+    """The byte order assumed for files without a mark; None for little-endian.
+
+    >>> import penlight as torch
+    >>> torch.serialization.get_default_load_endianness() is None
+    True
+    """
     chosen: LoadEndianness | None = config.load.endianness
     return chosen
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order assumed for files without a mark."""
+    """Set the byte order assumed for files without a mark.
+
+    >>> import penlight as torch
+    >>> torch.serialization.set_default_load_endianness(None)
+    """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     config.load.endianness = endianness
 
 
 def get_crc32_options() -> bool:
-    """Whether `save` writes checksums and `load` compares them."""
+    """Whether `save` writes checksums and `load` compares them.
+
+    >>> import penlight as torch
+    >>> torch.serialization.get_crc32_options()
+    True
+    """
     return config.save.compute_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Set whether `save` writes checksums and `load` compares them."""
+    """Set whether `save` writes checksums and `load` compares them.
+
+    >>> import penlight as torch
+    >>> torch.serialization.set_crc32_options(True)
+    """
     config.save.compute_crc32 = compute_crc32
 
 
 def get_default_mmap_options() -> int | None:
-    """The flags that `load(mmap=True)` maps files with: `mmap.MAP_PRIVATE` unless they were set."""
+    """The flags that `load(mmap=True)` maps files with: `mmap.MAP_PRIVATE` unless they were set.
+
+    >>> import penlight as torch
+    >>> isinstance(torch.serialization.get_default_mmap_options(), int)
+    True
+    """
     import mmap
 
     private: int | None = getattr(mmap, "MAP_PRIVATE", None)

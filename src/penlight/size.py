@@ -16,7 +16,12 @@ class Size(tuple):  # type: ignore[type-arg]
     __slots__ = ()
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """How many elements a tensor of this shape has.
+
+        >>> import penlight as torch
+        >>> torch.Size([2, 3]).numel()
+        6
+        """
         total = 1
         for n in self:
             total *= n

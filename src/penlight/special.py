@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import ops as _ops
+from ._docstrings import documented
 from .ops import _dispatch
 from .ops import special_more as _more
 from .ops.special_functions import _special_i1 as i1
@@ -106,11 +107,19 @@ def _polynomial(name: str) -> Any:
         return run(x, n, out)
 
     polynomial.__name__ = polynomial.__qualname__ = name
-    polynomial.__doc__ = f"The {name.rsplit('_', 1)[0].replace('_', ' ')} {name[-1].upper()} of degree n at x."
+    family = name.rsplit("_polynomial", 1)[0].replace("_", " ")
+    for person in ("chebyshev", "hermite", "laguerre", "legendre"):
+        family = family.replace(person, person.capitalize())
+    letter = "He" if name.endswith("_he") else name[-1].upper()
+    polynomial.__doc__ = documented(
+        f"The {family} polynomial {letter} of degree n at x.",
+        f">>> torch.special.{name}(torch.tensor([0.5]), 0)", "tensor([1.])",
+    )  # fmt: skip
     return polynomial
 
 
 for _name in _more.UNARY:
-    globals()[_name] = _more.declare_unary(_name, _DOCS[_name])
+    _text = documented(_DOCS[_name], f">>> torch.special.{_name}(torch.tensor([1.0])).shape", "torch.Size([1])")
+    globals()[_name] = _more.declare_unary(_name, _text)
 for _name in _more.POLYNOMIALS:
     globals()[_name] = _polynomial(_name)

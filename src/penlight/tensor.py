@@ -107,7 +107,14 @@ class Tensor(TensorMethods):
         return out
 
     def as_subclass(self, cls: type) -> Any:
-        """An alias of this tensor (the same memory, next in the graph) as an instance of a subclass."""
+        """An alias of this tensor (the same memory, next in the graph) as an instance of a subclass.
+
+        >>> import penlight as torch
+        >>> class Named(torch.Tensor):
+        ...     pass
+        >>> type(torch.ones(2).as_subclass(Named)).__name__
+        'Named'
+        """
         if not issubclass(cls, Tensor):
             raise TypeError("cls must be a type (not an instance) that derives from Tensor")
         from .ops.shape import alias
@@ -190,19 +197,36 @@ class Tensor(TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this tensor was made by the user (or needs no gradient), not by an op in the graph."""
+        """Whether this tensor was made by the user (or needs no gradient), not by an op in the graph.
+
+        >>> import penlight as torch
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
         node = views.edge_of(self)[0]
         return node is None or isinstance(node, AccumulateGrad)
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the backward graph that this tensor's gradient goes to; None for a leaf."""
+        """The node of the backward graph that this tensor's gradient goes to; None for a leaf.
+
+        >>> import penlight as torch
+        >>> torch.ones(1, requires_grad=True).exp().grad_fn.name()
+        'ExpBackward0'
+        """
         node = views.edge_of(self)[0]
         return None if isinstance(node, AccumulateGrad) else node
 
     @property
     def output_nr(self) -> int:
-        """Which output of its `grad_fn`'s op this tensor is."""
+        """Which output of its `grad_fn`'s op this tensor is.
+
+        >>> import penlight as torch
+        >>> a, b = torch.ones(2, requires_grad=True).unbind()
+        >>> a.output_nr, b.output_nr
+        (0, 1)
+        """
         try:
             return self._edge[1]
         except AttributeError:
@@ -258,7 +282,14 @@ class Tensor(TensorMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this is a non-leaf that keeps its gradient in `.grad`."""
+        """Whether this is a non-leaf that keeps its gradient in `.grad`.
+
+        >>> import penlight as torch
+        >>> x = torch.ones(1, requires_grad=True) * 2
+        >>> x.retain_grad()
+        >>> x.retains_grad
+        True
+        """
         try:
             node, nr = self._edge
         except AttributeError:
@@ -287,7 +318,14 @@ class Tensor(TensorMethods):
         return None if node is None or node._hooks is None else node._hooks.tensor.get(nr)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` after this leaf's `.grad` was updated."""
+        """Call `hook(tensor)` after this leaf's `.grad` was updated.
+
+        >>> import penlight as torch
+        >>> w = torch.tensor(3.0, requires_grad=True)
+        >>> handle = w.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (w * w).backward()
+        tensor(6.)
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = views.edge_of(self)[0]
@@ -329,7 +367,13 @@ class Tensor(TensorMethods):
         return out
 
     def detach_(self) -> Tensor:
-        """Cut this tensor itself off the graph."""
+        """Cut this tensor itself off the graph.
+
+        >>> import penlight as torch
+        >>> x = torch.ones(2, requires_grad=True) * 2
+        >>> x.detach_().grad_fn is None
+        True
+        """
         if self._view is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -380,7 +424,13 @@ class Tensor(TensorMethods):
         return self._view is not None
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode."""
+        """Whether this tensor was made in inference mode.
+
+        >>> import penlight as torch
+        >>> with torch.inference_mode():
+        ...     print(torch.ones(1).is_inference())
+        True
+        """
         return self._meta is not None and self._meta.inference
 
     # ----- Shape and memory -----------------------------------------------------------------------------------------
@@ -396,7 +446,12 @@ class Tensor(TensorMethods):
         return Size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The sizes of all dimensions, or of one."""
+        """The sizes of all dimensions, or of one.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)
+        (torch.Size([2, 3]), 3)
+        """
         if dim is None:
             return Size(self._array.shape)
         from .ops._args import wrap_dim
@@ -404,7 +459,12 @@ class Tensor(TensorMethods):
         return self._array.shape[wrap_dim(dim, self._array.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements to step over in memory for the next index, for all dimensions or one."""
+        """How many elements to step over in memory for the next index, for all dimensions or one.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
+        ((3, 1), (1, 3))
+        """
         array = self._array
         if array.size == 0 or 1 in array.shape:
             strides = _torch_strides(array)
@@ -418,49 +478,105 @@ class Tensor(TensorMethods):
         return strides[wrap_dim(dim, array.ndim)]
 
     def storage_offset(self) -> int:
-        """Where this tensor starts in the memory that it shares, in elements."""
+        """Where this tensor starts in the memory that it shares, in elements.
+
+        >>> import penlight as torch
+        >>> torch.arange(5)[2:].storage_offset()
+        2
+        """
         return storage_offset_of(self._array)
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        >>> import penlight as torch
+        >>> x = torch.zeros(4)
+        >>> x[1:].data_ptr() - x.data_ptr()
+        4
+        """
         return _address(self._array)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie one after the other in memory, last dimension fastest."""
+        """Whether the elements lie one after the other in memory, last dimension fastest.
+
+        >>> import penlight as torch
+        >>> x = torch.zeros(2, 3)
+        >>> x.is_contiguous(), x.t().is_contiguous()
+        (True, False)
+        """
         if memory_format is not None and str(memory_format) == "torch.channels_last":
             return self._array.ndim == 4 and self._array.transpose(0, 2, 3, 1).flags.c_contiguous
         return self._array.flags.c_contiguous
 
     def element_size(self) -> int:
+        """How many bytes one element takes.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, dtype=torch.float64).element_size()
+        8
+        """
         return self._array.itemsize
 
     @property
     def itemsize(self) -> int:
+        """How many bytes one element takes.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2).itemsize
+        4
+        """
         return self._array.itemsize
 
     @property
     def nbytes(self) -> int:
+        """How many bytes all elements take.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).nbytes
+        24
+        """
         return self._array.nbytes
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).numel()
+        6
+        """
         return self._array.size
 
     nelement = numel
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).dim()
+        2
+        """
         return self._array.ndim
 
     ndimension = dim
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).ndim
+        2
+        """
         return self._array.ndim
 
     @property
     def dtype(self) -> dtypes.dtype:
-        """The element type."""
+        """The element type.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).dtype
+        torch.float32
+        """
         try:
             return dtypes.BY_NP[self._array.dtype]
         except KeyError:
@@ -468,11 +584,22 @@ class Tensor(TensorMethods):
 
     @property
     def device(self) -> device:
-        """Where the data is: always the CPU."""
+        """Where the data is: always the CPU.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).device
+        device(type='cpu')
+        """
         return CPU
 
     @property
     def layout(self) -> Any:
+        """How the elements lie in memory: `torch.strided`.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2).layout
+        torch.strided
+        """
         from .layout import strided
 
         return strided
@@ -483,27 +610,68 @@ class Tensor(TensorMethods):
     name: Any = None
 
     def get_device(self) -> int:
+        """The number of the device: -1 for the CPU.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).get_device()
+        -1
+        """
         return -1
 
     def is_floating_point(self) -> bool:
+        """Whether the elements are floating-point numbers.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).is_floating_point(), torch.tensor(1).is_floating_point()
+        (True, False)
+        """
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the elements are complex.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1, dtype=torch.complex64).is_complex()
+        True
+        """
         return self._array.dtype.kind == "c"
 
     def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers.
+
+        >>> import penlight as torch
+        >>> torch.tensor(1).is_signed(), torch.tensor(True).is_signed()
+        (True, False)
+        """
         return self.dtype.is_signed
 
     def is_same_size(self, other: Tensor) -> bool:
+        """Whether the other tensor has the same shape.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2).is_same_size(torch.ones(2))
+        True
+        """
         return self.shape == other.shape
 
     def is_shared(self) -> bool:
-        """Whether the data is in memory that other processes share: see `share_memory_`."""
+        """Whether the data is in memory that other processes share: see `share_memory_`.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).is_shared()
+        False
+        """
         from .multiprocessing._shared import memory_of
 
         return memory_of(self._array) is not None
 
     def is_pinned(self) -> bool:
+        """False: there is no device that pinned memory would help.
+
+        >>> import penlight as torch
+        >>> torch.zeros(1).is_pinned()
+        False
+        """
         return False
 
     def share_memory_(self) -> Tensor:
@@ -518,17 +686,33 @@ class Tensor(TensorMethods):
         return share(self)
 
     def pin_memory(self, device: Any = None) -> Tensor:
-        """The tensor itself: there is no device that pinned memory would help."""
+        """The tensor itself: there is no device that pinned memory would help.
+
+        >>> import penlight as torch
+        >>> x = torch.zeros(2)
+        >>> x.is_pinned()
+        False
+        """
         return self
 
     def untyped_storage(self) -> Any:
-        """The memory that this tensor and its views share."""
+        """The memory that this tensor and its views share.
+
+        >>> import penlight as torch
+        >>> torch.zeros(2, 3).untyped_storage().nbytes()
+        24
+        """
         from .storage import UntypedStorage
 
         return UntypedStorage(_root(self._array))
 
     def storage(self) -> Any:
-        """The memory that this tensor and its views share, in elements of its dtype."""
+        """The memory that this tensor and its views share, in elements of its dtype.
+
+        >>> import penlight as torch
+        >>> torch.arange(6)[2:].untyped_storage().nbytes()
+        48
+        """
         from .storage import TypedStorage
 
         return TypedStorage(_root(self._array), self.dtype)

@@ -28,12 +28,21 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added and not taken back."""
+    """What was added and not taken back.
+
+    >>> import penlight as torch
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     return list(_added)
 
 
 def clear_safe_globals() -> None:
-    """Take back everything that was added."""
+    """Take back everything that was added.
+
+    >>> import penlight as torch
+    >>> torch.serialization.clear_safe_globals()
+    """
     _added.clear()
 
 

@@ -16,7 +16,12 @@ _AVAILABLE = {"cpu", "cuda", "xpu", "ipu", "hpu", "xla", "privateuseone", "mps",
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether a device of this type knows autocast. Only the CPU does something here."""
+    """Whether a device of this type knows autocast. Only the CPU does something here.
+
+    >>> import penlight as torch
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
     return _state._kind(device_type) in _AVAILABLE
 
 
@@ -116,7 +121,17 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """For the `forward` of an `autograd.Function`: it remembers autocast for `custom_bwd`, or casts its inputs and turns it off."""
+    """For the `forward` of an `autograd.Function`: it remembers autocast for `custom_bwd`, or casts its inputs and turns it off.
+
+    >>> import penlight as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return x * x
+    >>> Square.apply(torch.tensor(3.0))
+    tensor(9.)
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if fwd is None:
@@ -139,7 +154,23 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """For the `backward` of an `autograd.Function`: it runs under autocast if its forward did."""
+    """For the `backward` of an `autograd.Function`: it runs under autocast if its forward did.
+
+    >>> import penlight as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
     if bwd is None:

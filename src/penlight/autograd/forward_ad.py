@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A dual tensor's value and tangent (None if it has none)."""
+    """A dual tensor's value and tangent (None if it has none).
+
+    >>> import penlight as torch
+    >>> fwAD = torch.autograd.forward_ad
+    >>> with fwAD.dual_level():
+    ...     primal, tangent = fwAD.unpack_dual(torch.tensor(2.0))
+    >>> tangent is None
+    True
+    """
 
     primal: Any
     tangent: Any
@@ -425,6 +433,13 @@ def open_level(name: int = 0) -> DualLevel:
 
 
 def close_level(level: DualLevel) -> None:
+    """Close a level of forward mode: its tangents are forgotten.
+
+    >>> import penlight as torch
+    >>> torch.autograd.forward_ad.enter_dual_level()
+    0
+    >>> torch.autograd.forward_ad.exit_dual_level()
+    """
     from ..ops import _dispatch
 
     stack = _dispatch.interpreters.get()
@@ -434,7 +449,16 @@ def close_level(level: DualLevel) -> None:
 
 
 def enter_dual_level() -> int:
-    """Open a level; `make_dual` and `unpack_dual` use it until `exit_dual_level`."""
+    """Open a level; `make_dual` and `unpack_dual` use it until `exit_dual_level`.
+
+    >>> import penlight as torch
+    >>> fwAD = torch.autograd.forward_ad
+    >>> level = fwAD.enter_dual_level()
+    >>> x = fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> fwAD.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> fwAD.exit_dual_level()
+    """
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _levels.append(open_level(0))
@@ -442,7 +466,13 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level and forget its tangents."""
+    """Close the level and forget its tangents.
+
+    >>> import penlight as torch
+    >>> fwAD = torch.autograd.forward_ad
+    >>> level = fwAD.enter_dual_level()
+    >>> fwAD.exit_dual_level(level=level)
+    """
     if not _levels or (level is not None and level != _levels[-1].name):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -522,7 +552,15 @@ def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A dual tensor's value and tangent."""
+    """A dual tensor's value and tangent.
+
+    >>> import penlight as torch
+    >>> fwAD = torch.autograd.forward_ad
+    >>> with fwAD.dual_level():
+    ...     dual = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     print(fwAD.unpack_dual(dual.exp()).tangent)
+    tensor(7.3891)
+    """
     if not _levels:
         return UnpackedDualTensor(tensor, None)
     return lower(_levels[-1], tensor)

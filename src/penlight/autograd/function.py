@@ -74,7 +74,23 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`."""
+        """Save tensors for `jvp`, which reads them from `ctx.saved_tensors`.
+
+        >>> import penlight as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_forward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def jvp(ctx, tangent):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * tangent
+        >>> fwAD = torch.autograd.forward_ad
+        >>> with fwAD.dual_level():
+        ...     print(fwAD.unpack_dual(Square.apply(fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0)))).tangent)
+        tensor(6.)
+        """
         for tensor in tensors:
             if tensor is not None and not hasattr(tensor, "_array"):
                 raise AssertionError(
@@ -83,11 +99,30 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs `forward` changed in place. Each of them must be returned too."""
+        """Say which inputs `forward` changed in place. Each of them must be returned too.
+
+        >>> import penlight as torch
+        >>> class AddOne(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.add_(1)
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad
+        >>> x = torch.zeros(2)
+        >>> AddOne.apply(x) is x
+        True
+        """
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing; PyTorch keeps the name."""
+        """Does nothing; PyTorch keeps the name.
+
+        >>> import penlight as torch
+        >>> torch.autograd.function.FunctionCtx.mark_shared_storage.__name__
+        'mark_shared_storage'
+        """
         import warnings
 
         warnings.warn(
@@ -98,11 +133,41 @@ class FunctionCtx:
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros."""
+        """Say which outputs have no gradient. `backward` still gets a gradient for them: zeros.
+
+        >>> import penlight as torch
+        >>> class Order(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, places = x.sort()
+        ...         ctx.mark_non_differentiable(places)
+        ...         return values, places
+        ...     @staticmethod
+        ...     def backward(ctx, grad, no_grad):
+        ...         return grad
+        >>> values, places = Order.apply(torch.tensor([2.0, 1.0], requires_grad=True))
+        >>> values.requires_grad, places.requires_grad
+        (True, False)
+        """
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether gradients that did not arrive come to `backward` as zeros (the default) or as None."""
+        """Whether gradients that did not arrive come to `backward` as zeros (the default) or as None.
+
+        >>> import penlight as torch
+        >>> class Pair(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         return x.clone(), x.clone()
+        ...     @staticmethod
+        ...     def backward(ctx, first, second):
+        ...         return first if second is None else first + second
+        >>> x = torch.tensor(1.0, requires_grad=True)
+        >>> Pair.apply(x)[0].backward()
+        >>> x.grad
+        tensor(1.)
+        """
         self.materialize_grads = value
 
 
@@ -236,17 +301,59 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the op: `forward(ctx, *args)`, or `forward(*args)` if there is a `setup_context`."""
+        """Compute the op: `forward(ctx, *args)`, or `forward(*args)` if there is a `setup_context`.
+
+        >>> import penlight as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        >>> Square.apply(torch.tensor(3.0))
+        tensor(9.)
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what backward needs, apart from `forward`: what composes with torch.func's transforms."""
+        """Save what backward needs, apart from `forward`: what composes with torch.func's transforms.
+
+        >>> import penlight as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         ctx.save_for_backward(*inputs)
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> torch.func.grad(Square.apply)(torch.tensor(3.0))
+        tensor(6.)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of forward's arguments (None for what has none) from those of its outputs."""
+        """The gradients of forward's arguments (None for what has none) from those of its outputs.
+
+        >>> import penlight as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
             "mode AD."
@@ -261,7 +368,22 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of forward's outputs from those of its arguments."""
+        """The tangents of forward's outputs from those of its arguments.
+
+        >>> import penlight as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.x = x.detach()
+        ...         return x * x
+        ...     @staticmethod
+        ...     def jvp(ctx, tangent):
+        ...         return 2 * ctx.x * tangent
+        >>> fwAD = torch.autograd.forward_ad
+        >>> with fwAD.dual_level():
+        ...     print(fwAD.unpack_dual(Square.apply(fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0)))).tangent)
+        tensor(6.)
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -303,7 +425,22 @@ class Function(_SingleLevelFunction):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
-        """How the op acts on batches: returns `(outputs, out_dims)`."""
+        """How the op acts on batches: returns `(outputs, out_dims)`.
+
+        >>> import penlight as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         pass
+        ...     @staticmethod
+        ...     def vmap(info, in_dims, x):
+        ...         return Double.apply(x), in_dims[0]
+        >>> torch.vmap(Double.apply)(torch.tensor([1.0, 2.0]))
+        tensor([2., 4.])
+        """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
@@ -311,7 +448,21 @@ class Function(_SingleLevelFunction):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward` on these arguments and put one node into the graph."""
+        """Run `forward` on these arguments and put one node into the graph.
+
+        >>> import penlight as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor(2.)
+        """
         if cls.setup_context is not _SingleLevelFunction.setup_context:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs), {}
         if NAMESPACE["SLOW"] and interpreters.get():

@@ -214,5 +214,11 @@ def __getattr__(name: str) -> Any:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Whether inference mode is on in this thread.
+
+    >>> import penlight as torch
+    >>> with torch.inference_mode():
+    ...     print(torch.is_inference_mode_enabled())
+    True
+    """
     return inference.get()

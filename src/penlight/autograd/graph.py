@@ -352,8 +352,16 @@ def region_activation_memory_budget(budget: float) -> NoReturn:
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted; there are no streams on the CPU."""
+    """Accepted; there are no streams on the CPU.
+
+    >>> import penlight as torch
+    >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Accepted; there are no streams on the CPU."""
+    """Accepted; there are no streams on the CPU.
+
+    >>> import penlight as torch
+    >>> torch.autograd.graph.set_override_stale_capture_stream(False)
+    """

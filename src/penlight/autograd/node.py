@@ -137,7 +137,12 @@ class Node:
     runs_on_none = False  # whether it must run even when no gradient arrived
 
     def name(self) -> str:
-        """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace."""
+        """The name of the node's class, such as `MulBackward0`; for PyTorch's hand-written ones with their C++ namespace.
+
+        >>> import penlight as torch
+        >>> torch.ones(1, requires_grad=True).exp().grad_fn.name()
+        'ExpBackward0'
+        """
         name = type(self).__name__
         return "torch::autograd::" + name if name in _HAND_WRITTEN else name
 
@@ -163,7 +168,14 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict of the user's own, which lives as long as the node."""
+        """A dict of the user's own, which lives as long as the node.
+
+        >>> import penlight as torch
+        >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
+        >>> node.metadata["made by"] = "me"
+        >>> node.metadata
+        {'made by': 'me'}
+        """
         return self.__dict__.setdefault("_metadata", {})
 
     @property
@@ -174,16 +186,39 @@ class Node:
         return self.seq
 
     def hooks(self) -> Hooks:
+        """The hooks of this node, made when first asked for.
+
+        >>> import penlight as torch
+        >>> node = torch.ones(1, requires_grad=True).exp().grad_fn
+        >>> handle = node.register_hook(lambda grad_inputs, grad_outputs: None)
+        """
         if self._hooks is None:
             self._hooks = Hooks()
         return self._hooks
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may return other gradients of the inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after this node ran; it may return other gradients of the inputs.
+
+        >>> import penlight as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> y = x * x
+        >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_outputs))
+        >>> y.backward()
+        (tensor(1.),)
+        """
         return add_hook(self.hooks().post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before this node runs; it may return other gradients of the outputs."""
+        """Call `fn(grad_outputs)` before this node runs; it may return other gradients of the outputs.
+
+        >>> import penlight as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> y = x * x
+        >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (10 * grad_outputs[0],))
+        >>> y.backward()
+        >>> x.grad
+        tensor(40.)
+        """
         return add_hook(self.hooks().pre, fn)
 
     def __repr__(self) -> str:

@@ -57,7 +57,12 @@ class set_multithreading_enabled(_Switch):
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether `.grad` must have the layout of its tensor; here it always has."""
+    """Whether `.grad` must have the layout of its tensor; here it always has.
+
+    >>> import penlight as torch
+    >>> with torch.autograd.enforce_grad_layout_policy(True):
+    ...     pass
+    """
 
     _flag = _layout
 
@@ -104,5 +109,10 @@ def is_multithreading_enabled() -> bool:
 
 
 def is_view_replay_enabled() -> bool:
-    """Whether views are always regenerated op by op."""
+    """Whether views are always regenerated op by op.
+
+    >>> import penlight as torch
+    >>> torch.autograd.is_view_replay_enabled()
+    False
+    """
     return _view_replay.get()

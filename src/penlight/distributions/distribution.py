@@ -112,74 +112,151 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Any:
-        """The shape of the batch of parameter sets."""
+        """The shape of the batch of parameter sets.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(torch.zeros(3), 1.0).batch_shape
+        torch.Size([3])
+        """
         return self._batch_shape
 
     @property
     def event_shape(self) -> Any:
-        """The shape of one sample of one member of the batch."""
+        """The shape of one sample of one member of the batch.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Dirichlet(torch.ones(2, 3)).event_shape
+        torch.Size([3])
+        """
         return self._event_shape
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
-        """The constraint on each parameter, by name."""
+        """The constraint on each parameter, by name.
+
+        >>> import penlight as torch
+        >>> sorted(torch.distributions.Normal(0.0, 1.0).arg_constraints)
+        ['loc', 'scale']
+        """
         raise NotImplementedError
 
     @property
     def support(self) -> Any:
-        """The constraint that every sample satisfies."""
+        """The constraint that every sample satisfies.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Bernoulli(0.3).support
+        Boolean()
+        """
         raise NotImplementedError
 
     @property
     def mean(self) -> Tensor:
-        """The expected value."""
+        """The expected value.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Uniform(0.0, 4.0).mean
+        tensor(2.)
+        """
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
-        """The most probable value."""
+        """The most probable value.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(3.0, 1.0).mode
+        tensor(3.)
+        """
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
+        """The variance.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(3.0, 2.0).variance
+        tensor(4.)
+        """
         raise NotImplementedError
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation."""
+        """The standard deviation.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(3.0, 2.0).stddev
+        tensor(2.)
+        """
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
-        """Draws samples, of shape sample_shape + batch_shape + event_shape, without gradients."""
+        """Draws samples, of shape sample_shape + batch_shape + event_shape, without gradients.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
+        torch.Size([2, 3])
+        """
         with penlight.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        """Draws samples as differentiable functions of the parameters."""
+        """Draws samples as differentiable functions of the parameters.
+
+        >>> import penlight as torch
+        >>> mean = torch.tensor(0.0, requires_grad=True)
+        >>> torch.distributions.Normal(mean, 1.0).rsample((5,)).sum().backward()
+        >>> mean.grad
+        tensor(5.)
+        """
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """Draws n samples (deprecated: `sample((n,))`)."""
+        """Draws n samples (deprecated: `sample((n,))`).
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(0.0, 1.0).sample((4,)).shape
+        torch.Size([4])
+        """
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
         )
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density or mass at a value."""
+        """The logarithm of the density or mass at a value.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+        tensor(-0.9189)
+        """
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a sample up to this value."""
+        """The probability of a sample up to this value.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor(1.0))
+        tensor(0.2500)
+        """
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which a sample lies with this probability."""
+        """The value up to which a sample lies with this probability.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor(0.25))
+        tensor(1.)
+        """
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values a discrete distribution can take, along a new first dimension."""
+        """All values a discrete distribution can take, along a new first dimension.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Bernoulli(0.3).enumerate_support()
+        tensor([0., 1.])
+        """
         raise NotImplementedError
 
     def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
@@ -188,11 +265,21 @@ class Distribution:
         return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
 
     def entropy(self) -> Tensor:
-        """The entropy in nats."""
+        """The entropy in nats.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Bernoulli(0.5).entropy()
+        tensor(0.6931)
+        """
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """The exponential of the entropy."""
+        """The exponential of the entropy.
+
+        >>> import penlight as torch
+        >>> torch.distributions.Categorical(torch.ones(4)).perplexity()
+        tensor(4.)
+        """
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Any = Size()) -> Any:

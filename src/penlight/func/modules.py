@@ -80,7 +80,13 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Turn off running statistics in all batch norm layers, in place: inside vmap there would be one for each sample."""
+    """Turn off running statistics in all batch norm layers, in place: inside vmap there would be one for each sample.
+
+    >>> import penlight as torch
+    >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
+    >>> torch.func.replace_all_batch_norm_modules_(model)[0].track_running_stats
+    False
+    """
     from ..nn.modules.batchnorm import _BatchNorm
 
     for module in root.modules():

@@ -306,7 +306,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The same function. In PyTorch a tracer would see no in-place ops in it; there is no tracer here."""
+    """The same function. In PyTorch a tracer would see no in-place ops in it; there is no tracer here.
+
+    >>> import penlight as torch
+    >>> torch.func.functionalize(lambda x: x.clone().add_(1))(torch.tensor(1.0))
+    tensor(2.)
+    """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"

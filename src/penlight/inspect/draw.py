@@ -85,7 +85,12 @@ class Drawing:
         self._laid_out: Any = None
 
     def layout(self) -> Any:
-        """Places for the boxes and arrows, worked out when first needed."""
+        """Places for the boxes and arrows, worked out when first needed.
+
+        >>> import penlight as torch
+        >>> torch.inspect.draw(torch.ones(2)).layout().height  # penlight
+        44.0
+        """
         if self._laid_out is None:
             from .layout import lay_out
 
@@ -108,19 +113,34 @@ class Drawing:
         return fold(self, depth)
 
     def svg(self) -> str:
-        """The picture as an SVG document."""
+        """The picture as an SVG document.
+
+        >>> import penlight as torch
+        >>> torch.inspect.draw(torch.ones(2)).svg()[:4]  # penlight
+        '<svg'
+        """
         from .svg import to_svg
 
         return to_svg(self)
 
     def html(self) -> str:
-        """One self-contained page: zoom with the wheel, pan by dragging, search, fold modules, click a box for its details."""
+        """One self-contained page: zoom with the wheel, pan by dragging, search, fold modules, click a box for its details.
+
+        >>> import penlight as torch
+        >>> len(torch.inspect.draw(torch.ones(2)).html()) > 1000  # penlight
+        True
+        """
         from .html import to_html
 
         return to_html(self)
 
     def dot(self) -> str:
-        """The graph in Graphviz's language."""
+        """The graph in Graphviz's language.
+
+        >>> import penlight as torch
+        >>> torch.inspect.draw(torch.ones(2)).dot().splitlines()[0]  # penlight
+        'digraph backward {'
+        """
         from .dot import to_dot
 
         return to_dot(self)

@@ -10,6 +10,7 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
+from penlight._docstrings import documented
 
 __all__ = [
     "calculate_gain",
@@ -60,6 +61,7 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
 
     `param` is the negative slope of "leaky_relu".
 
+    >>> from penlight.nn.init import calculate_gain
     >>> calculate_gain("leaky_relu", 1)
     1.0
     """
@@ -397,7 +399,7 @@ def _make_deprecate(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old
-    deprecated.__doc__ = f"Deprecated: `{new}` is the same."
+    deprecated.__doc__ = documented(f"Deprecated: `{new}` is the same.", f">>> hasattr(torch.nn.init, {new!r})", "True")
     return deprecated
 
 

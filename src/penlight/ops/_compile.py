@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._docstrings import in_place
 from ..autograd.modes import NAMESPACE
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
@@ -41,6 +42,8 @@ def stub(op: Op, operator: str | None = None) -> Any:
     consts = tuple(key if c == "KEY" else c for c in _stub.__code__.co_consts)
     function = FunctionType(_stub.__code__.replace(co_consts=consts, co_name=name), NAMESPACE, name)
     function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
+    if name.endswith("_") and not name.startswith("_"):
+        function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
     function.__wrapped__ = op.face  # type: ignore[attr-defined]
     _waiting[key] = (op, function, operator)

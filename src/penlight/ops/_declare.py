@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dtypes
+from .._docstrings import in_place
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
@@ -249,8 +250,8 @@ def inplace_function(op: Op) -> Any:
         return _dispatch.inplace(op, (input, *args))
 
     function.__name__ = function.__qualname__ = op.name + "_"
-    function.__doc__ = f"In-place version of `{op.name}`: writes the result into this tensor and returns it."
-    function.__module__ = "penlight"
+    function.__doc__, function.__module__ = in_place(op), "penlight"
+    function.__wrapped__ = op.face  # type: ignore[attr-defined]  # for its signature
     return function
 
 

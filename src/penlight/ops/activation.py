@@ -128,31 +128,56 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 
 @method
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """In-place version of `clamp`."""
+    """In-place version of `clamp`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_(-1, 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     return _clamp_any(input, min, max, _dispatch.inplace)
 
 
 @method
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, at least `min`."""
+    """Each element, at least `min`.
+
+    >>> import penlight as torch
+    >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
+    tensor([0.0000, 0.5000, 3.0000])
+    """
     return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
 
 
 @method
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Each element, at most `max`."""
+    """Each element, at most `max`.
+
+    >>> import penlight as torch
+    >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
+    tensor([-2.0000,  0.5000,  1.0000])
+    """
     return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)
 
 
 @method
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """In-place version of `clamp_min`."""
+    """In-place version of `clamp_min`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min_(0)
+    tensor([0.0000, 0.5000, 3.0000])
+    """
     return _dispatch.inplace(OPS["_clamp_min_tensor" if isinstance(min, Tensor) else "_clamp_min"], (input, min))
 
 
 @method
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """In-place version of `clamp_max`."""
+    """In-place version of `clamp_max`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max_(1)
+    tensor([-2.0000,  0.5000,  1.0000])
+    """
     return _dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
 
 

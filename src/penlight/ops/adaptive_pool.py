@@ -169,14 +169,24 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over windows that divide volumes evenly."""
+    """Means over windows that divide volumes evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 4, 4, 4), 1)
+    tensor([[[[1.]]]])
+    """
     return _average(3, input, output_size)
 
 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with the positions of the largest elements."""
+    """`adaptive_max_pool1d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
     need_tensor(input, "adaptive_max_pool1d")
     check_rows(input, "adaptive_max_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
@@ -187,14 +197,24 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool2d` with the positions of the largest elements in the flattened plane."""
+    """`adaptive_max_pool2d` with the positions of the largest elements in the flattened plane.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
+    (tensor([[[3.]]]), tensor([[[1]]]))
+    """
     return _largest(2, input, output_size)
 
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool3d` with the positions of the largest elements in the flattened volume."""
+    """`adaptive_max_pool3d` with the positions of the largest elements in the flattened volume.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 1)[1]
+    tensor([[[[7]]]])
+    """
     return _largest(3, input, output_size)
 
 
@@ -221,7 +241,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest elements of windows that divide volumes evenly."""
+    """Largest elements of windows that divide volumes evenly.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
     pair = _largest(3, input, output_size)
     return pair if return_indices else pair[0]
 
@@ -263,13 +288,23 @@ def _fractional(
 
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`fractional_max_pool2d` with the positions of the largest elements."""
+    """`fractional_max_pool2d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.rand(1, 6, 6), 2, output_size=3)[1].shape
+    torch.Size([1, 3, 3])
+    """
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                                        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`fractional_max_pool3d` with the positions of the largest elements."""
+    """`fractional_max_pool3d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.rand(1, 6, 6, 6), 2, output_size=3)[1].shape
+    torch.Size([1, 3, 3, 3])
+    """
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -287,6 +322,11 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
 
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
                           _random_samples: Tensor | None = None) -> Any:  # fmt: skip
-    """`fractional_max_pool2d` with one dimension more."""
+    """`fractional_max_pool2d` with one dimension more.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fractional_max_pool3d(torch.rand(1, 6, 6, 6), 2, output_size=3).shape
+    torch.Size([1, 3, 3, 3])
+    """
     pair = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return pair if return_indices else pair[0]

@@ -156,5 +156,10 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def conj_physical_(input: Tensor) -> Tensor:
-    """In-place version of `conj_physical`."""
+    """In-place version of `conj_physical`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1 + 2j]).conj_physical_()
+    tensor([1.-2.j])
+    """
     return _dispatch.inplace(OPS["_conj_physical"], (input,)) if input.is_complex() else input

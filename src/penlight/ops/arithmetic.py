@@ -171,7 +171,12 @@ def add(
 
 @method
 def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
-    """In-place version of `add`."""
+    """In-place version of `add`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).add_(torch.tensor([1.0, 1.0]), alpha=10)
+    tensor([11., 12.])
+    """
     if legacy is not None:
         other, alpha = legacy, other
     return _scaled("_add", input, other, alpha, in_place=True)
@@ -194,7 +199,12 @@ def sub(
 
 @method
 def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Number = 1) -> Tensor:
-    """In-place version of `sub`."""
+    """In-place version of `sub`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).sub_(1)
+    tensor([0., 1.])
+    """
     if legacy is not None:
         other, alpha = legacy, other
     return _scaled("_sub", input, other, alpha, in_place=True)
@@ -363,19 +373,34 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
 
 @method
 def floor_divide_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `floor_divide`."""
+    """In-place version of `floor_divide`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).floor_divide_(2)
+    tensor([ 3., -4.])
+    """
     return _divided("_floor_divide", input, other, in_place=True)
 
 
 @method
 def remainder_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `remainder`."""
+    """In-place version of `remainder`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).remainder_(4)
+    tensor([3., 1.])
+    """
     return _divided("_remainder_of", input, other, in_place=True)
 
 
 @method
 def fmod_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `fmod`."""
+    """In-place version of `fmod`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, -7.0]).fmod_(4)
+    tensor([ 3., -3.])
+    """
     return _divided("_fmod", input, other, in_place=True)
 
 
@@ -416,7 +441,12 @@ def div(
 
 @method
 def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
-    """In-place version of `div`."""
+    """In-place version of `div`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([7.0, 9.0]).div_(2, rounding_mode="floor")
+    tensor([3., 4.])
+    """
     if rounding_mode is None:
         return IN_PLACE["_div"](input, other)
     return _dispatch.inplace(_rounded(rounding_mode), (input, other))
@@ -513,7 +543,12 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 @method
 def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
-    """In-place version of `pow`."""
+    """In-place version of `pow`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([2.0, 3.0]).pow_(2)
+    tensor([4., 9.])
+    """
     if not isinstance(exponent, Tensor) and not isinstance(exponent, int):
         dtypes_ok = dtypes.result_dtype([input._array], [exponent])
         if not dtypes.can_cast(dtypes_ok, input.dtype):
@@ -536,7 +571,12 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`."""
+    """In-place version of `square`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([3.0]).square_()
+    tensor([9.])
+    """
     return pow_(input, 2)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._docstrings import documented
 from ..device import device, require_cpu
 from ..tensor import Tensor
 from . import _dispatch, _raw
@@ -98,13 +99,16 @@ def _add_conversions() -> None:
         "char": dtypes.int8, "short": dtypes.int16, "int": dtypes.int32, "long": dtypes.int64,
     }  # fmt: skip
     for name, dtype in named.items():
+        install_method(name, _conversion(name, dtype))
 
-        def convert(input: Tensor, memory_format: Any = None, *, dtype: dtypes.dtype = dtype) -> Tensor:
-            return _convert(input, dtype)
 
-        convert.__name__ = convert.__qualname__ = name
-        convert.__doc__ = f"The tensor as {dtype!r}."
-        install_method(name, convert)
+def _conversion(name: str, dtype: dtypes.dtype) -> Any:
+    def convert(input: Tensor, memory_format: Any = None) -> Tensor:
+        return _convert(input, dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = documented(f"The tensor as {dtype!r}.", f">>> torch.tensor([1, 2]).{name}().dtype", repr(dtype))
+    return convert
 
 
 _add_conversions()
@@ -141,13 +145,23 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
 
 @method
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the other's dtype."""
+    """The tensor in the other's dtype.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).type_as(torch.zeros(1))
+    tensor([1., 2.])
+    """
     return _convert(input, other.dtype)
 
 
 @method
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself: it is on the CPU."""
+    """The tensor itself: it is on the CPU.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).cpu()
+    tensor([1., 1.])
+    """
     return input
 
 
@@ -276,7 +290,12 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the same shape and dtype with all elements equal to `value`."""
+    """A tensor of the same shape and dtype with all elements equal to `value`.
+
+    >>> import penlight as torch
+    >>> torch.fill(torch.zeros(2), 5)
+    tensor([5., 5.])
+    """
     return _filled(input, value, _dispatch.dispatch)
 
 
@@ -384,10 +403,25 @@ def imag(input: Tensor) -> Tensor:
 
 setattr(Tensor, "real", property(real))
 setattr(Tensor, "imag", property(imag))
-for _name in ("resolve_conj", "resolve_neg"):
-    install_method(_name, lambda self: self)
-for _name in ("is_conj", "is_neg"):
-    install_method(_name, lambda self: False)
+
+
+def _nothing_pending(name: str) -> Any:
+    """`resolve_conj` and the like: conjugates and negatives are computed at once here, so that nothing is ever pending."""
+    asks = name.startswith("is_")
+
+    def answer(self: Tensor) -> Any:
+        return False if asks else self
+
+    answer.__name__ = answer.__qualname__ = name
+    answer.__doc__ = documented(
+        "False: conjugates and negatives are computed at once." if asks else "The tensor itself: nothing is pending.",
+        f">>> torch.tensor([1j]).{name}()", "False" if asks else "tensor([0.+1.j])",
+    )  # fmt: skip
+    return answer
+
+
+for _name in ("resolve_conj", "resolve_neg", "is_conj", "is_neg"):
+    install_method(_name, _nothing_pending(_name))
 
 # ----- Both worlds: what rules use ------------------------------------------------------------------------------------
 

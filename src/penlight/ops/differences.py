@@ -110,7 +110,12 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """Another name of `trapezoid`."""
+    """Another name of `trapezoid`.
+
+    >>> import penlight as torch
+    >>> torch.trapz(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
     return trapezoid(y, x, dx=dx, dim=dim)
 
 

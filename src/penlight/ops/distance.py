@@ -91,7 +91,12 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
 
 
 def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """`norm` under the name of its kernel."""
+    """`norm` under the name of its kernel.
+
+    >>> import penlight as torch
+    >>> torch.native_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     return norm(input, p, dim, keepdim, None, dtype)
 
 
@@ -323,5 +328,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
 
 @method
 def renorm_(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place version of `renorm`."""
+    """In-place version of `renorm`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
+    tensor([[0.6000, 0.8000]])
+    """
     return _dispatch.inplace(OPS["_renorm"], _renorm_arguments(input, p, dim, maxnorm))

@@ -279,14 +279,24 @@ def irfft(
 def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half."""
+    """The transform, which is real, of a signal that is its own mirror image conjugated, given by its first half.
+
+    >>> import penlight as torch
+    >>> torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))
+    tensor([ 6.,  0., -2.,  0.])
+    """
     return _given("hfft", out, _to_real("hfft", input, n, dim, norm, True), input)
 
 
 def ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ihfft(torch.fft.hfft(torch.tensor([1.0, 2.0, 1.0]))).real
+    tensor([1., 2., 1.])
+    """
     return _given("ihfft", out, _from_real("ihfft", input, n, dim, norm, False), input)
 
 
@@ -316,7 +326,12 @@ def fftn(
 def ifftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifftn(torch.fft.fftn(torch.tensor([1.0, 2.0]))).real
+    tensor([1., 2.])
+    """
     return _given("ifftn", out, _several("ifftn", input, s, dim, norm, False), input)
 
 
@@ -356,7 +371,12 @@ def _half_sizes(function: str, input: Tensor, s: Any, dim: Any) -> tuple[Ints, I
 def irfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `rfftn`."""
+    """The inverse of `rfftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.irfftn(torch.fft.rfftn(torch.tensor([1.0, 2.0, 3.0, 4.0])))
+    tensor([1., 2., 3., 4.])
+    """
     need_tensor("fft_irfftn", input=input)
     sizes, dims, points = _half_sizes("irfftn", input, s, dim)
     scaling = _scaling(norm, False)
@@ -367,7 +387,12 @@ def irfftn(
 def hfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """`hfft` along the last of several dimensions, after `fft` along the others."""
+    """`hfft` along the last of several dimensions, after `fft` along the others.
+
+    >>> import penlight as torch
+    >>> torch.fft.hfftn(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
     need_tensor("fft_hfftn", input=input)
     sizes, dims, points = _half_sizes("hfftn", input, s, dim)
     scaling = _scaling(norm, True)
@@ -380,7 +405,12 @@ def hfftn(
 def ihfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
     need_tensor("fft_ihfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
@@ -416,7 +446,12 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    >>> import penlight as torch
+    >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
+    tensor([0, 1, 2, 3, 4])
+    """
     need_tensor("fft_ifftshift", input=input)
     return _shifted(input, dim, False)
 

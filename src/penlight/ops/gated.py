@@ -147,7 +147,12 @@ def rrelu(
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """In-place version of `rrelu`."""
+    """In-place version of `rrelu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.rrelu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
+    """
     return rrelu(input, lower, upper, training, True)
 
 

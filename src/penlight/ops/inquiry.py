@@ -219,7 +219,13 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
 
 @method
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors are the same window of the same memory."""
+    """Whether two tensors are the same window of the same memory.
+
+    >>> import penlight as torch
+    >>> x = torch.zeros(2)
+    >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+    (True, False)
+    """
     return (
         input.data_ptr() == tensor.data_ptr() and input.shape == tensor.shape and input.stride() == tensor.stride()
         and input.dtype is tensor.dtype
@@ -227,7 +233,12 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether two tensors have the same shape.
+
+    >>> import penlight as torch
+    >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
+    True
+    """
     return input.shape == other.shape
 
 

@@ -88,7 +88,13 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -
 
 
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `cholesky`, but raises only if `check_errors`: `info` is the order of the first minor that is not positive."""
+    """Like `cholesky`, but raises only if `check_errors`: `info` is the order of the first minor that is not positive.
+
+    >>> import penlight as torch
+    >>> L, info = torch.linalg.cholesky_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> info
+    tensor(0, dtype=torch.int32)
+    """
     L, info = _linalg_cholesky_ex(_checked_for_cholesky(input), upper)
     if check_errors:
         refuse_info("linalg.cholesky_ex", info, NOT_POSITIVE)
@@ -333,7 +339,13 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `lu_factor`, but raises only if `check_errors`: `info` says which pivot was zero."""
+    """Like `lu_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
+
+    >>> import penlight as torch
+    >>> LU, pivots, info = torch.linalg.lu_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> pivots, info
+    (tensor([1, 2], dtype=torch.int32), tensor(0, dtype=torch.int32))
+    """
     result = _linalg_lu_factor_ex(_checked_for_lu(A, pivot, "torch.lu_factor"), pivot)
     if check_errors:
         refuse_info("torch.linalg.lu_factor_ex", result[2], SINGULAR_U, RuntimeError)

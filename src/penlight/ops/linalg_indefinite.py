@@ -64,7 +64,13 @@ def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> An
 
 
 def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `ldl_factor`, but raises only if `check_errors`: `info` says which pivot was zero."""
+    """Like `ldl_factor`, but raises only if `check_errors`: `info` says which pivot was zero.
+
+    >>> import penlight as torch
+    >>> LD, pivots, info = torch.linalg.ldl_factor_ex(torch.tensor([[4.0, 2.0], [2.0, 3.0]]))
+    >>> info
+    tensor(0, dtype=torch.int32)
+    """
     result = _factored(input, hermitian, "ldl_factor_ex", check_errors)
     return into("linalg_ldl_factor_ex", out, named("linalg_ldl_factor_ex", "LD pivots info", result), input)
 

@@ -128,7 +128,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `solve`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero."""
+    """Like `solve`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
+
+    >>> import penlight as torch
+    >>> x, info = torch.linalg.solve_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2))
+    >>> x, info
+    (tensor([0.5000, 0.2500]), tensor(0, dtype=torch.int32))
+    """
     result = named("linalg_solve_ex", "result info", _solved("linalg.solve_ex", A, B, left, check_errors))
     return into("linalg_solve_ex", out, result, A, B)
 
@@ -166,7 +172,14 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """Like `inv`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero."""
+    """Like `inv`, but a singular matrix raises only if `check_errors`: `info` says which pivot was zero.
+
+    >>> import penlight as torch
+    >>> inverse, info = torch.linalg.inv_ex(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> inverse, info
+    (tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]]), tensor(0, dtype=torch.int32))
+    """
     inverse, info = _inverted(A)
     if check_errors:
         refuse_info("linalg.inv_ex", info, NOT_INVERTIBLE)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._docstrings import documented
 from ..autograd import views
 from ..tensor import Tensor, _root, wrap
 from ._args import sizes
@@ -70,13 +71,24 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
 
 @method
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give the tensor another tensor's size."""
+    """Give the tensor another tensor's size.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).resize_as_(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return resize_(input, tuple(the_template.shape))
 
 
 @method
 def resize(input: Tensor, *size: Any) -> Tensor:
-    """Another shape with as many elements; an old spelling of `reshape`."""
+    """Another shape with as many elements; an old spelling of `reshape`.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).resize(2, 2).shape
+    torch.Size([2, 2])
+    """
     warnings.warn("non-inplace resize is deprecated", stacklevel=2)
     shape = sizes(size, "resize")
     if math.prod(shape) != input.numel():
@@ -90,14 +102,25 @@ def resize(input: Tensor, *size: Any) -> Tensor:
 
 @method
 def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
-    """The elements in another tensor's shape; an old spelling of `reshape_as`."""
+    """The elements in another tensor's shape; an old spelling of `reshape_as`.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).resize_as(torch.zeros(2, 2)).shape
+    torch.Size([2, 2])
+    """
     warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
     return input.contiguous().view(tuple(tensor.shape))
 
 
 @method
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """In-place version of `as_strided`: the tensor itself becomes that window of its memory."""
+    """In-place version of `as_strided`: the tensor itself becomes that window of its memory.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).as_strided_((2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
     from .shape import in_place_class
 
     views.check_inplace(input, input.requires_grad)
@@ -156,7 +179,13 @@ def dim_order(input: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]
 
 @method
 def const_data_ptr(input: Tensor) -> int:
-    """The address of the first element, for reading."""
+    """The address of the first element, for reading.
+
+    >>> import penlight as torch
+    >>> x = torch.zeros(2)
+    >>> x.data_ptr() == x.const_data_ptr()
+    True
+    """
     return input.data_ptr()
 
 
@@ -188,7 +217,12 @@ def apply_(input: Tensor, callable: Any) -> Tensor:
 
 @method
 def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace each element by a Python function of it and another tensor's."""
+    """Replace each element by a Python function of it and another tensor's.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
+    tensor([3., 8.])
+    """
     _refuse_graph("map_", input)
     others = tensor.expand(tuple(input.shape)).flatten().tolist()
     return _written(input, [callable(x, y) for x, y in zip(input.flatten().tolist(), others)])
@@ -196,7 +230,12 @@ def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
 
 @method
 def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """Replace each element by a Python function of it and two other tensors'."""
+    """Replace each element by a Python function of it and two other tensors'.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).map2_(torch.tensor([2.0]), torch.tensor([3.0]), lambda a, b, c: a + b * c)
+    tensor([7.])
+    """
     _refuse_graph("map2_", input)
     first, second = (t.expand(tuple(input.shape)).flatten().tolist() for t in (x, y))
     return _written(input, [callable(*values) for values in zip(input.flatten().tolist(), first, second)])
@@ -229,15 +268,33 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> torch.from_dlpack(np.ones(2))
     tensor([1., 1.], dtype=torch.float64)
     """
-    array = np.from_dlpack(ext_tensor)
+    array = np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor))
     if copy or not array.flags.writeable:
         array = array.copy()
     return wrap(array)
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A tensor's memory as a DLPack capsule."""
+    """A tensor's memory as a DLPack capsule.
+
+    >>> import penlight as torch
+    >>> torch.from_dlpack(torch.to_dlpack(torch.tensor([1, 2])))
+    tensor([1, 2])
+    """
     return _dlpack(tensor)
+
+
+class _Capsule:
+    """A bare DLPack capsule of memory of the CPU, as the object that NumPy asks for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 for _name, _function in {
@@ -270,7 +327,11 @@ def _wants_sparse(name: str, layout: str) -> Any:
         raise RuntimeError(f"{name} expected {layout} layout but got Strided")
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: only sparse tensors have it, and Penlight's tensors are dense."
+    refuse.__doc__ = documented(
+        "Refused: only sparse tensors have it, and Penlight's tensors are dense.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"RuntimeError: {name} expected {layout} layout but got Strided",
+    )  # fmt: skip
     return refuse
 
 
@@ -282,7 +343,11 @@ def _makes_sparse(name: str) -> Any:
         )
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: Penlight's tensors are dense."
+    refuse.__doc__ = documented(
+        "Refused: Penlight's tensors are dense.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"NotImplementedError: Tensor.{name}: Penlight has no sparse tensors...",
+    )  # fmt: skip
     return refuse
 
 
@@ -293,7 +358,11 @@ def _wants_quantized(name: str) -> Any:
         )
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: Penlight has no quantized tensors."
+    refuse.__doc__ = documented(
+        "Refused: Penlight has no quantized tensors.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"NotImplementedError: Could not run 'aten::{name}': Penlight has no quantized tensors...",
+    )  # fmt: skip
     return refuse
 
 
@@ -321,31 +390,56 @@ for _name in (
 
 @method
 def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-    """The tensor itself: it is dense."""
+    """The tensor itself: it is dense.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).to_dense()
+    tensor([1., 1.])
+    """
     return input if dtype is None else input.to(dtype)
 
 
 @method
 def dequantize(input: Tensor) -> Tensor:
-    """The tensor in float32; it is not quantized."""
+    """The tensor in float32; it is not quantized.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).dequantize()
+    tensor([1.])
+    """
     return input.to(dtypes.float32)
 
 
 @method
 def sparse_dim(input: Tensor) -> int:
-    """The number of sparse dimensions: none."""
+    """The number of sparse dimensions: none.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).sparse_dim()
+    0
+    """
     return 0
 
 
 @method
 def dense_dim(input: Tensor) -> int:
-    """The number of dense dimensions: all."""
+    """The number of dense dimensions: all.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).dense_dim()
+    2
+    """
     return input.dim()
 
 
 @method
 def is_distributed(input: Tensor) -> bool:
-    """False: there is one process."""
+    """False: there is one process.
+
+    >>> import penlight as torch
+    >>> torch.ones(1).is_distributed()
+    False
+    """
     return False
 
 
@@ -359,12 +453,21 @@ def reinforce(input: Tensor, *args: Any) -> None:
 
 @method
 def record_stream(input: Tensor, stream: Any) -> None:
-    """Nothing to do: the CPU has no streams."""
+    """Nothing to do: the CPU has no streams.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).record_stream(None)
+    """
 
 
 @method
 def storage_type(input: Tensor) -> Any:
-    """The class of the tensor's storage by its old name."""
+    """The class of the tensor's storage by its old name.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).storage_type().__name__
+    'TypedStorage'
+    """
     from ..storage import TypedStorage
 
     return TypedStorage
@@ -372,7 +475,12 @@ def storage_type(input: Tensor) -> Any:
 
 @method
 def module_load(input: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other."""
+    """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
     return other.detach() if assign else input.copy_(other).detach()
 
 
@@ -396,7 +504,10 @@ def _elsewhere(name: str) -> Any:
         return self
 
     move.__name__ = move.__qualname__ = name
-    move.__doc__ = "Refused: Penlight runs on the CPU."
+    move.__doc__ = documented(
+        "Refused: Penlight runs on the CPU.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...", "RuntimeError: ...",
+    )  # fmt: skip
     return move
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._docstrings import documented
 from ..tensor import Tensor
 from . import pointwise
 from ._declare import OPS, install_method
@@ -42,7 +43,18 @@ def _comparing(name: str) -> object:
         return inplace(_comparison(name, isinstance(other, Tensor)), (input, other))
 
     compare.__name__ = compare.__qualname__ = name + "_"
-    compare.__doc__ = f"In-place version of `{name}`."
+    answer = {
+        "eq": "[0., 1.]",
+        "ne": "[1., 0.]",
+        "lt": "[1., 0.]",
+        "le": "[1., 1.]",
+        "gt": "[0., 0.]",
+        "ge": "[0., 1.]",
+    }[name]
+    compare.__doc__ = documented(
+        f"In-place version of `{name}`: the answers, as ones and zeros, overwrite the tensor.",
+        f">>> torch.tensor([1.0, 2.0]).{name}_(2)", f"tensor({answer})",
+    )  # fmt: skip
     return compare
 
 
@@ -86,4 +98,17 @@ for _name in _IN_PLACE.split():
     if _function is not None:
         globals()[_name] = _function
         __all__.append(_name)
-install_method("adjoint", lambda self: self.mH)
+
+
+def _adjoint(self: Tensor) -> Tensor:
+    """The last two dimensions transposed and conjugated.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).adjoint().shape
+    torch.Size([2, 4, 3])
+    """
+    return self.mH
+
+
+_adjoint.__name__ = _adjoint.__qualname__ = "adjoint"
+install_method("adjoint", _adjoint)

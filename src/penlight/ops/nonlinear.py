@@ -89,7 +89,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place version of `elu`."""
+    """In-place version of `elu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.elu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return elu(input, alpha, True)
 
 
@@ -104,7 +109,12 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def selu_(input: Tensor) -> Tensor:
-    """In-place version of `selu`."""
+    """In-place version of `selu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.selu_(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     return selu(input, True)
 
 
@@ -121,7 +131,12 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place version of `celu`."""
+    """In-place version of `celu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.celu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return celu(input, alpha, True)
 
 

@@ -71,7 +71,12 @@ def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
-    """The norm of the elements, all together or along dimensions."""
+    """The norm of the elements, all together or along dimensions.
+
+    >>> import penlight as torch
+    >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+    tensor([ 5., 10.])
+    """
     if x.dtype.category < dtypes.FLOATING and dtype is None:
         name = dtypes.LEGACY[x.dtype]
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}")

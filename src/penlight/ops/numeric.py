@@ -88,7 +88,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
 
 @method
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """In-place version of `lerp`."""
+    """In-place version of `lerp`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([0.0, 10.0]).lerp_(torch.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1.0000, 12.5000])
+    """
     return _dispatch.inplace(OPS["_lerp_tensor" if isinstance(weight, Tensor) else "_lerp"], (input, end, weight))
 
 
@@ -159,7 +164,12 @@ def addcmul(
 
 @method
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
-    """In-place version of `addcmul`."""
+    """In-place version of `addcmul`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).addcmul_(torch.tensor([6.0]), torch.tensor([2.0]), value=0.5)
+    tensor([7.])
+    """
     return _dispatch.inplace(OPS["_addcmul"], (input, *_operands(tensor1, tensor2, legacy, value)))
 
 
@@ -178,7 +188,12 @@ def addcdiv(
 
 @method
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, legacy: Any = None, *, value: Number = 1) -> Tensor:
-    """In-place version of `addcdiv`."""
+    """In-place version of `addcdiv`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).addcdiv_(torch.tensor([6.0]), torch.tensor([2.0]))
+    tensor([4.])
+    """
     return _dispatch.inplace(OPS["_addcdiv"], (input, *_operands(tensor1, tensor2, legacy, value)))
 
 
@@ -224,7 +239,12 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
 
 @method
 def copysign_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `copysign`."""
+    """In-place version of `copysign`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, -2.0]).copysign_(-1)
+    tensor([-1., -2.])
+    """
     return _dispatch.inplace(OPS["_copysign" if isinstance(other, Tensor) else "_copysign_number"], (input, other))
 
 
@@ -437,7 +457,12 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
 
 @method
 def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
-    """In-place version of `float_power`."""
+    """In-place version of `float_power`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([2.0], dtype=torch.float64).float_power_(3)
+    tensor([8.], dtype=torch.float64)
+    """
     dtype = _double(input, exponent)
     if input.dtype is not dtype:
         raise RuntimeError(

@@ -191,7 +191,12 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 
 @method
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of the given sizes along a dimension; views."""
+    """Parts of the given sizes along a dimension; views.
+
+    >>> import penlight as torch
+    >>> torch.split_with_sizes(torch.arange(5), [2, 3])
+    (tensor([0, 1]), tensor([2, 3, 4]))
+    """
     dim, lengths = wrap_dim(dim, input.dim()), tuple(as_int(n) for n in split_sizes)
     n = input.shape[dim]
     if any(m < 0 for m in lengths):

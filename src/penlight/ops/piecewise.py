@@ -69,7 +69,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """In-place version of `hardtanh`."""
+    """In-place version of `hardtanh`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.hardtanh_(torch.tensor([-3.0, 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -84,7 +89,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """In-place version of `relu`."""
+    """In-place version of `relu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.relu_(torch.tensor([-3.0, 0.5]))
+    tensor([0.0000, 0.5000])
+    """
     return _dispatch.inplace(OPS["relu"], (input,))
 
 
@@ -172,7 +182,12 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """In-place version of `leaky_relu`."""
+    """In-place version of `leaky_relu`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.leaky_relu_(torch.tensor([-3.0, 0.5]), 0.1)
+    tensor([-0.3000,  0.5000])
+    """
     return leaky_relu(input, negative_slope, True)
 
 
@@ -217,7 +232,12 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """In-place version of `threshold`."""
+    """In-place version of `threshold`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.threshold_(torch.tensor([-3.0, 0.5]), 0.0, 9.0)
+    tensor([9.0000, 0.5000])
+    """
     return run("_threshold_written", True, input, threshold, value)
 
 

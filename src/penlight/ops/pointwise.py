@@ -372,7 +372,12 @@ def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = No
 
 @method
 def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
-    """In-place version of `round`."""
+    """In-place version of `round`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.26, 2.5]).round_(decimals=1)
+    tensor([1.3000, 2.5000])
+    """
     if decimals is None:
         return _dispatch.inplace(OPS["_round"], (input,))
     return _dispatch.inplace(OPS["_round_decimals"], (input, decimals))
@@ -532,4 +537,17 @@ def _as_operands(*values: Any) -> list[Tensor]:
 
 
 both("where", np.where, where)
-install_method("where", lambda self, condition, other: where(condition, self, other))
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor's elements where the condition holds, the other's elsewhere.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), torch.tensor([8, 9]))
+    tensor([1, 9])
+    """
+    return where(condition, self, other)
+
+
+_where_method.__name__ = _where_method.__qualname__ = "where"
+install_method("where", _where_method)

@@ -279,19 +279,34 @@ def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, d
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool1d` with the positions of the largest elements."""
+    """`max_pool1d` with the positions of the largest elements.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
     return _max_pool_rows(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool2d` with the positions of the largest elements in the flattened plane."""
+    """`max_pool2d` with the positions of the largest elements in the flattened plane.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
+    (tensor([[[3.]]]), tensor([[[1]]]))
+    """
     return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool3d` with the positions of the largest elements in the flattened volume."""
+    """`max_pool3d` with the positions of the largest elements in the flattened volume.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)[1]
+    tensor([[[[7]]]])
+    """
     return _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 

@@ -99,7 +99,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @method
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of `put`."""
+    """In-place version of `put`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).put_(torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
+    tensor([[0., 5.],
+            [6., 0.]])
+    """
     return _dispatch.inplace(OPS["_put"], _put_arguments(input, index, source, accumulate))
 
 

@@ -292,7 +292,13 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
+    """The product of two matrices; the first may be sparse in PyTorch, and is dense here.
+
+    >>> import penlight as torch
+    >>> torch.spmm(torch.eye(2), torch.tensor([[1.0], [2.0]]))
+    tensor([[1.],
+            [2.]])
+    """
     return input.mm(mat2, out=out)
 
 
@@ -403,7 +409,12 @@ def addmv(
 
 @method
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addmv`."""
+    """In-place version of `addmv`.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).addmv_(torch.eye(2), torch.tensor([3.0, 4.0]))
+    tensor([4., 5.])
+    """
     if legacy:
         input, mat, vec, beta, alpha = legacy_sum((input, mat, vec, *legacy))
     arguments = _addmv_arguments(input, mat, vec, beta, alpha)
@@ -434,7 +445,13 @@ def addr(
 
 @method
 def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addr`."""
+    """In-place version of `addr`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 2).addr_(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     if legacy:
         input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
     return _dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha))
@@ -442,7 +459,12 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number 
 
 @method
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addmm`."""
+    """In-place version of `addmm`.
+
+    >>> import penlight as torch
+    >>> torch.ones(1, 1).addmm_(torch.ones(1, 3), torch.ones(3, 1), beta=10)
+    tensor([[13.]])
+    """
     if legacy:
         input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
     _same_product("addmm_", input, (mat1.shape[0], mat2.shape[-1]), mat1, mat2)
@@ -453,7 +475,12 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number
 def baddbmm_(
     input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
-    """In-place version of `baddbmm`."""
+    """In-place version of `baddbmm`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1, 1, 1).baddbmm_(torch.ones(1, 1, 3), torch.ones(1, 3, 1))
+    tensor([[[3.]]])
+    """
     if legacy:
         input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     _same_product("baddbmm_", input, (batch1.shape[0], batch1.shape[1], batch2.shape[-1]), batch1, batch2)
@@ -498,7 +525,12 @@ def addbmm(
 
 @method
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *legacy: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """In-place version of `addbmm`."""
+    """In-place version of `addbmm`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(1, 1).addbmm_(torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+    tensor([[6.]])
+    """
     if legacy:
         input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     return _dispatch.inplace(OPS["_addbmm"], _addbmm_arguments(input, batch1, batch2, beta, alpha))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._docstrings import documented
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
 from . import _dispatch, parts, shape
@@ -195,6 +196,32 @@ def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
     return out
 
 
+_M = "torch.tensor([[1, 2], [3, 4]])"
+_EXAMPLES = {
+    "alias": (">>> torch.alias_copy(torch.tensor([1, 2]))", "tensor([1, 2])"),
+    "as_strided": (">>> torch.as_strided_copy(torch.arange(4), (2,), (2,))", "tensor([0, 2])"),
+    "diagonal": (f">>> torch.diagonal_copy({_M})", "tensor([1, 4])"),
+    "expand": (">>> torch.expand_copy(torch.tensor([1]), (3,))", "tensor([1, 1, 1])"),
+    "permute": (">>> torch.permute_copy(torch.zeros(2, 3), (1, 0)).shape", "torch.Size([3, 2])"),
+    "select": (f">>> torch.select_copy({_M}, 0, 1)", "tensor([3, 4])"),
+    "slice": (">>> torch.slice_copy(torch.arange(5), 0, 1, 3)", "tensor([1, 2])"),
+    "split": (">>> torch.split_copy(torch.tensor([1, 2, 3]), 2)", "(tensor([1, 2]), tensor([3]))"),
+    "split_with_sizes": (
+        ">>> torch.split_with_sizes_copy(torch.tensor([1, 2, 3]), [1, 2])",
+        "(tensor([1]), tensor([2, 3]))",
+    ),
+    "squeeze": (">>> torch.squeeze_copy(torch.zeros(1, 2)).shape", "torch.Size([2])"),
+    "t": (">>> torch.t_copy(torch.zeros(2, 3)).shape", "torch.Size([3, 2])"),
+    "transpose": (">>> torch.transpose_copy(torch.zeros(2, 3), 0, 1).shape", "torch.Size([3, 2])"),
+    "unbind": (">>> torch.unbind_copy(torch.tensor([1, 2]))", "(tensor(1), tensor(2))"),
+    "unfold": (">>> torch.unfold_copy(torch.arange(5), 0, 2, 3)", "tensor([[0, 1],", "        [3, 4]])"),
+    "unsqueeze": (">>> torch.unsqueeze_copy(torch.zeros(2), 0).shape", "torch.Size([1, 2])"),
+    "view": (">>> torch.view_copy(torch.zeros(4), (2, 2)).shape", "torch.Size([2, 2])"),
+    "view_as_complex": (">>> torch.view_as_complex_copy(torch.tensor([1.0, 2.0]))", "tensor(1.+2.j)"),
+    "view_as_real": (">>> torch.view_as_real_copy(torch.tensor(1 + 2j))", "tensor([1., 2.])"),
+}
+
+
 def _copying(name: str, view: Any) -> Any:
     """`select_copy` for `select`."""
 
@@ -206,7 +233,8 @@ def _copying(name: str, view: Any) -> Any:
         return copies if out is None else tuple(_dispatch.given(name, c, o) for c, o in zip(copies, out))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"`{name.removesuffix('_copy')}` as a tensor with memory of its own."
+    short = name.removesuffix("_copy")
+    make.__doc__ = documented(f"`{short}` as a tensor with memory of its own.", *_EXAMPLES.get(short, ()))
     return make
 
 
@@ -248,7 +276,12 @@ view_copy = _copying("view_copy", shape.view)
 
 
 def detach_copy(input: Tensor) -> Tensor:
-    """A copy outside of the graph."""
+    """A copy outside of the graph.
+
+    >>> import penlight as torch
+    >>> torch.detach_copy(torch.ones(1, requires_grad=True)).requires_grad
+    False
+    """
     return input.detach().clone()
 
 
@@ -277,7 +310,12 @@ def _unsafe(name: str, view: Any) -> Any:
         return tuple(_detached_copy(m, "", False) for m in view(input, *args, **kwargs))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"`{name.removeprefix('unsafe_')}` whose parts autograd does not take for views of one tensor."
+    given = "[1, 2]" if name.endswith("sizes") else "2"
+    make.__doc__ = documented(
+        f"`{name.removeprefix('unsafe_')}` whose parts autograd does not take for views of one tensor.",
+        f">>> torch.{name}(torch.tensor([1, 2, 3]), {given})",
+        "(tensor([1]), tensor([2, 3]))" if name.endswith("sizes") else "(tensor([1, 2]), tensor([3]))",
+    )
     install_method(name, make)
     return make
 

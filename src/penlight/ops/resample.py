@@ -206,13 +206,23 @@ def _refuse_mode(mode: str, dims: int, align_corners: Any, antialias: bool) -> N
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """The old name of `interpolate`."""
+    """The old name of `interpolate`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The old name of `interpolate(mode="nearest")`."""
+    """The old name of `interpolate(mode="nearest")`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="nearest")
+    tensor([[[1., 1., 2., 2.]]])
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -220,7 +230,12 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The old name of `interpolate(mode="bilinear", align_corners=True)`."""
+    """The old name of `interpolate(mode="bilinear", align_corners=True)`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear", align_corners=True).shape
+    torch.Size([1, 1, 4, 4])
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )

@@ -186,25 +186,45 @@ install_method("random_", random_)
 
 @method
 def exponential_(input: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with exponentially distributed numbers."""
+    """Fill with exponentially distributed numbers.
+
+    >>> import penlight as torch
+    >>> bool((torch.empty(100).exponential_() >= 0).all())
+    True
+    """
     return _fill("exponential", input, generator, float(lambd))
 
 
 @method
 def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the numbers of trials up to the first success, which has probability p."""
+    """Fill with the numbers of trials up to the first success, which has probability p.
+
+    >>> import penlight as torch
+    >>> bool((torch.empty(100).geometric_(0.5) >= 1).all())
+    True
+    """
     return _fill("geometric", input, generator, float(p))
 
 
 @method
 def cauchy_(input: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill with numbers from a Cauchy distribution."""
+    """Fill with numbers from a Cauchy distribution.
+
+    >>> import penlight as torch
+    >>> torch.empty(3).cauchy_().shape
+    torch.Size([3])
+    """
     return _fill("cauchy", input, generator, float(median), float(sigma))
 
 
 @method
 def log_normal_(input: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithms are normally distributed."""
+    """Fill with numbers whose logarithms are normally distributed.
+
+    >>> import penlight as torch
+    >>> bool((torch.empty(100).log_normal_() > 0).all())
+    True
+    """
     return _fill("log_normal", input, generator, float(mean), float(std))
 
 
@@ -262,7 +282,12 @@ def normal_of(mean: Any, std: Any, values: Any) -> Tensor:
 
 
 def _bernoulli_method(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """Ones with the probabilities that this tensor (or p) gives, else zeros."""
+    """Ones with the probabilities that this tensor (or p) gives, else zeros.
+
+    >>> import penlight as torch
+    >>> torch.tensor([0.0, 1.0]).bernoulli()
+    tensor([0., 1.])
+    """
     from ..random import bernoulli
 
     return bernoulli(input, p, generator=generator)

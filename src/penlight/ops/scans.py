@@ -95,13 +95,23 @@ def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
 
 @method
 def cumprod_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """In-place version of `cumprod`."""
+    """In-place version of `cumprod`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
+    tensor([1., 2., 6.])
+    """
     return _scanned_in_place("cumprod", input, dim, dtype)
 
 
 @method
 def cumsum_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """In-place version of `cumsum`."""
+    """In-place version of `cumsum`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
+    tensor([1., 3., 6.])
+    """
     return _scanned_in_place("cumsum", input, dim, dtype)
 
 

@@ -180,7 +180,12 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 def scatter_reduce_(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """In-place version of `scatter_reduce`."""
+    """In-place version of `scatter_reduce`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
+    tensor([5., 2.])
+    """
     arguments = _scatter_reduce_arguments(input, dim, index, src, reduce, include_self)
     return _dispatch.inplace(OPS["_scatter_reduce"], arguments)
 
@@ -234,7 +239,12 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 def index_reduce_(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """In-place version of `index_reduce`."""
+    """In-place version of `index_reduce`.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
+    tensor([12.,  1.])
+    """
     arguments = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
     return _dispatch.inplace(OPS["_index_reduce"], arguments)
 
@@ -299,7 +309,12 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
 
 @method
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """In-place version of `index_copy`."""
+    """In-place version of `index_copy`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     return _dispatch.inplace(OPS["_index_copy"], _index_copy_arguments(input, dim, index, source))
 
 
@@ -356,7 +371,12 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @method
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """In-place version of `index_fill`."""
+    """In-place version of `index_fill`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
+    tensor([7., 0., 7.])
+    """
     return _index_filled(_dispatch.inplace, input, dim, index, value)
 
 
@@ -410,7 +430,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @method
 def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """In-place version of `masked_scatter`."""
+    """In-place version of `masked_scatter`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).masked_scatter_(torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
     _check_masked(input, mask, source)
     wide = mask if mask.shape == input.shape else mask.expand(tuple(input.shape))
     return _dispatch.inplace(OPS["_masked_scatter"], (input, wide, source))

@@ -203,7 +203,12 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 @method
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of `index_put`."""
+    """In-place version of `index_put`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
     _dispatch.precheck(input, values)
     return _dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))
 
@@ -411,7 +416,12 @@ def scatter(
 def scatter_(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
-    """In-place version of `scatter`."""
+    """In-place version of `scatter`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     return _scatter_any("scatter", _dispatch.inplace, input, dim, index, src, value, reduce)
 
 
@@ -428,7 +438,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
 
 @method
 def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """In-place version of `scatter_add`."""
+    """In-place version of `scatter_add`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([3., 3.])
+    """
     return _dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
 
 
@@ -532,7 +547,12 @@ def index_add(
 
 @method
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """In-place version of `index_add`."""
+    """In-place version of `index_add`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([3., 3.])
+    """
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     return _dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))
@@ -589,7 +609,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @method
 def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place version of `masked_fill`."""
+    """In-place version of `masked_fill`.
+
+    >>> import penlight as torch
+    >>> torch.zeros(3).masked_fill_(torch.tensor([True, False, True]), 7)
+    tensor([7., 0., 7.])
+    """
     return _masked(input, mask, value, _dispatch.inplace)
 
 

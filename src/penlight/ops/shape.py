@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._docstrings import documented
 from ..autograd import views
 from ..autograd.modes import is_grad_enabled
 from ..tensor import Tensor
@@ -81,7 +82,13 @@ def _unsafe_view(input: Tensor, size: tuple[int, ...]) -> Tensor: ...
 
 
 @linear(lambda input: input.view(), view=True, input=lambda grad: grad)
-def alias(input: Tensor) -> Tensor: ...
+def alias(input: Tensor) -> Tensor:
+    """A view of the whole tensor.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).alias()
+    tensor([1, 2])
+    """
 
 
 @method
@@ -124,13 +131,25 @@ both("reshape", np.reshape, reshape)
 
 @method
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the other's shape."""
+    """This tensor in the other's shape.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).view_as(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return input.view(other.size())
 
 
 @method
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the other's shape, copied if need be."""
+    """This tensor in the other's shape, copied if need be.
+
+    >>> import penlight as torch
+    >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return input.reshape(other.size())
 
 
@@ -180,7 +199,12 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).ravel()
+    tensor([1, 2, 3, 4])
+    """
     return input.contiguous().view(-1)
 
 
@@ -295,19 +319,34 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @method
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Another name of `movedim`."""
+    """Another name of `movedim`.
+
+    >>> import penlight as torch
+    >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
     return movedim(input, source, destination)
 
 
 @method
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Another name of `transpose`."""
+    """Another name of `transpose`.
+
+    >>> import penlight as torch
+    >>> torch.swapaxes(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([4, 3, 2])
+    """
     return transpose(input, axis0, axis1)
 
 
 @method
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Another name of `transpose`."""
+    """Another name of `transpose`.
+
+    >>> import penlight as torch
+    >>> torch.swapdims(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([4, 3, 2])
+    """
     return transpose(input, dim0, dim1)
 
 
@@ -321,18 +360,61 @@ def _last_two(input: Tensor, name: str) -> Tensor:
 
 @property  # type: ignore[misc]
 def _T(self: Tensor) -> Tensor:
-    """The tensor with its dimensions in reverse order."""
+    """The tensor with its dimensions in reverse order.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).T.shape
+    torch.Size([3, 2])
+    """
     return _permute(self, tuple(reversed(range(self.dim()))))
 
 
 setattr(Tensor, "T", _T)
-setattr(Tensor, "mT", property(lambda self: _last_two(self, "mT")))
-setattr(Tensor, "H", property(lambda self: self.t().conj() if self.dim() == 2 else _last_two(self, "H").conj()))
-setattr(Tensor, "mH", property(lambda self: _last_two(self, "mH").conj()))
+
+
+def _mT(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions swapped.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).mT.shape
+    torch.Size([2, 4, 3])
+    """
+    return _last_two(self, "mT")
+
+
+def _H(self: Tensor) -> Tensor:
+    """A matrix transposed and conjugated.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1j, 2]]).H
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    return self.t().conj() if self.dim() == 2 else _last_two(self, "H").conj()
+
+
+def _mH(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions swapped, conjugated.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).mH.shape
+    torch.Size([2, 4, 3])
+    """
+    return _last_two(self, "mH").conj()
+
+
+for _name, _property in {"mT": _mT, "H": _H, "mH": _mH}.items():
+    setattr(Tensor, _name, property(_property))
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions transposed and conjugated."""
+    """The last two dimensions transposed and conjugated.
+
+    >>> import penlight as torch
+    >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
     return input.mH
 
 
@@ -423,7 +505,13 @@ def _in_place_view(name: str, node_names: Any) -> Any:
         return input
 
     apply.__name__ = apply.__qualname__ = name + "_"
-    apply.__doc__ = f"In-place version of `{name}`."
+    given, sizes = {
+        "squeeze": ("", "[2]"), "unsqueeze": ("0", "[1, 1, 2]"), "t": ("", "[2, 1]"),
+    }.get(name, ("0, 1", "[2, 1]"))  # fmt: skip
+    apply.__doc__ = documented(
+        f"In-place version of `{name}`: this tensor itself takes the new shape.",
+        f">>> torch.zeros(1, 2).{name}_({given}).shape", f"torch.Size({sizes})",
+    )  # fmt: skip
     return apply
 
 
@@ -511,7 +599,13 @@ def _type_name(input: Tensor) -> str:
 
 @method
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor expanded to the other's shape."""
+    """This tensor expanded to the other's shape.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1], [2]]).expand_as(torch.zeros(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand(input, other.size())
 
 

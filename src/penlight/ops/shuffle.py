@@ -123,5 +123,10 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Another name of `channel_shuffle`."""
+    """Another name of `channel_shuffle`.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.native_channel_shuffle(torch.arange(4.0).view(1, 4, 1, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
     return channel_shuffle(input, groups)

@@ -134,7 +134,12 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @method
 def polygamma_(input: Tensor, n: int) -> Tensor:
-    """In-place version of `polygamma`."""
+    """In-place version of `polygamma`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).polygamma_(1)
+    tensor([1.6449])
+    """
     return _dispatch.inplace(OPS["_polygamma"], _order(n, input))
 
 
@@ -217,7 +222,13 @@ def _i1_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
 
 
 @pointwise(kernel("i1", "i1_cpu"), node="SpecialI1Backward0", floating=True, inplace=False, input=_i1_rule)
-def _special_i1(input: Tensor) -> Tensor: ...
+def _special_i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind, order 1.
+
+    >>> import penlight as torch
+    >>> torch.special.i1(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.5652])
+    """
 
 
 # ----- Sines, entropies and odds ------------------------------------------------------------------------------------
@@ -333,5 +344,10 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 
 @method
 def xlogy_(input: Tensor, other: Tensor | Number) -> Tensor:
-    """In-place version of `xlogy`."""
+    """In-place version of `xlogy`.
+
+    >>> import penlight as torch
+    >>> torch.tensor([0.0, 2.0]).xlogy_(torch.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
     return _dispatch.inplace(OPS["_xlogy" if isinstance(other, Tensor) else "_xlogy_number"], (input, other))

@@ -89,7 +89,14 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros, but the largest elements where `max_pool3d` found them."""
+    """Zeros, but the largest elements where `max_pool3d` found them.
+
+    >>> import penlight as torch
+    >>> F = torch.nn.functional
+    >>> pooled, where = F.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)
+    >>> F.max_unpool3d(pooled, where, 2).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    """
     kernel = expand(kernel_size, 3, "max_unpool3d", "kernel_size")
     stride = kernel if stride is None else expand(stride, 3, "max_unpool3d", "stride")
     size = _unpool_size(input, kernel, stride, expand(padding, 3, "max_unpool3d", "padding"), output_size)

@@ -238,7 +238,15 @@ class Optimizer:
     # ----- the step and its hooks -----
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned."""
+        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned.
+
+        >>> import penlight as torch
+        >>> w = torch.tensor([1.0], requires_grad=True)
+        >>> w.grad = torch.tensor([2.0])
+        >>> torch.optim.SGD([w], lr=0.25).step()
+        >>> w
+        tensor([0.5000], requires_grad=True)
+        """
         raise NotImplementedError
 
     @staticmethod
@@ -274,27 +282,69 @@ class Optimizer:
         """Nothing; optimisers written for PyTorch may call it."""
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+        >>> optimizer.step()
+        before
+        """
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        """Call ``hook(optimizer, args, kwargs)`` after each step.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
+        >>> optimizer.step()
+        after
+        """
         return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before :meth:`state_dict` collects."""
+        """Call ``hook(optimizer)`` before :meth:`state_dict` collects.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("collecting"))
+        >>> state = optimizer.state_dict()
+        collecting
+        """
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on what :meth:`state_dict` collected; it may return a replacement."""
+        """Call ``hook(optimizer, state_dict)`` on what :meth:`state_dict` collected; it may return a replacement.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: {**state, "note": "mine"})
+        >>> optimizer.state_dict()["note"]
+        'mine'
+        """
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before :meth:`load_state_dict` loads; it may return a replacement."""
+        """Call ``hook(optimizer, state_dict)`` before :meth:`load_state_dict` loads; it may return a replacement.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(sorted(state)))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        ['param_groups', 'state']
+        """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after :meth:`load_state_dict` has loaded."""
+        """Call ``hook(optimizer)`` after :meth:`load_state_dict` has loaded.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        loaded
+        """
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -410,6 +460,10 @@ class Optimizer:
         """Take over a state that :meth:`state_dict` returned, here or in PyTorch.
 
         Parameters are matched by their order. Tensors take the dtype of their parameter, except for ``step``.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+        >>> optimizer.load_state_dict(optimizer.state_dict())
         """
         state_dict = state_dict.copy()
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():

@@ -20,6 +20,11 @@ class SparseAdam(Optimizer):
     """Adam that touches only the rows which a sparse gradient mentions, as from ``nn.Embedding(sparse=True)``.
 
     Parameters and moments are dense. A dense gradient is refused: use :class:`Adam`.
+
+    >>> import penlight as torch
+    >>> optimizer = torch.optim.SparseAdam([torch.zeros(3, requires_grad=True)], lr=0.1)
+    >>> optimizer.defaults["lr"]
+    0.1
     """
 
     def __init__(

@@ -78,7 +78,12 @@ def blackman(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of two cosines, with low side lobes."""
+    """A sum of two cosines, with low side lobes.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.blackman(5)
+    tensor([-1.4901e-08,  3.4000e-01,  1.0000e+00,  3.4000e-01, -1.4901e-08])
+    """
     return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, dtype, layout, device, requires_grad)
 
 
@@ -107,7 +112,12 @@ def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided,
     device: Any = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Falls off on both sides of the centre by a factor e every `tau` places."""
+    """Falls off on both sides of the centre by a factor e every `tau` places.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.exponential(5)
+    tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
+    """
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -122,7 +132,12 @@ def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A Gaussian with a standard deviation in places."""
+    """A Gaussian with a standard deviation in places.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.gaussian(5)
+    tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
+    """
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     middle = (M if not sym and M > 1 else M - 1) / 2.0
@@ -174,7 +189,12 @@ def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """`alpha - (1 - alpha) * cos`."""
+    """`alpha - (1 - alpha) * cos`.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.general_hamming(5)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return general_cosine(
         M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
@@ -189,7 +209,12 @@ def hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A raised cosine that does not quite reach zero."""
+    """A raised cosine that does not quite reach zero.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.hamming(5)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
@@ -217,7 +242,12 @@ def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = strided, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Kaiser's window; `beta` trades the width of the main lobe for the height of the others."""
+    """Kaiser's window; `beta` trades the width of the main lobe for the height of the others.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.kaiser(5, beta=4.0)
+    tensor([0.0885, 0.6334, 1.0000, 0.6334, 0.0885])
+    """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     last = _last(M, sym)
@@ -234,7 +264,12 @@ def nuttall(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of three cosines with very low side lobes, after Nuttall."""
+    """A sum of three cosines with very low side lobes, after Nuttall.
+
+    >>> import penlight as torch
+    >>> torch.signal.windows.nuttall(5)
+    tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
+    """
     return _cosines(
         "general_cosine", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad
     )

@@ -290,7 +290,11 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close`. Inputs become tensors; their dtypes may differ."""
+    """Deprecated: `assert_close`. Inputs become tensors; their dtypes may differ.
+
+    >>> import penlight as torch
+    >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-8]))
+    """
     from penlight.creation import as_tensor, tensor
 
     warnings.warn(

@@ -43,7 +43,12 @@ def debug_enabled() -> bool | None:
 
 
 class CheckpointError(RuntimeError):
-    """Recomputing a checkpoint gave something else than the forward pass did."""
+    """Recomputing a checkpoint gave something else than the forward pass did.
+
+    >>> import penlight as torch
+    >>> issubclass(torch.utils.checkpoint.CheckpointError, RuntimeError)
+    True
+    """
 
 
 class _Stop(Exception):

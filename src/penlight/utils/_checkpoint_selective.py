@@ -15,7 +15,12 @@ from ..ops._aten import OpOverload, overload_of
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)"""
+    """What a policy says of an op: keep its result, or compute it again. (There is nowhere to offload to.)
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
+    'MUST_SAVE'
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1

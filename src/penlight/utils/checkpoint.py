@@ -43,7 +43,12 @@ __all__ = [
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """The default `context_fn` of `checkpoint`: two contexts that do nothing."""
+    """The default `context_fn` of `checkpoint`: two contexts that do nothing.
+
+    >>> import penlight as torch
+    >>> len(torch.utils.checkpoint.noop_context_fn())
+    2
+    """
     return nullcontext(), nullcontext()
 
 
@@ -179,14 +184,23 @@ class CheckpointFunction(Function):
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors as leaves that require grad if they did; the rest as it is."""
+    """Tensors as leaves that require grad if they did; the rest as it is.
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.detach_variable((torch.ones(1, requires_grad=True) * 2, 5))
+    (tensor([2.], requires_grad=True), 5)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn if no input requires grad."""
+    """Warn if no input requires grad.
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.check_backward_validity([torch.ones(1, requires_grad=True)])
+    """
     if not any(i.requires_grad for i in inputs if isinstance(i, Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
@@ -212,7 +226,12 @@ def set_checkpoint_early_stop(enable: bool) -> Generator[None, None, None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, None]:
-    """Overrides the `debug` argument of checkpoints made inside; None leaves it."""
+    """Overrides the `debug` argument of checkpoints made inside; None leaves it.
+
+    >>> import penlight as torch
+    >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
+    ...     pass
+    """
     before = frames.settings["debug"]
     frames.settings["debug"] = enabled
     try:
@@ -236,9 +255,18 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The random states of the devices that tensors among the arguments are on, besides the CPU: none."""
+    """The random states of the devices that tensors among the arguments are on, besides the CPU: none.
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
+    ([], [])
+    """
     return [], []
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
-    """Put random states of other devices back: there are none."""
+    """Put random states of other devices back: there are none.
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.set_device_states([], [])
+    """

@@ -162,6 +162,12 @@ class Calling:
         """The legacy backward hook, which sees the last operation of the forward only.
 
         `register_full_backward_hook` is the one that does what its name says.
+
+        >>> import penlight as torch
+        >>> layer = torch.nn.ReLU()
+        >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
+        >>> layer(torch.ones(1, requires_grad=True)).backward()
+        (tensor([1.]),)
         """
         self._choose_backward_hook_kind(full=False)
         return add_hook(self._backward_hooks, hook)

@@ -151,7 +151,12 @@ class Conversion:
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self) -> Self:
-        """Casts floating point parameters and buffers to float32."""
+        """Casts floating point parameters and buffers to float32.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).double().float().weight.dtype
+        torch.float32
+        """
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self) -> Self:
@@ -164,15 +169,30 @@ class Conversion:
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self) -> Self:
-        """Casts floating point parameters and buffers to float16."""
+        """Casts floating point parameters and buffers to float16.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).half().weight.dtype
+        torch.float16
+        """
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def bfloat16(self) -> Self:
-        """Casts floating point parameters and buffers to bfloat16."""
+        """Casts floating point parameters and buffers to bfloat16.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).bfloat16().weight.dtype
+        torch.bfloat16
+        """
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def cpu(self) -> Self:
-        """Moves everything to the CPU, where it is."""
+        """Moves everything to the CPU, where it is.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).cpu().weight.device
+        device(type='cpu')
+        """
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
@@ -192,7 +212,12 @@ class Conversion:
         return self._apply(lambda t: t.mtia(device))
 
     def share_memory(self) -> Self:
-        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`."""
+        """Moves parameters and buffers to shared memory; see `Tensor.share_memory_`.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 2).share_memory().weight.is_shared()
+        True
+        """
         return self._apply(lambda t: t.share_memory_())
 
 

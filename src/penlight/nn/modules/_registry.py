@@ -125,7 +125,14 @@ class Registry:
         self._set_child(name, module)
 
     def register_module(self, name: str, module: Any) -> None:
-        """The same as `add_module`."""
+        """The same as `add_module`.
+
+        >>> import penlight as torch
+        >>> model = torch.nn.Module()
+        >>> model.register_module("act", torch.nn.ReLU())
+        >>> model.act
+        ReLU()
+        """
         self.add_module(name, module)
 
     # Attribute access. Members are usually read by a descriptor: see Note [Members as descriptors].
@@ -353,7 +360,12 @@ class Registry:
         return self._named_members(lambda owner: owner._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of the module and, if `recurse`, of all below it, each once."""
+        """The buffers of the module and, if `recurse`, of all below it, each once.
+
+        >>> import penlight as torch
+        >>> [buffer.shape for buffer in torch.nn.BatchNorm1d(3).buffers()]
+        [torch.Size([3]), torch.Size([3]), torch.Size([])]
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -369,7 +381,12 @@ class Registry:
         return self._named_members(lambda owner: owner._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Any]:
-        """The submodules one level down, each once."""
+        """The submodules one level down, each once.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())
+        [ReLU(), Tanh()]
+        """
         for _, child in self.named_children():
             yield child
 
@@ -387,7 +404,12 @@ class Registry:
                 yield name, child
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """The module and all below it, each once."""
+        """The module and all below it, each once.
+
+        >>> import penlight as torch
+        >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
+        ['Sequential', 'ReLU', 'Tanh']
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 

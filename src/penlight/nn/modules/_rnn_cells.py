@@ -17,7 +17,12 @@ _HOME = "penlight.nn.modules.rnn"  # where PyTorch has these classes, and so wha
 
 
 class RNNCellBase(Module):
-    """What the three cells share."""
+    """What the three cells share.
+
+    >>> import penlight as torch
+    >>> isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)
+    True
+    """
 
     __module__ = _HOME
 

@@ -115,11 +115,35 @@ class StateDict:
         return state
 
     def get_extra_state(self) -> Any:
-        """Override this together with `set_extra_state` to put something of your own into the state dict."""
+        """Override this together with `set_extra_state` to put something of your own into the state dict.
+
+        >>> import penlight as torch
+        >>> class Counter(torch.nn.Module):
+        ...     count = 0
+        ...     def get_extra_state(self):
+        ...         return self.count
+        ...     def set_extra_state(self, state):
+        ...         self.count = state
+        >>> Counter().state_dict()
+        OrderedDict([('_extra_state', 0)])
+        """
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Override this to receive again what `get_extra_state` gave."""
+        """Override this to receive again what `get_extra_state` gave.
+
+        >>> import penlight as torch
+        >>> class Counter(torch.nn.Module):
+        ...     count = 0
+        ...     def get_extra_state(self):
+        ...         return self.count
+        ...     def set_extra_state(self, state):
+        ...         self.count = state
+        >>> counter = Counter()
+        >>> result = counter.load_state_dict({"_extra_state": 3})
+        >>> counter.count
+        3
+        """
         raise RuntimeError(_UNREACHABLE.format("set_extra_state"))
 
     # In
@@ -243,7 +267,14 @@ class StateDict:
     # Hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, prefix, keep_vars)` before the state is taken."""
+        """Calls `hook(module, prefix, keep_vars)` before the state is taken.
+
+        >>> import penlight as torch
+        >>> layer = torch.nn.Linear(1, 1)
+        >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("collecting"))
+        >>> state = layer.state_dict()
+        collecting
+        """
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:

@@ -18,7 +18,12 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """Deprecated: a module with the given children; subclass `Module` instead."""
+    """Deprecated: a module with the given children; subclass `Module` instead.
+
+    >>> import penlight as torch
+    >>> issubclass(torch.nn.Container, torch.nn.Module)
+    True
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -60,12 +65,28 @@ class _Positional(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end."""
+        """Adds a module at the end.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.ReLU()).append(torch.nn.Tanh())
+        Sequential(
+          (0): ReLU()
+          (1): Tanh()
+        )
+        """
         self.add_module(str(len(self)), module)
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Takes out the module at a position, or a slice of them, and returns it."""
+        """Takes out the module at a position, or a slice of them, and returns it.
+
+        >>> import penlight as torch
+        >>> layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+        >>> layers.pop(0)
+        ReLU()
+        >>> len(layers)
+        1
+        """
         taken = self[key]
         del self[key]
         return taken
@@ -101,7 +122,12 @@ class Sequential(_Positional):
             self.add_module(name, module)
 
     def forward(self, input: Any) -> Any:
-        """The input led through all modules."""
+        """The input led through all modules.
+
+        >>> import penlight as torch
+        >>> torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))(torch.tensor([[-1.0, 2.0]]))
+        tensor([0., 2.])
+        """
         for module in self._modules.values():
             input = module(input)
         return input
@@ -168,7 +194,12 @@ class Sequential(_Positional):
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Adds modules at the end."""
+        """Adds modules at the end.
+
+        >>> import penlight as torch
+        >>> len(torch.nn.Sequential(torch.nn.ReLU()).extend([torch.nn.Tanh(), torch.nn.Tanh()]))
+        3
+        """
         for module in sequential:
             self.append(module)
         return self
@@ -209,11 +240,23 @@ class ModuleList(_Positional):
         return ModuleList([*self, *other])
 
     def insert(self, index: int, module: Module) -> None:
-        """Puts a module before a position."""
+        """Puts a module before a position.
+
+        >>> import penlight as torch
+        >>> layers = torch.nn.ModuleList([torch.nn.ReLU()])
+        >>> layers.insert(0, torch.nn.Tanh())
+        >>> layers[0]
+        Tanh()
+        """
         self._open_slot(index, module)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Adds modules at the end."""
+        """Adds modules at the end.
+
+        >>> import penlight as torch
+        >>> len(torch.nn.ModuleList([torch.nn.ReLU()]).extend([torch.nn.Tanh()]))
+        2
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -274,29 +317,63 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Takes all modules out.
+
+        >>> import penlight as torch
+        >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+        >>> layers.clear()
+        >>> len(layers)
+        0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Takes a module out and returns it."""
+        """Takes a module out and returns it.
+
+        >>> import penlight as torch
+        >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")
+        ReLU()
+        """
         taken = self[key]
         del self[key]
         return taken
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """The names.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
+        ['act']
+        """
         return self._modules.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """The names with the modules."""
+        """The names with the modules.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).items())
+        [('act', ReLU())]
+        """
         return self._modules.items()
 
     def values(self) -> ValuesView[Any]:
-        """The modules."""
+        """The modules.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).values())
+        [ReLU()]
+        """
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a mapping or from pairs, over those of the same names."""
+        """Adds modules from a mapping or from pairs, over those of the same names.
+
+        >>> import penlight as torch
+        >>> layers = torch.nn.ModuleDict()
+        >>> layers.update({"act": torch.nn.ReLU()})
+        >>> layers["act"]
+        ReLU()
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleDict.update should be called with an iterable of key/value pairs, "
@@ -376,7 +453,12 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Self:
-        """Adds a value at the end."""
+        """Adds a value at the end.
+
+        >>> import penlight as torch
+        >>> len(torch.nn.ParameterList([torch.zeros(2)]).append(torch.ones(2)))
+        2
+        """
         self._size += 1
         try:
             self[self._size - 1] = value
@@ -386,7 +468,12 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end."""
+        """Adds values at the end.
+
+        >>> import penlight as torch
+        >>> len(torch.nn.ParameterList([torch.zeros(2)]).extend([torch.ones(2), torch.ones(1)]))
+        3
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
@@ -394,6 +481,12 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
+        """The parameters, one on a line, for printing.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterList([torch.zeros(2)])
+        ParameterList(  (0): Parameter containing: [torch.float32 of size 2])
+        """
         return "\n".join(_describe(i, value, str(getattr(value, "dtype", ""))) for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -449,57 +542,116 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """A dict with the same parameters."""
+        """A dict with the same parameters.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ParameterDict({"w": torch.zeros(2)}).copy())
+        ['w']
+        """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to the default first if it is absent."""
+        """The value of a key, which is set to the default first if it is absent.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterDict().setdefault("w", torch.zeros(2)).requires_grad
+        True
+        """
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes everything out."""
+        """Takes everything out.
+
+        >>> import penlight as torch
+        >>> params = torch.nn.ParameterDict({"w": torch.zeros(2)})
+        >>> params.clear()
+        >>> len(params)
+        0
+        """
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes a value out and returns it."""
+        """Takes a value out and returns it.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).pop("w").shape
+        torch.Size([2])
+        """
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last entry out and returns it."""
+        """Takes the last entry out and returns it.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).popitem()[0]
+        'w'
+        """
         if not self._keys:
             raise KeyError("popitem(): dictionary is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default."""
+        """The value of a key, or the default.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None
+        True
+        """
         if key in self:
             return self[key]
         return default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with the default for every key."""
+        """A new dict with the default for every key.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ParameterDict().fromkeys(["a", "b"], torch.zeros(1)))
+        ['a', 'b']
+        """
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """The names.
+
+        >>> import penlight as torch
+        >>> list(torch.nn.ParameterDict({"w": torch.zeros(2)}).keys())
+        ['w']
+        """
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The names with the values."""
+        """The names with the values.
+
+        >>> import penlight as torch
+        >>> [(name, p.shape) for name, p in torch.nn.ParameterDict({"w": torch.zeros(2)}).items()]
+        [('w', torch.Size([2]))]
+        """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """The values.
+
+        >>> import penlight as torch
+        >>> [p.shape for p in torch.nn.ParameterDict({"w": torch.zeros(2)}).values()]
+        [torch.Size([2])]
+        """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a mapping or from pairs; a plain dict is taken in the order of its sorted keys."""
+        """Adds values from a mapping or from pairs; a plain dict is taken in the order of its sorted keys.
+
+        >>> import penlight as torch
+        >>> params = torch.nn.ParameterDict()
+        >>> params.update({"w": torch.zeros(2)})
+        >>> list(params)
+        ['w']
+        """
         if not isinstance(parameters, Iterable):
             raise TypeError(
                 "ParametersDict.update should be called with an iterable of key/value pairs, "
@@ -515,6 +667,12 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
+        """The parameters, one on a line, for printing.
+
+        >>> import penlight as torch
+        >>> torch.nn.ParameterDict({"w": torch.zeros(2)})
+        ParameterDict(  (w): Parameter containing: [torch.FloatTensor of size 2])
+        """
         return "\n".join(_describe(key, value, penlight.typename(value)) for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:

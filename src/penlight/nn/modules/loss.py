@@ -145,7 +145,12 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: `NLLLoss` does the same."""
+    """Deprecated: `NLLLoss` does the same.
+
+    >>> import penlight as torch
+    >>> issubclass(torch.nn.NLLLoss2d, torch.nn.NLLLoss)
+    True
+    """
 
     def __init__(
         self,

@@ -144,15 +144,24 @@ class Module(Registry, Calling, StateDict, Conversion):
                     param.grad.requires_grad_(False)
                 param.grad.zero_()
 
-    def compile(self, *args: Any, **kwargs: Any) -> Self:
-        """Accepted for programs that compile: `penlight.compile` says what it does, and the module stays as it is."""
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted for programs that compile: `penlight.compile` says what it does, and the module stays as it is.
+
+        >>> import penlight as torch
+        >>> model = torch.nn.Linear(2, 3)
+        >>> model.compile()
+        """
         import penlight
 
         penlight.compile(self._call_impl, *args, **kwargs)
-        return self
 
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; override it to show settings."""
+        """What stands between the brackets when the module is printed; override it to show settings.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def _get_name(self) -> str:

@@ -37,7 +37,12 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence."""
+    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the run over a sequence.
+
+    >>> import penlight as torch
+    >>> isinstance(torch.nn.LSTM(2, 3), torch.nn.RNNBase)
+    True
+    """
 
     mode: str
     input_size: int

@@ -107,7 +107,14 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Deprecated: `clip_grad_norm_` is the same."""
+    """Deprecated: `clip_grad_norm_` is the same.
+
+    >>> import penlight as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> w.grad = torch.tensor([3.0])
+    >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
+    tensor(3.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

@@ -46,7 +46,15 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of a convolution with a batch normalisation folded in; see `fuse_conv_bn_eval`."""
+    """The weight and bias of a convolution with a batch normalisation folded in; see `fuse_conv_bn_eval`.
+
+    >>> import penlight as torch
+    >>> w = torch.ones(1, 1, 1, 1)
+    >>> mean, var = torch.zeros(1), torch.tensor([0.25])
+    >>> weight, bias = torch.nn.utils.fuse_conv_bn_weights(w, None, mean, var, 0.0, None, None)
+    >>> weight.flatten()
+    tensor([2.])
+    """
     bias = penlight.zeros_like(bn_rm) if conv_b is None else conv_b
     scale = penlight.rsqrt(bn_rv + bn_eps)
     if bn_w is not None:
@@ -91,7 +99,16 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and bias of a linear layer with a batch normalisation folded in; see `fuse_linear_bn_eval`."""
+    """The weight and bias of a linear layer with a batch normalisation folded in; see `fuse_linear_bn_eval`.
+
+    >>> import penlight as torch
+    >>> w, one = torch.ones(1, 2), torch.ones(1)
+    >>> weight, bias = torch.nn.utils.fuse_linear_bn_weights(w, None, 0 * one, 0.25 * one, 0.0, one, one)
+    >>> weight, bias
+    (Parameter containing:
+    tensor([[2., 2.]]), Parameter containing:
+    tensor([1.]))
+    """
     bias = penlight.zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * penlight.rsqrt(bn_rv + bn_eps)
     weight = linear_w * scale.unsqueeze(-1).to(linear_w.dtype)

@@ -36,6 +36,7 @@ def cached() -> Iterator[None]:
     """Within the block each parametrised tensor is computed once and then remembered.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import cached
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> with cached():
     ...     m.weight is m.weight
@@ -74,6 +75,14 @@ class ParametrizationList(ModuleList):
     """The parametrisations of one tensor, in the order they are applied, and the original tensor or tensors.
 
     `original` is the tensor that is stored; if the right inverse gives several they are `original0`, `original1`, ...
+
+    >>> import penlight as torch
+    >>> class Positive(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.exp()
+    >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(1, 1), "weight", Positive())
+    >>> len(layer.parametrizations.weight), bool(layer.weight > 0)
+    (1, True)
     """
 
     is_tensor: bool
@@ -253,6 +262,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     the parametrised tensor can be assigned to. With `unsafe` dtype and shape may change and nothing is checked.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import register_parametrization
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).transpose(-1, -2)
@@ -318,6 +328,7 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
     """Whether a module has any parametrised tensor, or one of that name.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import is_parametrized
     >>> is_parametrized(torch.nn.Linear(2, 2))
     False
     """
@@ -331,6 +342,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
     """Makes a tensor a plain one again: with its present value, or with False the original.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import remove_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> sorted(name for name, _ in remove_parametrizations(m, "weight").named_parameters())
     ['bias', 'weight']
@@ -365,6 +377,7 @@ def type_before_parametrizations(module: Any) -> type[Any]:
     """The class that a module had before its tensors were parametrised.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import type_before_parametrizations
     >>> m = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> type_before_parametrizations(m) is torch.nn.Linear
     True
@@ -376,6 +389,7 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tenso
     """Puts the parametrisations of one module, and the tensors they work on, also on another.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.parametrize import transfer_parametrizations_and_params
     >>> a = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2))
     >>> b = transfer_parametrizations_and_params(a, torch.nn.Linear(2, 2))
     >>> torch.equal(a.parametrizations.weight.original, b.parametrizations.weight.original)

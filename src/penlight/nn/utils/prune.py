@@ -17,6 +17,18 @@ class BasePruningMethod(ABC):
     """A way of pruning: subclasses say in `compute_mask` what stays, and it is a forward pre-hook that applies it.
 
     `PRUNING_TYPE` is "unstructured", "structured" (with an attribute `dim`) or "global".
+
+    >>> import penlight as torch
+    >>> class EveryOther(torch.nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> method = EveryOther.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1., 0., 1.]])
     """
 
     _tensor_name: str
@@ -177,7 +189,13 @@ def _remaining(method: Any, t: Tensor, mask: Tensor) -> Any:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but puts the mask and the hook in place."""
+    """Prunes nothing, but puts the mask and the hook in place.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -214,7 +232,13 @@ class _Amount(BasePruningMethod):
 
 
 class RandomUnstructured(_Amount):
-    """Prunes single elements at random."""
+    """Prunes single elements at random.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 1), "weight", amount=0.5)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -234,7 +258,13 @@ class RandomUnstructured(_Amount):
 
 
 class L1Unstructured(_Amount):
-    """Prunes the single elements of smallest absolute value."""
+    """Prunes the single elements of smallest absolute value.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(4, 1), "weight", amount=3)
+    >>> layer.weight_mask.sum()
+    tensor(1.)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -286,7 +316,13 @@ class _Structured(_Amount):
 
 
 class RandomStructured(_Structured):
-    """Prunes whole channels at random."""
+    """Prunes whole channels at random.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
 
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
@@ -303,7 +339,13 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the whole channels of smallest n-norm."""
+    """Prunes the whole channels of smallest n-norm.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount)
@@ -324,7 +366,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask."""
+    """Prunes by a given mask.
+
+    >>> import penlight as torch
+    >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "weight", torch.tensor([[1.0, 0.0]]))
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
 
     PRUNING_TYPE = "global"
 

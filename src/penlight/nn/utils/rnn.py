@@ -134,6 +134,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes this one.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import invert_permutation
     >>> invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -152,6 +153,7 @@ def pack_padded_sequence(
     kept with the result.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import pack_padded_sequence
     >>> pack_padded_sequence(torch.tensor([[1, 4], [2, 5], [3, 0]]), [3, 2]).batch_sizes
     tensor([2, 2, 1])
     """
@@ -209,6 +211,7 @@ def pad_packed_sequence(
     """The padded batch and the lengths that a packed sequence was made from.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import pack_sequence, pad_packed_sequence
     >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]), batch_first=True)
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
@@ -239,6 +242,7 @@ def pad_sequence(
     """One batch of sequences of different lengths, padded to the longest.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import pad_sequence
     >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
             [3, 0]])
@@ -285,6 +289,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     """The sequences of a padded batch, each cut to its length.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import unpad_sequence
     >>> unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
     """
@@ -296,6 +301,7 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     """Packs a list of sequences; see `pack_padded_sequence`.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import pack_sequence
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).data
     tensor([1, 4, 2, 5, 3])
     """
@@ -307,6 +313,7 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The list of sequences that `pack_sequence` was given.
 
     >>> import penlight as torch
+    >>> from penlight.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
     [tensor([1, 2]), tensor([3])]
     """

@@ -136,23 +136,56 @@ class LRScheduler:
             self.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything the scheduler knows, except for the optimiser."""
+        """Everything the scheduler knows, except for the optimiser.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).state_dict()["last_epoch"]
+        0
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that :meth:`state_dict` returned."""
+        """Take over a state that :meth:`state_dict` returned.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        >>> scheduler.load_state_dict(scheduler.state_dict())
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates that were set last, one for each parameter group."""
+        """The learning rates that were set last, one for each parameter group.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).get_last_lr()
+        [0.1]
+        """
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """Compute the learning rates to set next. To see the current ones use :meth:`get_last_lr`."""
+        """Compute the learning rates to set next. To see the current ones use :meth:`get_last_lr`.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        >>> torch.optim.lr_scheduler.StepLR(optimizer, 10).get_last_lr()
+        [0.1]
+        """
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch. Call it after the optimiser's ``step``; ``epoch`` is deprecated."""
+        """Go to the next epoch. Call it after the optimiser's ``step``; ``epoch`` is deprecated.
+
+        >>> import penlight as torch
+        >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> optimizer.param_groups[0]["lr"]
+        0.5
+        """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(

@@ -1,0 +1,32 @@
+"""Docstrings of functions that are made by a program, in the form of those that are written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_WHOLE_NUMBERS = ("bitwise_", "gcd", "lcm")
+
+
+def documented(summary: str, *example: str) -> str:
+    """A docstring with an example: lines that start with `>>>`, and what they print.
+
+    >>> from penlight._docstrings import documented
+    >>> documented("One.", ">>> 1", "1").splitlines()[2:]
+    ['    >>> import penlight as torch', '    >>> 1', '    1', '    ']
+    """
+    lines = "\n    ".join((">>> import penlight as torch", *example))
+    return f"{summary}\n\n    {lines}\n    "
+
+
+def in_place(op: Any) -> str:
+    """The docstring of the in-place form of an op: `exp_` of `exp`."""
+    name, values = op.name, "[0.25, 0.5]"
+    if name.startswith(_WHOLE_NUMBERS):
+        values = "[6, 4]"
+    elif "diagonal" in op.parameters:
+        values = "[[1, 2], [3, 4]]"
+    given = ", ".join("1" if p in ("n", "p") else "x" for p in op.parameters[1:] if p not in op.defaults)
+    return documented(
+        f"In-place version of `{name}`: writes the result into this tensor and returns it.",
+        f">>> x = torch.tensor({values})", f">>> x.{name}_({given}) is x", "True",
+    )  # fmt: skip

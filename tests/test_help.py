@@ -1,0 +1,115 @@
+"""Help where people look: every public name has a docstring, an example that runs, and a signature."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import penlight as torch
+
+SPACES = """
+    . nn nn.functional nn.init nn.utils nn.utils.rnn nn.utils.parametrize nn.utils.parametrizations nn.utils.prune optim
+    optim.lr_scheduler linalg fft special func autograd autograd.functional autograd.graph utils.data utils.checkpoint
+    distributions inspect signal.windows testing amp
+"""
+CLASSES = [
+    torch.Tensor, torch.nn.Module, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList,
+    torch.nn.ParameterDict, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.autograd.Function,
+    torch.utils.data.DataLoader, torch.distributions.Distribution, torch.Generator, torch.inspect.Drawing,
+]  # fmt: skip
+# Names that are only refused, only accepted, or an inner part, and whose sentence says all.
+RARE = """
+    Tensor.cuda Tensor.reinforce Tensor.volatile Module.cuda Module.xpu Module.ipu Module.mtia Module.forward
+    Optimizer.profile_hook_step DataLoader.check_worker_number_rationality DataLoader.multiprocessing_context
+    nn.functional.scaled_mm nn.functional.scaled_grouped_mm nn.utils.prune.PruningContainer
+    autograd.graph.region_activation_memory_budget autograd.graph.GradientEdge utils.checkpoint.CheckpointFunction
+    utils.checkpoint.DefaultDeviceType utils.checkpoint.SelectiveCheckpointContext
+    inspect.Event inspect.Log inspect.SavedMemory inspect.Saving
+"""
+NO_EXAMPLE = set(RARE.split())
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    for space in SPACES.split():
+        module = torch if space == "." else importlib.import_module("penlight." + space)
+        for name in dir(torch) if space == "." else getattr(module, "__all__", dir(module)):
+            value = getattr(module, name, None)
+            home = getattr(value, "__module__", None) or "penlight"
+            if (
+                name[0] != "_"
+                and callable(value)
+                and not inspect.ismodule(value)
+                and home.startswith(("penlight", "torch"))
+            ):
+                yield name if space == "." else f"{space}.{name}", value
+
+
+def methods() -> Iterator[tuple[str, Any]]:
+    for cls in CLASSES:
+        for name in dir(cls):
+            value = inspect.getattr_static(cls, name)
+            if isinstance(value, (staticmethod, classmethod)):
+                value = value.__func__
+            if name[0] != "_" and (callable(value) or isinstance(value, property)):
+                owner = next(c.__name__ for c in CLASSES if issubclass(cls, c) and hasattr(c, name))
+                yield f"{owner}.{name}", value
+
+
+EVERYTHING = dict([*functions(), *methods()])
+
+
+def test_there_is_much_to_check() -> None:
+    assert len(EVERYTHING) > 1500
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert [
+        name for name, value in EVERYTHING.items() if not (value.__doc__ or "").strip() and name not in NO_EXAMPLE
+    ] == []
+
+
+def test_every_public_name_has_an_example() -> None:
+    missing = {name for name, value in EVERYTHING.items() if ">>>" not in (value.__doc__ or "")}
+    assert sorted(missing - NO_EXAMPLE) == []
+    assert sorted(NO_EXAMPLE - missing) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_run() -> None:
+    """Also those of functions that a program made, which doctest does not find in modules."""
+    parser, runner = (
+        doctest.DocTestParser(),
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS),
+    )
+    texts = {value.__doc__: name for name, value in EVERYTHING.items() if ">>>" in (value.__doc__ or "")}
+    for text, name in texts.items():
+        runner.run(parser.get_doctest(text, {}, name, None, 0))
+    assert runner.failures == 0
+
+
+def test_every_public_function_has_a_signature() -> None:
+    def lacks(value: Any) -> bool:
+        try:
+            inspect.signature(value)
+        except (TypeError, ValueError):
+            return not (
+                isinstance(value, type) and issubclass(value, Exception)
+            )  # those inherit what Python cannot tell
+        return False
+
+    lacking = [name for name, value in EVERYTHING.items() if not isinstance(value, property) and lacks(value)]
+    assert sorted(lacking) == []
+
+
+def test_help_of_a_method_reads_well() -> None:
+    import pydoc
+
+    text = pydoc.render_doc(torch.Tensor.sum, renderer=pydoc.plaintext)
+    assert "sum(input: 'Tensor', dim" in text and "over some dimensions" in text
+    text = pydoc.render_doc(torch.Tensor.exp_, renderer=pydoc.plaintext)
+    assert "exp_(input: 'Tensor') -> 'Tensor'" in text and "In-place version of `exp`" in text
