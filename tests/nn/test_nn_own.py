@@ -244,27 +244,3 @@ def test_assigning_does_not_mark_the_state_dict():
 def test_compile_gives_the_module_back():
     m = nn.ReLU()
     assert m.compile() is None
-
-
-# The seam for fused recurrent kernels
-
-
-def test_fused_kernel_takes_over_what_it_can():
-    from penlight.nn.modules import _rnn_loop
-
-    calls = []
-
-    def kernel(mode, input, start, weights, batch_sizes, reverse):
-        calls.append((mode, tuple(input.shape), [tuple(s.shape) for s in start], batch_sizes, reverse))
-        if reverse:
-            return NotImplemented
-        return torch.zeros(*input.shape[:2], 3), start
-
-    gru = nn.GRU(4, 3, bidirectional=True)
-    _rnn_loop.FUSED["GRU"] = kernel
-    try:
-        output, _ = gru(torch.ones(5, 2, 4))
-    finally:
-        del _rnn_loop.FUSED["GRU"]
-    assert calls == [("GRU", (5, 2, 4), [(2, 3)], None, False), ("GRU", (5, 2, 4), [(2, 3)], None, True)]
-    assert bool((output[..., :3] == 0).all()) and bool((output[..., 3:] != 0).all())

@@ -1,9 +1,8 @@
 """Recurrences over sequences, as loops over time made of tensor operations.
 
 Note [Where a fused kernel goes]: everything above one direction of one layer (layers, directions, dropout, packed
-batches) is in `run`; everything below is in `run_direction`. A kernel that does a whole sequence at once is entered
-in `FUSED` under its mode and called with the arguments of `run_direction`; it may return NotImplemented, for the
-cases it does not take, and then the loop runs.
+batches) is in `run`; everything below is in `run_direction`. `ops.recurrent.fused` does a whole sequence as one op; it
+returns NotImplemented for the cases it does not take, and then the loop runs.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
+from penlight.ops.recurrent import fused
 
 State = tuple[Tensor, ...]
 """What goes from step to step: (h,), and for an LSTM (h, c)."""
-
-FUSED: dict[str, Callable[..., Any]] = {}
 
 
 def run(
@@ -42,6 +40,11 @@ def run(
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     directions = 2 if bidirectional else 1
     each = len(weights) // (num_layers * directions)
+    if batch_sizes is not None and _is_even(mode, input, batch_sizes, each, has_biases):
+        rest = (has_biases, num_layers, dropout, train, bidirectional)
+        padded = input.view(len(batch_sizes), batch_sizes[0], input.size(1))
+        output, state = run(mode, padded, hidden, weights, *rest)
+        return output.view(input.size(0), output.size(2)), state
     finals: list[State] = []
     for layer in range(num_layers):
         outputs = []
@@ -56,6 +59,12 @@ def run(
         if dropout and train and layer < num_layers - 1:
             input = F.dropout(input, dropout, training=True)
     return input, tuple(penlight.stack(parts) for parts in zip(*finals, strict=True))
+
+
+def _is_even(mode: str, input: Tensor, batch_sizes: Sequence[int], each: int, has_biases: bool) -> bool:
+    """Whether a packed sequence is run as a padded one: as in PyTorch, if all are of one length and it has a kernel for it."""
+    plain = mode == "LSTM" and each == (4 if has_biases else 2) and input.dtype is penlight.float32
+    return plain and batch_sizes[0] == batch_sizes[-1] and input.numel() > 0
 
 
 def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | None]:
@@ -74,11 +83,21 @@ def run_direction(
     reverse: bool,
 ) -> tuple[Tensor, State]:
     """One direction of one layer: the outputs of all steps and the last state. See Note [Where a fused kernel goes]."""
-    fused = FUSED.get(mode)
-    if fused is not None:
-        result = fused(mode, input, start, weights, batch_sizes, reverse)
-        if result is not NotImplemented:
-            return result
+    result = fused(mode, input, start, weights, batch_sizes, reverse)
+    if result is NotImplemented:
+        result = loop_direction(mode, input, start, weights, batch_sizes, reverse)
+    return result
+
+
+def loop_direction(
+    mode: str,
+    input: Tensor,
+    start: State,
+    weights: dict[str, Tensor | None],
+    batch_sizes: Sequence[int] | None,
+    reverse: bool,
+) -> tuple[Tensor, State]:
+    """The same from ops, step by step."""
     prepare, step = _STEPS[mode]
     # What depends on the input alone is one product for the whole sequence.
     projected, recurrent = prepare(input, weights)
