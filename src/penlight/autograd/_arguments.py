@@ -56,7 +56,7 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
     found: list[Any] = []
     for place, (out, grad) in enumerate(zip(outputs, grads)):
         if isinstance(out, Tensor) and not batched:
-            usual = _usual(out, grad)
+            usual = usual_grad(out, grad)
             if usual is not None:
                 found.append(usual)
                 continue
@@ -88,7 +88,7 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
 _ONE = {d.np: np.ones((), d.np) for d in (dtypes.float32, dtypes.float64)}
 
 
-def _usual(out: Tensor, grad: Any) -> Tensor | None:
+def usual_grad(out: Tensor, grad: Any) -> Tensor | None:
     """The gradient to start from in the two cases that are nearly all there are; None if it is neither."""
     array = out._array
     if grad is None:

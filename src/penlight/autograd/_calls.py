@@ -8,7 +8,7 @@ import numpy as np
 
 from ..tensor import Tensor, wrap
 from . import modes
-from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads
+from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads, usual_grad
 from .engine import Captures, execute
 
 
@@ -20,6 +20,12 @@ def backward(
         from ..func.batched import BACKWARD
 
         raise RuntimeError(BACKWARD)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None and grad_variables is None and isinstance(tensors, Tensor):
+        start = usual_grad(tensors, grad_tensors)
+        if start is not None:
+            execute(root_edges((tensors,)), (start,), keep, create_graph, None)
+            return
     if grad_variables is not None:
         import warnings
 
@@ -30,7 +36,6 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
-    keep = create_graph if retain_graph is None else retain_graph
     wanted = () if inputs is None else as_tuple(inputs)
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")

@@ -107,34 +107,37 @@ def execute(
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
-    """The reachable nodes except leaves, youngest first; the last consumer of each leaf, by its age; a place for the gradient
-    of each node, a list where it has several outputs."""
-    last: dict[Node, int] = {}
+    """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; a place for the gradient of each
+    node and leaf, which is a list where there are several outputs."""
+    last: dict[Any, int] = {}
     buffers: dict[Any, Any] = {None: None}  # also the nodes that have been seen; an edge to nowhere counts as seen
     stack: list[Node] = []
+    leaves: list[Any] = []
     for root, _ in roots:
-        assert root is not None
-        if root not in buffers and type(root) is not AccumulateGrad:
-            buffers[root] = None if root.outputs == 1 else [None] * root.outputs
-            stack.append(root)
+        if type(root) is AccumulateGrad:
+            leaves.append(root)
+        elif root not in buffers:
+            buffers[root] = None if root.outputs == 1 else [None] * root.outputs  # type: ignore[union-attr]
+            stack.append(root)  # type: ignore[arg-type]
     order: list[Node] = []
     visit, push, pop = order.append, stack.append, stack.pop
     while stack:
         node = pop()
         visit(node)
         for child, _ in node.next_functions:
-            if child in buffers:
-                continue
-            if type(child) is AccumulateGrad:
-                age = node.seq
-                if last.get(child, age) >= age:
-                    last[child] = age
-            else:
-                push(child)  # type: ignore[arg-type]
-                buffers[child] = None if child.outputs == 1 else [None] * child.outputs  # type: ignore[union-attr]
-    for root, _ in roots:
-        if root not in buffers:
-            last.setdefault(root, NONE)  # type: ignore[arg-type]
+            if child in last:
+                if last[child] > node.seq:
+                    last[child] = node.seq
+            elif child not in buffers:
+                if type(child) is AccumulateGrad:
+                    buffers[child] = None
+                    last[child] = node.seq
+                else:
+                    push(child)
+                    buffers[child] = None if child.outputs == 1 else [None] * child.outputs
+    for root in leaves:
+        if root not in last:
+            last[root], buffers[root] = NONE, None
     order.sort(key=_by_age, reverse=True)
     return order, last, buffers
 
@@ -158,18 +161,17 @@ def _loop(
     watching = (*everywhere, *watchers.get()) if graph else ()
     only_root = roots[0][0] if len(roots) == 1 else None
     plain = captures is None and not graph
-    arrivals: dict[Any, Any] = {}  # what has arrived at the leaves
     ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
     for (root, nr), grad in zip(roots, grads):
-        _add(arrivals if type(root) is AccumulateGrad else buffers, root, nr, grad)
+        _add(buffers, root, nr, grad)
     grads.clear()
-    for root in [root for root in arrivals if last[root] == NONE]:
-        _run_leaf(root, arrivals.pop(root), graph, captures)
-    grad = None
+    for root, _ in roots:
+        if root in last and last[root] == NONE and buffers.get(root) is not None:
+            _run_leaf(root, buffers.pop(root), graph, captures)
     for node in order:
         grad = buffers.pop(node)
         if captures is not None and not _go_on(node, grad, graph, captures, needed, only_root):
-            _skip(node, last, arrivals, graph, captures)
+            _skip(node, last, buffers, graph, captures)
             continue
         if watching:
             results: Any = _watched(watching, node, grad, keep)
@@ -185,47 +187,31 @@ def _loop(
             if node._hooks is not None and node._hooks.post:
                 results = hooks.after(node, results, grad, graph)
         grad = None
-        ready = None
+        ready: tuple[Any, ...] = ()
         for (child, nr), arrived in zip(node.next_functions, results):
-            if child in last:
-                if arrived is not None:
-                    buffer = arrivals.get(child)
-                    if buffer is None:
-                        arrivals[child] = arrived
-                    elif child in ours:
-                        try:
-                            add(buffer, arrived, buffer)
-                        except (TypeError, ValueError):  # a rule gave another dtype or shape
-                            arrivals[child] = buffer + arrived
-                            ours.discard(child)
-                    else:
-                        join(arrivals, child, buffer, arrived, ours)
-                if last[child] == node.seq:
-                    if ready is None:
-                        ready = [child]
-                    elif child not in ready:
-                        ready.append(child)
-            elif arrived is not None and child is not None:
+            if arrived is not None and child is not None:
                 buffer = buffers[child]
                 if buffer is None:
                     buffers[child] = arrived
-                elif type(buffer) is list:
-                    buffer[nr] = arrived if buffer[nr] is None else buffer[nr] + arrived
                 elif child in ours:
                     try:
                         add(buffer, arrived, buffer)
                     except (TypeError, ValueError):  # a rule gave another dtype or shape
                         buffers[child] = buffer + arrived
                         ours.discard(child)
+                elif type(buffer) is list:
+                    buffer[nr] = arrived if buffer[nr] is None else buffer[nr] + arrived
                 else:
                     join(buffers, child, buffer, arrived, ours)
-        if ready is not None:
+            if child in last and last[child] == node.seq and child not in ready:
+                ready = (*ready, child)
+        if ready:
             results = arrived = buffer = None  # a leaf asks who else holds its gradient
             for child in ready:
                 if plain and child._hooks is None:  # type: ignore[union-attr]
-                    accumulate(child, arrivals)  # type: ignore[arg-type]
+                    accumulate(child, buffers)
                 else:
-                    _run_leaf(child, arrivals.pop(child, None), graph, captures)
+                    _run_leaf(child, buffers.pop(child, None), graph, captures)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
@@ -268,10 +254,10 @@ def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> An
     return watching[-1](node, lambda: _watched(watching[:-1], node, grad, keep))
 
 
-def _skip(node: Node, last: dict[Node, int], arrivals: Any, graph: bool, captures: Captures) -> None:
+def _skip(node: Node, last: dict[Node, int], buffers: Any, graph: bool, captures: Captures) -> None:
     """A node that leads to nothing asked for does not run; leaves that wait for none after it are complete."""
     for leaf in {child: None for child, _ in node.next_functions if child is not None and last.get(child) == node.seq}:
-        _run_leaf(leaf, arrivals.pop(leaf, None), graph, captures)
+        _run_leaf(leaf, buffers.pop(leaf, None), graph, captures)
 
 
 def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:

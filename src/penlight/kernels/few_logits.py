@@ -64,10 +64,15 @@ def nll_of_few(
     return losses, SavedCrossEntropy(exps, totals, picked, None, None, None, None, denominator, dtype)
 
 
-def nll_of_few_backward(grad: Any, saved: SavedCrossEntropy) -> Array:
-    """The gradient with respect to the logits; `grad` is () or, without reduction, (N,)."""
-    unit = np.divide(grad, _number(saved.denominator, saved.dtype))
-    out = np.multiply(saved.exps, np.divide(unit, saved.totals)[:, None])
-    flat = out.reshape(-1)
-    flat[saved.picked] -= unit
-    return out
+def few_targets(grad: Any, saved: SavedCrossEntropy) -> tuple[Array, Any]:
+    """The gradient with respect to the log-probabilities, and its value at the targets; `grad` is () or, without reduction, (N,)."""
+    values = np.divide(grad, _number(-saved.denominator, saved.dtype))
+    dense = np.zeros(saved.exps.shape, saved.dtype)
+    dense.reshape(-1)[saved.picked] = values
+    return dense, values
+
+
+def few_logits_backward(dense: Array, values: Any, saved: SavedCrossEntropy) -> Array:
+    """The gradient with respect to the logits, from what `few_targets` gave."""
+    out = np.multiply(saved.exps, np.divide(values, saved.totals)[:, None])
+    return np.subtract(dense, out, out)

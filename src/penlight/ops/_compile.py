@@ -246,7 +246,7 @@ def _edges(op: Op) -> list[str]:
 
 def _node(op: Op) -> list[str]:
     return [
-        f"node = new(Backward_{op.name})",
+        f"node = Backward_{op.name}()",
         "node.seq = next(sequence)",
         f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
         "node._hooks = node._fit = None",

@@ -19,7 +19,7 @@ from .. import dtypes
 from ..autograd import modes
 from ..kernels import loss as kernels
 from ..kernels import softmax as softmax_kernels
-from ..kernels.few_logits import FEW, nll_of_few, nll_of_few_backward
+from ..kernels.few_logits import FEW, few_logits_backward, few_targets, nll_of_few
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -189,6 +189,9 @@ def _nll_dense(
 ) -> Any:
     """The gradient of nll_loss, from what its forward pass found out about the targets."""
     saved = shared.saved
+    if saved.exps.size <= FEW and saved.pull is None and saved.dtype.itemsize >= 4:
+        shared.dense, shared.unit = few_targets(grad, saved)
+        return shared.dense
     dense = np.zeros(shape, saved.dtype)
     if dense.size:
         values = np.divide(grad, -saved.denominator)
@@ -204,8 +207,9 @@ def _nll_dense(
 def _log_softmax_fused(grad: Any, result: Any, shared: _Shared) -> Any:
     if grad is shared.dense:
         shared.dense = None
-        if shared.saved.exps.size <= FEW and shared.saved.pull is None:
-            return nll_of_few_backward(shared.unit, shared.saved)
+        saved = shared.saved
+        if saved.exps.size <= FEW and saved.pull is None and saved.dtype.itemsize >= 4:
+            return few_logits_backward(grad, shared.unit, saved)
         return softmax_kernels.nll_from_logits_backward(np.asarray(shared.unit), shared.saved)
     return softmax_kernels.log_softmax_backward(np.asarray(grad), shared.log_probabilities(), 1)
 

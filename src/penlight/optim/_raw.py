@@ -19,13 +19,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import chain, pairwise, repeat
-from operator import attrgetter, eq, is_, itemgetter
+from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import penlight
+from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
+from penlight.kernels.silence import hush, unhush
 from penlight.tensor import wrap
 
 if TYPE_CHECKING:
@@ -168,6 +170,7 @@ class Table:
         self.slots = columns[: len(slots)]
         self.scalars = dict(zip(scalars, columns[len(slots) :], strict=True))
         self.all_arrays = [*self.arrays, *chain.from_iterable(columns)]
+        self.dtypes, self.shapes = [*map(_dtype_of, self.arrays)], [*map(_shape_of, self.arrays)]
 
     def matches(self, params: list[Tensor], states: list[State], names: list[str]) -> bool:
         """Whether the parameters and their states still have exactly these arrays."""
@@ -239,11 +242,19 @@ class Plan:
         return self.table.matches(params, states, names) and all(bucket.agrees() for bucket in self.buckets)
 
     def run(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             for bucket in self.buckets:
                 bucket.update(rule, group, grads)
+        finally:
+            unhush(token)
+        watched = NAMESPACE["SLOW"]
         for tensor in self.touched:
-            bump(tensor)
+            versions = tensor._vc
+            if versions is None or versions[1] is not None or watched:
+                bump(tensor)
+            else:
+                versions[0] += 1
 
 
 def _grouped(rows: list[int], sizes: list[int]) -> list[list[int]]:
@@ -281,10 +292,8 @@ def update(
             plan = plans[index] = Plan(table, table.suitable())
     except (AttributeError, KeyError):  # something is not a tensor of ours, or was taken out of the state
         return everything
-    own = plan.table.arrays
-    if not all(map(is_, map(_dtype_of, arrays), map(_dtype_of, own))):
-        return everything
-    if not all(map(eq, map(_shape_of, arrays), map(_shape_of, own))):
+    table = plan.table
+    if not all(map(is_, map(_dtype_of, arrays), table.dtypes)) or [*map(_shape_of, arrays)] != table.shapes:
         return everything
     plan.run(type(optimizer), group, arrays)
     return plan.rest

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import penlight
+from penlight.autograd.modes import grad_mode
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -70,12 +71,11 @@ def _use_grad_for_differentiable(func: _F) -> _F:
 
     @functools.wraps(func)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        before = penlight.is_grad_enabled()
-        penlight.set_grad_enabled(self.defaults["differentiable"])
+        before = grad_mode.set(self.defaults["differentiable"])
         try:
             return func(self, *args, **kwargs)
         finally:
-            penlight.set_grad_enabled(before)
+            grad_mode.reset(before)
 
     return step  # type: ignore[return-value]
 
