@@ -14,7 +14,7 @@ import pytest
 
 import penlight
 from benchmarks import __main__ as main
-from benchmarks import plot, report
+from benchmarks import mechanisms, plot, report
 from benchmarks.libraries import Worker, run
 from benchmarks.work import ALL, MEMORY_OF
 
@@ -39,6 +39,18 @@ def test_same_work(name: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = (ALL[name].make(library)().detach().numpy() for library in (penlight, torch))
     np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5 * max(1.0, float(np.abs(theirs).max())))
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in mechanisms.TABLE])
+def test_with_and_without(name: str) -> None:
+    """A mechanism switched off, or composed from ops, gives the same gradients."""
+    threads = penlight.get_num_threads()
+    entry = next(entry for entry in mechanisms.TABLE if entry.name == name)
+    penlight.manual_seed(0)
+    first, second = (step() for step in entry.make(penlight))
+    penlight.set_num_threads(threads)
+    if isinstance(first, penlight.Tensor):
+        np.testing.assert_allclose(first.detach().numpy(), second.detach().numpy(), rtol=1e-3, atol=1e-5)
 
 
 def test_each_has_a_sentence_and_a_target() -> None:
