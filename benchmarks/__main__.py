@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cold, plot, report
-from .libraries import OWN, REFERENCE, THREADS, Worker, installed, run
+from . import cold, libraries, plot, report
+from .libraries import OWN, REFERENCE, Worker, installed, run
 from .work import ALL, MEMORY_OF
 from .work.peers import PEERS
 
@@ -32,6 +32,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("workloads", nargs="*", metavar="workload", help="all, if none is named: " + ", ".join(ALL))
     parser.add_argument(
         "--rounds", type=int, default=5, help="how often the libraries take turns at each workload, at least"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=2, help="threads of each library; 1 is steadier on a busy machine"
     )
     parser.add_argument(
         "--quick", action="store_true", help="2 rounds of short slices: rough numbers in about a minute"
@@ -76,7 +79,7 @@ def about(rounds: int) -> dict[str, Any]:
     return {
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
-        "threads": THREADS,
+        "threads": libraries.THREADS,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "rounds": rounds,
@@ -118,22 +121,22 @@ def time_one(errors: Any, workers: list[Worker], name: str, rounds: int, seconds
     return row
 
 
-def peak_memory(results: dict[str, Any], libraries: list[str], names: list[str]) -> None:
+def peak_memory(results: dict[str, Any], both: list[str], names: list[str]) -> None:
     """Peak memory of the named workloads, each in a process of its own."""
     print("\npeak memory beyond the imports, MB")
     for name in names:
-        answers = {library: run(sys.executable, "-m", "benchmarks.memory", library, name) for library in libraries}
+        answers = {library: run(sys.executable, "-m", "benchmarks.memory", library, name) for library in both}
         results["memory"][name] = {library: a["bytes"] for library, a in answers.items() if "bytes" in a}
         print(report.line(report.memory_rows(results)[-1]), flush=True)
 
 
-def cold_start(results: dict[str, Any], libraries: list[str], rounds: int) -> None:
+def cold_start(results: dict[str, Any], both: list[str], rounds: int) -> None:
     """The time from nothing to a first gradient."""
     print("\ncold start")
     for program in cold.PROGRAMS:
         row: dict[str, float] = {}
         for turn in range(rounds + 1):
-            for library in libraries:
+            for library in both:
                 seconds = cold.start(sys.executable, library, program)
                 if turn:  # the first only leaves its compiled files behind
                     row[library] = min(seconds, row.get(library, seconds))
@@ -143,11 +146,11 @@ def cold_start(results: dict[str, Any], libraries: list[str], rounds: int) -> No
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {"about": about(options.rounds), "times": {}, "memory": {}, "cold": {}, "errors": {}}
-    libraries = [*installed((REFERENCE,), sys.executable), OWN]
-    if REFERENCE not in libraries:
+    both = [*installed((REFERENCE,), sys.executable), OWN]
+    if REFERENCE not in both:
         print("PyTorch is not installed here: there are times, but no ratios.")
     peers = installed(tuple(PEERS), options.peer_python) if options.peers else []
-    workers = [Worker(library) for library in libraries] + [Worker(peer, options.peer_python) for peer in peers]
+    workers = [Worker(library) for library in both] + [Worker(peer, options.peer_python) for peer in peers]
     results["about"]["versions"] = {worker.library: worker.version for worker in workers}
     if options.best_with:
         earlier = json.loads(Path(options.best_with).read_text())
@@ -160,9 +163,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     for worker in workers:
         worker.end()
     if "memory" in options.parts:
-        peak_memory(results, libraries, options.workloads or list(MEMORY_OF))
+        peak_memory(results, both, options.workloads or list(MEMORY_OF))
     if "cold" in options.parts:
-        cold_start(results, libraries, options.rounds)
+        cold_start(results, both, options.rounds)
     for name, errors in results["errors"].items():
         for library, error in errors.items():
             print(f"{name} did not run on {library}: {error}", file=sys.stderr)
@@ -171,6 +174,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
+    libraries.THREADS = options.threads
     if options.load:
         results = json.loads(Path(options.load).read_text())
         print(report.markdown(results))

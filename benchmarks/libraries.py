@@ -15,13 +15,15 @@ from .work import ALL
 from .work.peers import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
-THREADS = 2
+THREADS = int(
+    os.environ.get("PENLIGHT_BENCHMARK_THREADS", "2")
+)  # `--threads` sets it, and measured processes inherit it
 OWN, REFERENCE = "penlight", "torch"
 
 
 def environment() -> dict[str, str]:
-    """What a measured process sees: this checkout's package, two threads, compiled files kept."""
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    """What a measured process sees: this checkout's package, so many threads, compiled files kept."""
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "PENLIGHT_BENCHMARK_THREADS": str(THREADS)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
         env[f"{name}_NUM_THREADS"] = str(THREADS)
@@ -37,9 +39,9 @@ def run(python: str, *arguments: str) -> dict[str, Any]:
 
 
 def limit_threads(library: Any) -> None:
-    """Two threads and two processors, for every library alike."""
+    """So many threads and processors, for every library alike."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-THREADS:])
     if hasattr(library, "set_num_threads"):
         library.set_num_threads(THREADS)
 
