@@ -3,7 +3,7 @@
 Note [When the shift can be skipped]
 Softmax subtracts each row's maximum so that `exp` cannot overflow. That is two passes, next to one for `exp` itself, and
 seldom needed. So the exponentials are taken as they are, and the row sums, which are needed anyway, tell whether all went
-well: where each lies between 1e-4 and 1e30 nothing has overflowed, and what has underflowed is less than 1e-33 of its row.
+well: where each lies between 1 and 1e30 nothing has overflowed, and what has underflowed would have with the shift too.
 The quotient e^x / sum(e^x) has the same relative error either way. Otherwise (also for NaN and infinite sums) the block
 is done again with the shift. For logarithms the shift matters (x - log sum is as inexact as x is large), so `log_softmax`
 skips it only within +-2. Cross entropy takes log(sum / e^x_target) instead, which is exact enough at any size and
@@ -61,7 +61,7 @@ def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.nd
     """Write e^(x - shift) to `out` for a contiguous 2-d block; return the shift (rows, 1) or None, and the row sums."""
     np.exp(x, out)
     total = row_sum(out)
-    if np.minimum.reduce(total) >= 1e-4 and np.maximum.reduce(total) <= 1e30:
+    if np.minimum.reduce(total) >= 1.0 and np.maximum.reduce(total) <= 1e30:
         return None, total
     shift = row_max(x)
     np.subtract(x, shift, out)
@@ -82,7 +82,7 @@ def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
 def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
     np.exp(x, out)
     total = np.add.reduce(out, 1, keepdims=True)
-    if not (total.min() >= 1e-4 and total.max() <= 1e30):  # as in `_shift_exp`
+    if not (total.min() >= 1.0 and total.max() <= 1e30):  # as in `_shift_exp`
         np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
         np.exp(out, out)
         total = np.add.reduce(out, 1, keepdims=True)
