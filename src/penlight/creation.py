@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dtypes
 from ._docstrings import documented
+from .autograd import modes
 from .device import require_cpu
 from .tensor import Tensor, wrap
 
@@ -45,11 +46,9 @@ def tensor(
 
 def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
     if requires_grad:
-        if out.dtype.category < dtypes.FLOATING:
+        if out._array.dtype.kind in "biu":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         out.requires_grad_()
-    from .autograd import modes
-
     if modes.slow() and modes.inference.get():
         from .ops._dispatch import mark_inference
 
@@ -66,6 +65,8 @@ def _check(dtype: Any, device: Any, name: str) -> None:
 
 def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:
     """Data as an array in PyTorch's dtype for it: floats are the default dtype, ints int64."""
+    if type(data) in _NUMBERS:
+        return _from_python(data, dtype)
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, np.ndarray):
@@ -84,9 +85,11 @@ def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[A
     return np.array(array, order="C") if copy else array
 
 
+_NUMBERS = (float, int, bool, complex)
+
+
 def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
-    kind = type(data)
-    if kind is float or kind is int or kind is bool or kind is complex:
+    if type(data) in _NUMBERS:
         found = dtype or dtypes.of_number(data)
         try:
             return np.asarray(data, found.np)

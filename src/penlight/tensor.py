@@ -189,6 +189,11 @@ class Tensor(TensorMethods):
         >>> torch.zeros(1).requires_grad_()
         tensor([0.], requires_grad=True)
         """
+        if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._meta is None is self._level:
+            versions = self._vc
+            if self._array.dtype.kind == "f" and (versions is None or (type(versions) is list and versions[1] is None)):
+                self._edge = (AccumulateGrad(self), 0)  # the usual case: nobody has a view of it
+                return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not requires_grad or _is_leaf(self):

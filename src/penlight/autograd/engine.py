@@ -46,11 +46,14 @@ class Captures:
 
     def __init__(self, edges: Sequence[Edge], accumulate: bool = False) -> None:
         self.accumulate = accumulate  # into `.grad` instead of into `grads`: backward(inputs=...)
+        self.leaves = True  # whether only leaves were asked for
         self.places: dict[Node, list[tuple[int, int]]] = {}
         for place, (node, nr) in enumerate(edges):
             if node is None:
                 continue
             self.places.setdefault(node, []).append((nr, place))
+            if type(node) is not AccumulateGrad:
+                self.leaves = False
         self.grads: list[Any] = [None] * len(edges)
 
     def take(self, node: Node, grad: Any) -> None:
@@ -91,14 +94,18 @@ def execute(
     """
     order, last, buffers = _plan(roots)
     needed = None if captures is None else _needed(order, captures)
+    chosen, picky = order, needed
+    if needed is not None and captures.leaves and (len(roots) != 1 or roots[0][0] in needed):  # type: ignore[union-attr]
+        # Nodes that need not run have nothing to give, nor to tell anyone: they are left out.
+        chosen, picky = [node for node in order if node in needed], None
     outer, token = task.set(Task(order, last, needed, captures)), grad_mode.set(create_graph)
     try:
         if create_graph or NAMESPACE["SLOW"]:
-            _loop(roots, list(grads), order, last, buffers, keep, True, captures, needed)
+            _loop(roots, list(grads), chosen, last, buffers, keep, True, captures, picky)
         else:
             silence = hush()
             try:
-                _loop(roots, [g._array for g in grads], order, last, buffers, keep, False, captures, needed)
+                _loop(roots, [g._array for g in grads], chosen, last, buffers, keep, False, captures, picky)
             finally:
                 unhush(silence)
     finally:
@@ -145,6 +152,14 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
 def _needed(order: list[Node], captures: Captures) -> set[Node]:
     """The nodes that must run to reach a captured edge."""
     places = captures.places
+    if captures.leaves:
+        reached = set(places)
+        for node in reversed(order):
+            for child, _ in node.next_functions:
+                if child in reached:
+                    reached.add(node)
+                    break
+        return reached
     needed: set[Node] = set(places) if captures.accumulate else set()
     for node in reversed(order):
         for child, _ in node.next_functions:
@@ -156,7 +171,7 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
 
 def _loop(
     roots: Sequence[Edge], grads: list[Any], order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool,
-    graph: bool, captures: Captures | None, needed: Any,
+    graph: bool, captures: Any, picky: set[Node] | None,
 ) -> None:  # fmt: skip
     watching = (*everywhere, *watchers.get()) if graph else ()
     only_root = roots[0][0] if len(roots) == 1 else None
@@ -170,7 +185,7 @@ def _loop(
             _run_leaf(root, buffers.pop(root), graph, captures)
     for node in order:
         grad = buffers.pop(node)
-        if captures is not None and not _go_on(node, grad, graph, captures, needed, only_root):
+        if picky is not None and not _go_on(node, grad, graph, captures, picky, only_root):
             _skip(node, last, buffers, graph, captures)
             continue
         if watching:

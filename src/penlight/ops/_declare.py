@@ -146,6 +146,7 @@ def quiet(kernel: Any) -> Any:
     stub = _first.__code__.replace(co_names=(key,), co_name=code.co_name, co_freevars=code.co_freevars)
     made = FunctionType(stub, space, kernel.__name__, None, kernel.__closure__)
     made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
+    made.__dict__.update(kernel.__dict__)
     space[key] = thaw
     return made
 

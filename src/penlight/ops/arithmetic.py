@@ -10,7 +10,9 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
+from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise
+from ._raw import both
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -86,7 +88,14 @@ def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other: np.subtract(other, input), node="RsubBackward1", inplace=False, check=_no_bools,
+def _subtract_from(input: Any, other: Any) -> Any:
+    return np.subtract(other, input)
+
+
+_subtract_from.takes_arrays = True  # type: ignore[attr-defined]
+
+
+@pointwise(_subtract_from, node="RsubBackward1", inplace=False, check=_no_bools,
            input=lambda grad: -grad)  # fmt: skip
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
@@ -221,12 +230,6 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     if isinstance(other, Tensor):
         return sub(other, input, alpha=alpha)
     return _rsub(input if alpha == 1 else input * alpha, other)
-
-
-def _rsub_operator(input: Any, other: Any) -> Any:
-    if isinstance(other, (bool, int, float, complex)):
-        return _rsub(input, other)
-    return NotImplemented
 
 
 # ----- Quotients ----------------------------------------------------------------------------------------------------
@@ -472,8 +475,21 @@ def _power(input: Any, exponent: Any) -> Any:
     return np.power(input, exponent)
 
 
+def _slope_array(input: Any, exponent: Any) -> Any:
+    """The derivative of a power."""
+    if not input.ndim:
+        input = input[()]  # a scalar: see `_on_scalars` in _compile.py
+    elif exponent == 2 and input.dtype is dtypes.float32.np:
+        return np.multiply(input, _TWO)
+    return exponent * _power(input, exponent - 1)
+
+
+_TWO = np.asarray(2.0, np.float32)
+both("power_slope", _slope_array, lambda input, exponent: exponent * _pow(input, exponent - 1))
+
+
 @pointwise(_power, node="PowBackward0",
-           input=lambda grad, input, exponent, xp: grad * (exponent * xp._pow(input, exponent - 1)) if exponent != 0
+           input=lambda grad, input, exponent, xp: grad * xp.power_slope(input, exponent) if exponent != 0
            else xp.zeros_like(grad))  # fmt: skip
 def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
@@ -603,7 +619,7 @@ def _reflected(function: Any) -> Any:
 
 
 for _name, _function in {
-    "__rsub__": _rsub_operator, "__pow__": _pow_operator, "__rpow__": _rpow_operator, "__rtruediv__": _rdiv_operator,
+    "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__pow__": _pow_operator, "__rpow__": _rpow_operator, "__rtruediv__": _rdiv_operator,
     "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder), "__ipow__": pow_,
     "__floordiv__": _binary(floor_divide), "__mod__": _binary(remainder), "__ifloordiv__": floor_divide_, "__imod__": remainder_,
 }.items():  # fmt: skip
