@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 import math as _math
+import typing as _typing
 from typing import Any as _Any
 
 from . import dtypes as _dtypes
@@ -472,6 +473,9 @@ _LAZY_NAMES = {
     "cond": "compiler",
     "vmap": "func",
 }
+
+if _typing.TYPE_CHECKING:
+    from ._lazy import *  # noqa: F403
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -333,7 +334,7 @@ def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
     return size
 
 
-def _filled(name: str, fill: Any) -> Any:
+def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
     def make(
         *size: Any,
         dtype: Any = None,
@@ -649,7 +650,7 @@ def logspace(
 # ----- Like another tensor ------------------------------------------------------------------------------------------
 
 
-def _like(name: str, fill: Any) -> Any:
+def _like(name: str, fill: Any) -> Callable[..., Tensor]:
     def make(
         input: Tensor,
         *,

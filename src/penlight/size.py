@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple):  # type: ignore[type-arg]
@@ -43,6 +43,10 @@ class Size(tuple):  # type: ignore[type-arg]
 
     __rmul__ = __mul__
 
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> Size: ...
     def __getitem__(self, place: Any) -> Any:
         found = tuple.__getitem__(self, place)
         return Size(found) if isinstance(place, slice) else found

@@ -17,8 +17,13 @@ from .ops import special_more as _more
 from .ops.special_functions import _special_i1 as i1
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .ops._types import Number
     from .tensor import Tensor
+
+    def __getattr__(name: str) -> Callable[..., Tensor]: ...  # those made by the loops below
+
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1", "gammainc", "gammaincc", "gammaln", "i0", "i0e",

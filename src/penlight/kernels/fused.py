@@ -70,8 +70,8 @@ for _name, _ufunc in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply
     setattr(Term, f"__r{_name}__", _reflected(_ufunc))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem", "len", "iter"):
     setattr(Term, f"__{_name}__", _refuse)
-Term.__neg__ = _forward(np.negative)  # type: ignore[attr-defined]
-Term.__pow__ = _power  # type: ignore[attr-defined]
+setattr(Term, "__neg__", _forward(np.negative))
+setattr(Term, "__pow__", _power)
 
 
 class _World:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import init as init
     from . import parallel as parallel
     from . import utils as utils
-    from .modules import *  # noqa: F403
+    from ._lazy import *  # noqa: F403
     from .parallel import DataParallel as DataParallel
 
 # Every part comes when it is first asked for.

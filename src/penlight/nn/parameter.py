@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Self
 
 import penlight
 from penlight import Tensor
@@ -42,7 +42,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = staticmethod(DISABLED)
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = penlight.empty(0)
         if type(data) in (Tensor, Parameter):
@@ -86,7 +86,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = penlight.empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import benchmark as benchmark
+    from . import checkpoint as checkpoint
+    from . import data as data
+    from . import hooks as hooks
 
 
 def __getattr__(name: str) -> Any:
