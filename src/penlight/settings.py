@@ -104,7 +104,12 @@ def set_num_threads(n: int) -> None:
     _positive("set_num_threads", n)
     from .kernels.parallel import set_threads
 
-    set_threads(n)
+    if not set_threads(n):
+        try:
+            from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
+        except ImportError:
+            return
+        threadpool_limits(n, "blas")
 
 
 def get_num_threads() -> int:

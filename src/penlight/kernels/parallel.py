@@ -118,22 +118,18 @@ def thread_limit() -> int:
     return _limit
 
 
-def set_threads(count: int) -> None:
-    """Set how many threads may work on one op, here and in BLAS."""
+def set_threads(count: int) -> bool:
+    """Set how many threads may work on one op, here and in BLAS; whether BLAS could be told."""
     global _limit, _before
     _limit = count
     blas = _switch()
-    if isinstance(blas, tuple):
-        with _lock:
-            _before = count
-            if not _alone:
-                blas[1](count)
-        return
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        return
-    threadpool_limits(count, "blas")
+    if not isinstance(blas, tuple):
+        return False
+    with _lock:
+        _before = count
+        if not _alone:
+            blas[1](count)
+    return True
 
 
 class blas_alone:

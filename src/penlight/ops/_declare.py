@@ -124,13 +124,13 @@ def _first(*args: Any, **kwargs: Any) -> Any:
 
 
 def quiet(kernel: Any) -> Any:
-    """A kernel written in Python here, so that NumPy does not warn from its frame.
+    """A kernel written in Python, in the form in which NumPy does not warn from its frame (it may from what it calls).
 
     It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy
     is made when the kernel is first called, for its module is still being imported now. It is a plain dict, since the
     interpreter caches what it finds in a plain dict only.
     """
-    if type(kernel) is not FunctionType or not kernel.__module__.startswith("penlight.ops."):
+    if type(kernel) is not FunctionType or not kernel.__module__.startswith(("penlight.ops.", "penlight.kernels.")):
         return kernel
     outside = kernel.__globals__
     space = _quiet_globals.setdefault(id(outside), {})

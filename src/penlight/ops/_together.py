@@ -18,19 +18,18 @@ class Together:
 
     def __init__(self, kernel: Callable[..., Sequence[Any]]) -> None:
         self.kernel = kernel
-        self.waiting: dict[int, tuple[Any, list[Any]]] = {}  # by thread: what they were computed from, and they
+        self.waiting: dict[int, tuple[Any, list[Any]]] = {}  # by thread: the gradient they were computed from, and they
 
     def __call__(self, place: int, needs: Sequence[bool], grad: Any, *rest: Any) -> Any:
         """The gradient of the input at `place` among those that have rules."""
         thread = get_ident()
         held = self.waiting.pop(thread, None)
-        if held is not None and held[0][0] is grad and all(a is b for a, b in zip(held[0][1], rest)):
-            grads = held[1]
-        else:
-            grads = list(self.kernel(grad, *rest, tuple(needs)))
+        if held is None or held[0] is not grad or True not in needs[:place]:  # the first of a node starts anew
+            held = grad, list(self.kernel(grad, *rest, tuple(needs)))
+        grads = held[1]
         mine, grads[place] = grads[place], None
-        if any(needs[place + 1 :]):
-            self.waiting[thread] = ((grad, rest), grads)
+        if True in needs[place + 1 :]:
+            self.waiting[thread] = held
         return mine
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
+from ..kernels._rowtools import ones_column
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
@@ -246,9 +247,18 @@ def sigmoid(input: Tensor) -> Tensor:
 
 # ----- Softmax ------------------------------------------------------------------------------------------------------
 
+
+def _softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
+    if grad.ndim == 2 and dim == 1 and 0 < grad.size <= 8192 and grad.dtype == result.dtype and grad.dtype.char in "fd":
+        out = grad - np.vecdot(grad, result)[:, None]
+        out *= result
+        return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    return _softmax_kernels.softmax_backward(grad, result, dim)
+
+
 both(
     "softmax_backward",
-    _softmax_kernels.softmax_backward,
+    _softmax_back_array,
     lambda grad, result, dim: result * (grad - (grad * result).sum(dim, True)),
 )
 both(
@@ -269,7 +279,21 @@ def _rowwise(kernel: Any) -> Any:
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
-@differentiable(_rowwise(_softmax_kernels.softmax), node="SoftmaxBackward0",
+def _softmax_array(input: Any, dim: int) -> Any:
+    if input.ndim == 2 and dim == 1 and 0 < input.size <= 8192 and input.dtype.char in "fd":
+        out = np.exp(input)  # small: without blocks, and if all goes well without the shift
+        total = out @ ones_column(input.shape[1], input.dtype)
+        if np.minimum.reduce(total, None) >= 1e-4 and np.maximum.reduce(total, None) <= 1e30:
+            out /= total
+            return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+    return (
+        _softmax_kernels.softmax(input, dim)
+        if input.ndim
+        else _softmax_kernels.softmax(input.reshape(1), 0).reshape(())
+    )
+
+
+@differentiable(_softmax_array, node="SoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.softmax_backward, grad, result, dim, xp))  # fmt: skip
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 

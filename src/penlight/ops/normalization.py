@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import norm as kernels
+from ..kernels import norm_small
 from ..tensor import Tensor
-from ._declare import OPS, differentiable
+from ._declare import OPS, differentiable, quiet
 from ._guards import not_implemented
 from ._raw import both
 from ._together import Together, saved_as_input
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
+
+_small_layer_norm, _small_batch_norm = quiet(norm_small.layer_norm), quiet(norm_small.batch_norm)
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
 
@@ -73,8 +76,22 @@ def _layer_grads(
     return _like(_input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
 
 
+def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
+    dims = len(normalized_shape)
+    if dims == 1 and input.size <= norm_small.SMALL:
+        results = _small_layer_norm(input, weight, bias, eps)
+        if results is not None:
+            return results
+    return kernels.layer_norm(input, dims, weight, bias, eps)
+
+
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
-    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, (*needs, False)[:3])
+    needs = (*needs, False)[:3]
+    if dims == 1 and input.size <= norm_small.SMALL and mean is not None:
+        grads = norm_small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
+        if grads is not None:
+            return grads
+    return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
 
 
 both("layer_norm_backward", Together(_layer_kernel), _layer_grads)
@@ -98,8 +115,7 @@ def _layer_rule(place: int) -> Any:
     return rule
 
 
-@differentiable(lambda input, normalized_shape, weight, bias, eps: kernels.layer_norm(input, len(normalized_shape), weight, bias, eps),
-                node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
+@differentiable(_layer_array, node="NativeLayerNormBackward0", results=("result0", "result1", "result2"),
                 input=_layer_rule(0), weight=_layer_rule(1), bias=_layer_rule(2))  # fmt: skip
 def _native_layer_norm(
     input: Tensor, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float
@@ -205,7 +221,8 @@ def _batch_array(
         return out, empty, empty
     if not input.size:
         return input.copy(), empty, empty
-    out, mean, rstd, var = kernels.batch_norm(input, weight, bias, eps)
+    made = _small_batch_norm(input, weight, bias, eps) if input.size <= norm_small.SMALL else None
+    out, mean, rstd, var = made or kernels.batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         count = input.size // input.shape[1]
         _move(running_mean, mean, momentum)
@@ -244,6 +261,10 @@ def _batch_kernel(
     if not input.size:
         zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
         return np.zeros_like(input), zeros, zeros.copy()
+    if training and input.size <= norm_small.SMALL:
+        grads = norm_small.batch_norm_backward(grad, input, mean, rstd, weight, needs)
+        if grads is not None:
+            return grads
     mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
     return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import penlight
 from penlight import Tensor
+from penlight.autograd.modes import slow
+from penlight.autograd.views import bump
 from penlight.nn import functional as F
 from penlight.nn import init
 from penlight.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -22,6 +26,16 @@ __all__ = [
     "LazyBatchNorm3d",
     "SyncBatchNorm",
 ]
+
+
+def _count(batches: Tensor) -> None:
+    """One batch more: `batches.add_(1)`, without the way through type promotion where nothing asks for it."""
+    array = batches._array
+    if type(batches) is Tensor and array.dtype == np.int64 and not slow():
+        np.add(array, 1, out=array)
+        bump(batches)
+    else:
+        batches.add_(1)
 
 
 class _NormBase(Module):
@@ -122,7 +136,7 @@ class _BatchNorm(_NormBase):
         tracking = self.training and self.track_running_stats
         factor = 0.0 if self.momentum is None else self.momentum
         if tracking and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+            _count(self.num_batches_tracked)
             if self.momentum is None:  # the plain average of all batches
                 factor = 1.0 / float(self.num_batches_tracked)
         # Running statistics go in when they are to be updated, or when they are what normalises.

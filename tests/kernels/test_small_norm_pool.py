@@ -1,0 +1,97 @@
+"""The short ways for small arrays give what the general kernels give."""
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels import norm, norm_small, pool, pool_small
+
+rng = np.random.default_rng(0)
+EPS = 1e-5
+
+
+def close(made, expected, dtype):
+    tolerance = 1e-12 if dtype == np.float64 else 2e-5
+    for a, b in zip(made, expected, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.shape == b.shape
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(5,), (1, 7), (32, 64), (2, 3, 4, 5)])
+def test_layer_norm(shape, affine, dtype):
+    x, g = rng.standard_normal((2, *shape)).astype(dtype)
+    weight, bias = rng.standard_normal((2, shape[-1])).astype(dtype) if affine else (None, None)
+    made = norm_small.layer_norm(x, weight, bias, EPS)
+    close(made, norm.layer_norm(x, 1, weight, bias, EPS), dtype)
+    for needs in [(True, True, True), (True, False, False), (False, True, False), (False, False, True)]:
+        back = norm_small.layer_norm_backward(g, x, *made[1:], weight, needs)
+        close(back, norm.layer_norm_backward(g, x, 1, *made[1:], weight, needs), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(7, 1), (32, 64), (4, 3, 5), (4, 3, 7, 7), (2, 3, 2, 3, 2)])
+def test_batch_norm(shape, affine, dtype):
+    x, g = rng.standard_normal((2, *shape)).astype(dtype)
+    weight, bias = rng.standard_normal((2, shape[1])).astype(dtype) if affine else (None, None)
+    made = norm_small.batch_norm(x, weight, bias, EPS)
+    close(made, norm.batch_norm(x, weight, bias, EPS), dtype)
+    for needs in [(True, True, True), (True, False, False), (False, True, False), (False, False, True)]:
+        back = norm_small.batch_norm_backward(g, x, made[1], made[2], weight, needs)
+        close(back, norm.batch_norm_backward(g, x, made[1], made[2], weight, True, needs), dtype)
+
+
+def test_what_is_not_simple_is_left_to_the_general_kernels():
+    x = rng.standard_normal((6, 4)).astype(np.float32)
+    assert norm_small.layer_norm(x.T, None, None, EPS) is None
+    assert norm_small.layer_norm(x.astype(np.float16), None, None, EPS) is None
+    assert norm_small.layer_norm(x, np.ones(4), None, EPS) is None
+    assert norm_small.layer_norm(x[:0], None, None, EPS) is None
+    assert norm_small.batch_norm(x.T, None, None, EPS) is None
+    image = x.reshape(1, 1, 6, 4)
+    assert pool_small.max_pool(image, (4, 2), (4, 2), (0, 0), (1, 1)) is None
+    assert pool_small.max_pool(image, (2, 2), (2, 2), (1, 1), (1, 1)) is None
+    assert pool_small.avg_pool(image, (2, 2), (1, 1), (0, 0)) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [(2, 2), (1, 2), (3, 2), (3, 4), (1, 1), (6, 4)])
+def test_pools(kernel, dtype):
+    x = rng.integers(-3, 4, (3, 2, 6, 8)).astype(dtype)  # with equals, of which the first counts
+    expected = pool.max_pool(x, kernel, kernel, (0, 0), (1, 1), False)
+    made = pool_small.max_pool(x, kernel, kernel, (0, 0), (1, 1))
+    if 1 < kernel[0] * kernel[1] <= 16:
+        for a, b in zip(made, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+    else:
+        assert made is None
+    g = rng.standard_normal(expected[0].shape).astype(dtype)
+    back = pool_small.max_pool_backward(g, expected[1], x.shape)
+    np.testing.assert_array_equal(back, pool.max_pool_backward(g, expected[1], x.shape, True))
+    arguments = kernel, kernel, (0, 0)
+    close([pool_small.avg_pool(x, *arguments)], [pool.avg_pool(x, *arguments, False, True)], dtype)
+    back = pool_small.avg_pool_backward(g, x.shape, *arguments)
+    close([back], [pool.avg_pool_backward(g, x.shape, *arguments, False, True)], dtype)
+
+
+def test_nan_infinity_and_no_warnings():
+    x = torch.tensor([[1.0, float("nan"), 3.0], [float("inf"), 1.0, 2.0], [3e38, -3e38, 3e38]], requires_grad=True)
+    for made in (
+        torch.nn.functional.layer_norm(x, (3,)),
+        torch.nn.functional.batch_norm(x, None, None, training=True),
+        torch.nn.functional.avg_pool2d(x[None, None, :2, :2], 2),
+        torch.softmax(x, 1),
+        torch.softmax(x * 30, 1),
+    ):
+        made.sum().backward()
+    image = torch.tensor([[[[1.0, float("nan")], [float("nan"), 2.0]]]])
+    values, indices = torch.nn.functional.max_pool2d(image, 2, return_indices=True)
+    assert values.isnan().all()
+    assert indices.item() == 2
+    assert torch.softmax(x.detach(), 1)[2].tolist() == [0.5, 0.0, 0.5]
