@@ -209,7 +209,7 @@ def attention(
     level: BatchLevel, query: Any, key: Any, value: Any, attn_mask: Any, scale: float, is_causal: bool
 ) -> Any:
     """The batch joins the samples' own (N, heads, L, E)."""
-    n, heads = query.shape[:2]
+    n = query.shape[0]
     mask = attn_mask
     if mask is not None:
         wide = level.full(mask)
@@ -219,7 +219,7 @@ def attention(
     out, sums = (r.reshape(level.size, n, *r.shape[1:]) for r in (out, sums))
     if kept.dim() == 1:
         return out, sums, kept.expand(level.size, 0)
-    return out, sums, kept.reshape(level.size, n * heads, *kept.shape[1:])
+    return out, sums, kept.reshape(level.size, n, *kept.shape[1:])
 
 
 @rule("_prelu_kernel")

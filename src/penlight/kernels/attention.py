@@ -1,13 +1,13 @@
-"""Scaled dot-product attention and its gradients, head by head.
+"""Scaled dot-product attention and its gradients, some heads at a time.
 
-Scores of a few heads at a time stay in the cache between the two matrix products. Heads are shared between threads if
-there is enough work.
+The scores of a few heads stay in the cache between the two matrix products. Heads are shared between threads if there is
+enough work. Queries, keys and values are taken as they lie in memory: as parts of one projection, say, with the heads of
+one position side by side.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ._rowtools import BLOCK_ELEMENTS, narrow, row_max, row_sum, widen
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
+Part = tuple[slice, slice]
 
 # Probabilities up to this many bytes are kept for the backward pass; beyond, they are computed again.
 _KEEP_BYTES = 1 << 26
@@ -31,7 +32,7 @@ _small_above = lru_cache(maxsize=8)(_above)
 
 
 class _Heads:
-    """The heads of a batch as one long list, and the mask that belongs to some of them."""
+    """The heads of a batch, cut into parts that are worked on at once, and the masks of their scores."""
 
     def __init__(self, query: np.ndarray, key: np.ndarray, mask: np.ndarray | None, causal: bool) -> None:
         self.batch, self.heads, self.rows, _ = query.shape
@@ -41,51 +42,54 @@ class _Heads:
         if causal:
             above = _small_above if self.rows * self.columns <= BLOCK_ELEMENTS else _above
             self.above = above(self.rows, self.columns, query.dtype if query.itemsize > 2 else np.dtype(np.float32))
-        self.each = max(1, BLOCK_ELEMENTS // max(self.rows * self.columns, 1))
-        self.alone = mask is not None and mask.shape[0] * mask.shape[1] > 1
+        self.parts = self._parts(max(1, BLOCK_ELEMENTS // max(self.rows * self.columns, 1)))
 
-    def blocks(self, low: int, high: int):  # type: ignore[no-untyped-def]
-        """Slices of the list of heads; where the mask differs between samples, none crosses from one to the next."""
-        start = low
-        while start < high:
-            stop = min(start + self.each, high)
-            if self.alone:
-                stop = min(stop, (start // self.heads + 1) * self.heads)
-            yield slice(start, stop)
-            start = stop
+    def _parts(self, each: int) -> list[Part]:
+        """About `each` heads at a time: of several samples, or some of one sample."""
+        samples, heads = max(1, each // max(self.heads, 1)), max(1, min(each, self.heads))
+        return [
+            (slice(n, n + samples), slice(h, h + heads))
+            for n in range(0, self.batch, samples)
+            for h in range(0, self.heads, heads)
+        ]
 
-    def hide(self, scores: np.ndarray, part: slice) -> None:
+    def hide(self, scores: np.ndarray, part: Part) -> None:
         """Add the masks to the scores of some heads."""
         if self.above is not None:
             scores += self.above
-        if self.mask is None:
-            return
-        if not self.alone:
-            scores += self.mask[0, 0]
-            return
-        sample, first = divmod(part.start, self.heads)
-        mask = self.mask[sample if self.mask.shape[0] > 1 else 0]
-        scores += mask[first : first + part.stop - part.start] if len(mask) > 1 else mask[0]
+        if self.mask is not None:
+            samples, heads = self.mask.shape[:2]
+            scores += self.mask[part[0] if samples > 1 else slice(None), part[1] if heads > 1 else slice(None)]
 
     def share(self, body, work: int) -> None:  # type: ignore[no-untyped-def]
-        total = self.batch * self.heads
+        """Call `body(part)` for all parts."""
+
+        def run(low: int, high: int) -> None:
+            for part in self.parts[low:high]:
+                body(part)
+
+        total = len(self.parts)
         if work < 2 * _GRAIN:
             with np.errstate(all="ignore"):
-                body(0, total)
+                run(0, total)
             return
         from .parallel import parallel_for
 
-        parallel_for(body, total, max(1, total * _GRAIN // max(work, 1)))
+        parallel_for(run, total, max(1, total * _GRAIN // max(work, 1)))
 
 
-def _flat(x: np.ndarray) -> np.ndarray:
-    """(N, H, L, E) as a list of heads."""
+def _rows(x: np.ndarray) -> np.ndarray:
+    """Heads whose matrices BLAS can take as they are: with dense rows. Others are copied."""
     x = widen(x)
-    return x.reshape(prod(x.shape[:2]), *x.shape[2:])
+    step = x.strides[2]
+    dense = x.strides[3] == x.itemsize and step >= x.shape[3] * x.itemsize and step % x.itemsize == 0
+    return x if dense else np.ascontiguousarray(x)
 
 
-def _scores(query: np.ndarray, key: np.ndarray, heads: _Heads, part: slice, scale: float) -> np.ndarray:
-    scores = np.matmul(query[part] * query.dtype.type(scale), key[part].swapaxes(1, 2))
+def _scores(
+    query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, out: np.ndarray | None = None
+) -> np.ndarray:
+    scores = np.matmul(query[part] * query.dtype.type(scale), key[part].swapaxes(2, 3), out)
     heads.hide(scores, part)
     return scores
 
@@ -95,77 +99,81 @@ def attention(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(result ``(N, H, L, E)``, log of the sums of exponentials ``(N, H, L)``, probabilities or nothing if they are many).
 
-    The mask, of four dims, is added to the scores. A row that may look at nothing gives 0.
+    The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
+    query does, as in PyTorch.
     """
     heads = _Heads(query, key, mask, causal)
-    q, k, v = _flat(query), _flat(key), _flat(value)
-    shape = (*query.shape[:3], value.shape[3])
-    out, sums = np.empty((len(q), *shape[2:]), q.dtype), np.empty((len(q), heads.rows), q.dtype)
-    keep = len(q) * heads.rows * heads.columns * q.itemsize <= _KEEP_BYTES
-    kept = np.empty((len(q), heads.rows, heads.columns) if keep else (0,), q.dtype)
+    q, k, v = _rows(query), _rows(key), _rows(value)
+    # `q` is the query where its rows are dense, and a plain copy else.
+    out = np.empty_like(q, shape=(*q.shape[:3], value.shape[3]))
+    sums = np.empty(query.shape[:3], q.dtype)
+    shape = (*query.shape[:3], heads.columns)
+    keep = sums.size * heads.columns * q.itemsize <= _KEEP_BYTES
+    kept = np.empty(shape if keep else (0,), q.dtype)
 
-    def body(low: int, high: int) -> None:
-        for part in heads.blocks(low, high):
-            scores = _scores(q, k, heads, part, scale)
-            flat = scores.reshape(-1, heads.columns)
-            top = row_max(flat)
-            top[np.isneginf(top)] = 0.0
-            np.subtract(flat, top, flat)
-            np.exp(flat, flat)
-            total = row_sum(flat)
-            sums[part] = (np.log(total) + top[:, 0]).reshape(-1, heads.rows)
-            total[total == 0] = 1.0
-            np.divide(flat, total[:, None], flat)
-            if keep:
-                kept[part] = scores
-            np.matmul(scores, v[part], out[part])
+    def body(part: Part) -> None:
+        scores = _scores(q, k, heads, part, scale, kept[part] if keep else None)
+        flat = scores.reshape(-1, heads.columns)
+        top = row_max(flat)
+        top[np.isneginf(top)] = 0.0
+        np.subtract(flat, top, flat)
+        np.exp(flat, flat)
+        total = row_sum(flat)
+        sums[part] = (np.log(total) + top[:, 0]).reshape(scores.shape[:3])
+        total[total == 0] = 1.0
+        np.divide(flat, total[:, None], flat)
+        np.matmul(scores, v[part], out[part])
 
     if out.size and heads.columns:
-        heads.share(body, 2 * len(q) * heads.rows * heads.columns * q.shape[2])
+        heads.share(body, 2 * sums.size * heads.columns * q.shape[3])
     else:
         out.fill(0)
         sums.fill(-np.inf)
-    return narrow(out.reshape(shape), query.dtype), sums.reshape(shape[:3]), kept
+    return narrow(out, query.dtype), sums, kept
 
 
 def attention_backward(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, out: np.ndarray,
     sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
 ) -> Grads:  # fmt: skip
-    """Gradients of query, key and value."""
+    """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
     heads = _Heads(query, key, mask, causal)
-    q, k, v, g = _flat(query), _flat(key), _flat(value), _flat(np.ascontiguousarray(grad))
-    agreed = np.einsum("blv,blv->bl", g, _flat(out))
-    lows = sums.reshape(len(q), heads.rows, 1)
-    lows = np.where(np.isneginf(lows), np.inf, lows)
-    results = [np.zeros(x.shape, x.dtype) if need else None for x, need in zip((q, k, v), needs, strict=True)]
-    dq, dk, dv = results
+    q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
+    seen = widen(out)
+    lows = np.where(np.isneginf(sums), np.inf, sums)[..., None]
+    dq, dk, dv = results = [_side_by_side(x) if need else None for x, need in zip((q, k, v), needs, strict=True)]
 
-    def body(low: int, high: int) -> None:
-        for part in heads.blocks(low, high):
-            if kept.size:
-                p = kept[part]
-            else:
-                p = _scores(q, k, heads, part, scale)
-                np.subtract(p, lows[part], p)
-                np.exp(p, p)
-            if dv is not None:
-                np.matmul(p.swapaxes(1, 2), g[part], dv[part])
-            if dq is None and dk is None:
-                continue
-            slopes = np.matmul(g[part], v[part].swapaxes(1, 2))
-            slopes -= agreed[part, :, None]
-            slopes *= p
-            slopes *= slopes.dtype.type(scale)
-            if dq is not None:
-                np.matmul(slopes, k[part], dq[part])
-            if dk is not None:
-                np.matmul(slopes.swapaxes(1, 2), q[part], dk[part])
+    def body(part: Part) -> None:
+        if kept.size:
+            p = kept[part]
+        else:
+            p = _scores(q, k, heads, part, scale)
+            np.subtract(p, lows[part], p)
+            np.exp(p, p)
+        if dv is not None:
+            np.matmul(p.swapaxes(2, 3), g[part], dv[part])
+        if dq is None and dk is None:
+            return
+        slopes = np.matmul(g[part], v[part].swapaxes(2, 3))
+        slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
+        slopes *= p
+        slopes *= slopes.dtype.type(scale)
+        if dq is not None:
+            np.matmul(slopes, k[part], dq[part])
+        if dk is not None:
+            np.matmul(slopes.swapaxes(2, 3), q[part], dk[part])
 
     if out.size and heads.columns:
-        heads.share(body, 5 * len(q) * heads.rows * heads.columns * q.shape[2])
+        heads.share(body, 5 * sums.size * heads.columns * q.shape[3])
+    else:
+        for result in results:
+            if result is not None:
+                result.fill(0)
     like = (query, key, value)
-    dq, dk, dv = (
-        None if r is None else narrow(r.reshape(x.shape), x.dtype) for r, x in zip(results, like, strict=True)
-    )
+    dq, dk, dv = (None if r is None else narrow(r, x.dtype) for r, x in zip(results, like, strict=True))
     return dq, dk, dv
+
+
+def _side_by_side(x: np.ndarray) -> np.ndarray:
+    n, heads, rows, width = x.shape
+    return np.empty((n, rows, heads, width), x.dtype).swapaxes(1, 2)

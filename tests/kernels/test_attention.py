@@ -1,0 +1,82 @@
+"""Attention against the plain formula, whatever the layout of its inputs, and where it lies in memory."""
+
+import numpy as np
+import pytest
+
+from penlight.kernels import attention as kernels
+
+ORDERS = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (0, 1, 3, 2), (3, 2, 1, 0)]
+
+
+def drawn(shape, order, seed, dtype=np.float64):
+    """Numbers of this shape that lie in memory in another order of the dims."""
+    numbers = np.random.default_rng(seed).normal(size=[shape[k] for k in order]).astype(dtype)
+    return numbers.transpose(np.argsort(order))
+
+
+def plain(q, k, v, mask, scale, causal):
+    scores = q @ k.swapaxes(2, 3) * scale
+    if causal:
+        scores = scores + np.triu(np.full(scores.shape[2:], -np.inf), 1)
+    if mask is not None:
+        scores = scores + mask
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    return p @ v, p
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("masked", [None, (1, 1), (3, 1), (1, 4), (3, 4)])
+@pytest.mark.parametrize("order", ORDERS)
+def test_any_layout(order, masked, causal, keep, monkeypatch):
+    if not keep:
+        monkeypatch.setattr(kernels, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(kernels, "BLOCK_ELEMENTS", 80)  # several parts, also of one sample
+    q, k, v, g = (drawn((3, 4, n, 5), order, seed) for seed, n in enumerate((6, 7, 7, 6)))
+    mask = None if masked is None else drawn((*masked, 6, 7), (0, 1, 2, 3), 9)
+    scale = 0.4
+    out, sums, kept = kernels.attention(q, k, v, mask, scale, causal)
+    wanted, p = plain(q, k, v, mask, scale, causal)
+    np.testing.assert_allclose(out, wanted, rtol=1e-12)
+    assert kept.shape == (p.shape if keep else (0,))
+    dq, dk, dv = kernels.attention_backward(g, q, k, v, mask, out, sums, kept, scale, causal)
+    slopes = g @ v.swapaxes(2, 3)
+    slopes = p * (slopes - (slopes * p).sum(-1, keepdims=True)) * scale
+    np.testing.assert_allclose(dv, p.swapaxes(2, 3) @ g, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(dq, slopes @ k, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(dk, slopes.swapaxes(2, 3) @ q, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", ORDERS[:3])
+def test_result_lies_as_the_query(order):
+    q = drawn((3, 4, 6, 5), order, 0)
+    out, sums, kept = kernels.attention(q, q, q, None, 1.0, False)
+    assert out.strides == q.strides
+    for grad in kernels.attention_backward(out, q, q, q, None, out, sums, kept, 1.0, False):
+        assert grad.swapaxes(1, 2).flags.c_contiguous
+
+
+def test_only_wanted_gradients():
+    q = drawn((1, 2, 3, 4), (0, 1, 2, 3), 0)
+    out, sums, kept = kernels.attention(q, q, q, None, 1.0, False)
+    for needs in ((True, False, False), (False, True, False), (False, False, True)):
+        grads = kernels.attention_backward(out, q, q, q, None, out, sums, kept, 1.0, False, needs)
+        assert [grad is not None for grad in grads] == list(needs)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3, 4), (2, 0, 3, 4), (2, 2, 0, 4)])
+def test_empty(shape):
+    q = np.zeros(shape)
+    out, sums, kept = kernels.attention(q, q, q, None, 1.0, True)
+    assert out.shape == shape
+    assert [g.shape for g in kernels.attention_backward(out, q, q, q, None, out, sums, kept, 1.0, True)] == [shape] * 3
+
+
+def test_a_row_that_sees_nothing_is_zero():
+    q = drawn((1, 1, 2, 3), (0, 1, 2, 3), 0)
+    mask = np.array([[[[0.0, 0.0], [-np.inf, -np.inf]]]])
+    out, sums, kept = kernels.attention(q, q, q, mask, 1.0, False)
+    assert not out[0, 0, 1].any()
+    for grad in kernels.attention_backward(np.ones_like(q), q, q, q, mask, out, sums, kept, 1.0, False):
+        assert np.isfinite(grad).all()
