@@ -18,6 +18,8 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from . import _homes
+
 # Modules that have another name here.
 _ELSEWHERE = {
     "_tensor": "tensor",
@@ -107,6 +109,7 @@ def install() -> None:
         raise ImportError("PyTorch itself is imported in this process already: Penlight cannot take its name")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+        _homes.rename(_OURS)
         _prepare_children()
 
 
@@ -114,6 +117,7 @@ def uninstall() -> None:
     """Take the finder away, and the names that it gave."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+        _homes.restore()
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         if sys.modules[name].__name__.partition(".")[0] == "penlight":
             del sys.modules[name]

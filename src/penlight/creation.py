@@ -600,7 +600,7 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
 
 
 def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """PyTorch counts from both ends toward the middle, in the dtype of the result."""
+    """PyTorch counts from both ends toward the middle, in the dtype of the result, multiplying and adding with one rounding."""
     kind = dtype.np.type
     if steps == 0:
         return np.empty(0, dtype.np)
@@ -614,10 +614,11 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
     if dtype.itemsize == 2:
         return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
     step = (kind(end) - kind(start)) / kind(steps - 1)
-    index = np.arange(steps).astype(kind(0).real.dtype)
-    return np.where(
-        np.arange(steps) < steps // 2, kind(start) + step * index, kind(end) - step * (index[-1] - index)
-    ).astype(dtype.np)
+    wide = {np.float32: np.float64, np.float64: np.longdouble}.get(kind, kind)
+    low, high, step = wide(kind(start)), wide(kind(end)), wide(step)
+    index = np.arange(steps)
+    values = np.where(index < steps // 2, low + step * index, high - step * (steps - 1 - index))
+    return values.astype(dtype.np)
 
 
 def logspace(

@@ -796,12 +796,14 @@ class Tensor(TensorMethods):
         return self.item()
 
     def __float__(self) -> float:
+        warn_of_scalar(self)
         return float(self._one())
 
     def __int__(self) -> int:
         return int(self._one())
 
     def __complex__(self) -> complex:
+        warn_of_scalar(self)
         return complex(self._one())
 
     def __index__(self) -> int:
@@ -877,6 +879,20 @@ class Tensor(TensorMethods):
         array = self._array
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
         return rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
+
+
+_warned: list[bool] = []
+
+
+def warn_of_scalar(tensor: Tensor) -> None:
+    """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number."""
+    if not _warned and tensor.requires_grad:
+        _warned.append(True)
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first.",
+            stacklevel=3,
+        )
 
 
 def _notice(cls: type) -> None:

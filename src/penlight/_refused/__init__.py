@@ -24,7 +24,7 @@ def missing(module: str, name: str) -> AttributeError:
     words = f"module '{module}' has no attribute '{name}'"
     from penlight._torch_names import NAMES
 
-    if name not in NAMES.get(module, "").split():
+    if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
         return AttributeError(words)
     hints = {
         "sparse_": "Its tensors are dense",

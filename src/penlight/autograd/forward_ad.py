@@ -233,6 +233,9 @@ class _ForwardContext:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
+    def __delattr__(self, name: str) -> None:
+        delattr(self._ctx, name)
+
 
 class _Hidden:
     """Tangents taken off an op's arguments while it runs below the level."""

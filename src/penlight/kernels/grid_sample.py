@@ -273,13 +273,15 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
     for i, n in enumerate(sizes):
         place = np.zeros(n, dtype)
         if n > 1:
-            # Both halves are counted from their own end, so that the places are symmetric.
-            step = dtype.type(2) / dtype.type(n - 1)
-            half = np.arange(n // 2).astype(dtype) * step - dtype.type(1)
+            # Both halves are counted from their own end, each place with one rounding, as PyTorch's linspace does.
+            wide = np.float64 if dtype.itemsize < 8 else np.longdouble
+            step = wide(dtype.type(2) / dtype.type(n - 1))
+            half = (np.arange(n // 2) * step - wide(1)).astype(dtype)
             place[: n // 2], place[n - n // 2 :] = half, -half[::-1]
             if n % 2:
-                place[n // 2] = dtype.type(1) - step * dtype.type(n // 2)
+                place[n // 2] = wide(1) - step * (n // 2)
             if not align_corners:
-                place *= dtype.type((n - 1) / n)
+                place *= dtype.type(n - 1)
+                place /= dtype.type(n)
         base[..., len(sizes) - 1 - i] = place.reshape([-1 if j == i else 1 for j in range(len(sizes))])
     return base

@@ -11,7 +11,7 @@ from .._docstrings import documented
 from ..device import device, require_cpu
 from ..tensor import Tensor
 from . import _dispatch, _raw
-from ._declare import OPS, differentiable, install_method, linear, method, pointwise
+from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
 from ._raw import both, cast, real_part, sum_to
 
 __all__ = [
@@ -36,6 +36,7 @@ def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
     return input.astype(dtype.np)
 
 
+@quiet
 def _float_to_int(array: Any, target: Any) -> Any:
     """C's conversion: through int64, so that out-of-range values wrap as they do in PyTorch."""
     return array.astype(np.int64).astype(target) if target.itemsize < 8 else array.astype(target)
@@ -68,12 +69,11 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     tensor([1])
     """
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
-    where = kwargs.pop("device", None)
+    where, other = kwargs.pop("device", None), kwargs.pop("other", None)
     kwargs.pop("non_blocking", None)
     kwargs.pop("memory_format", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    other = kwargs.pop("other", None)
     for place, a in enumerate(args):
         if isinstance(a, dtypes.dtype):
             dtype = a
