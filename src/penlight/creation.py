@@ -614,7 +614,7 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
     if dtype.itemsize == 2:
         return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
     step = (kind(end) - kind(start)) / kind(steps - 1)
-    wide = {np.float32: np.float64, np.float64: np.longdouble}.get(kind, kind)
+    wide: Any = np.float64 if kind is np.float32 else np.longdouble if kind is np.float64 else kind
     low, high, step = wide(kind(start)), wide(kind(end)), wide(step)
     index = np.arange(steps)
     values = np.where(index < steps // 2, low + step * index, high - step * (steps - 1 - index))

@@ -69,7 +69,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     tensor([1])
     """
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
-    where, other = kwargs.pop("device", None), kwargs.pop("other", None)
+    where, other = kwargs.pop("device", None), None
     kwargs.pop("non_blocking", None)
     kwargs.pop("memory_format", None)
     if kwargs:
