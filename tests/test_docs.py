@@ -55,7 +55,8 @@ def test_ops_docstrings() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md"])
-def test_pages(page: str) -> None:
+def test_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the pages save files
     failures, count = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS)
     assert count > 0
     assert failures == 0

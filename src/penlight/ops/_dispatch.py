@@ -479,9 +479,12 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)
     ):
         raise error
-    if _taken_over(op, arguments):
-        return op.function(*arguments)
-    return dispatch(op, arguments)
+    try:
+        return op.function(*arguments) if _taken_over(op, arguments) else dispatch(op, arguments)
+    except Exception as mistake:
+        if mistake.__context__ is error:  # how it was found out is of no use to whoever made the mistake
+            mistake.__suppress_context__ = True
+        raise
 
 
 def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:

@@ -1,0 +1,86 @@
+"""In a debugger and in tracebacks: every frame shows its source, and the user's line stands where the library begins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+import penlight as torch
+
+nn = torch.nn
+
+
+def backward_twice():
+    y = torch.ones(2, requires_grad=True).exp()
+    y.sum().backward()
+    y.sum().backward()
+
+
+def failing_hook():
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda g: 1 / 0)
+    (x * 2).sum().backward()
+
+
+MISTAKES = {
+    "add": lambda: torch.ones(2) + torch.ones(3),
+    "matmul": lambda: torch.ones(2, 3) @ torch.ones(2, 3),
+    "layer": lambda: nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 1))(torch.ones(2, 3)),
+    "view": lambda: torch.ones(6).view(4, 2),
+    "index": lambda: torch.ones(3)[5],
+    "argument": lambda: torch.sin("a"),
+    "target": lambda: nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0, 5])),
+    "backward twice": backward_twice,
+    "hook": failing_hook,
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_tracebacks_are_short_and_readable(name: str) -> None:
+    with pytest.raises(Exception) as caught:
+        MISTAKES[name]()
+    error = caught.value
+    assert error.__context__ is None or error.__suppress_context__
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if frame.filename == __file__]
+    assert ours and len(frames) <= 12
+    assert all(frame.line for frame in frames), [f for f in frames if not f.line]
+    first = next(i for i, frame in enumerate(frames) if "penlight" in frame.filename and frame.filename != __file__)
+    assert frames[first - 1].filename == __file__  # the user's line, just before the library's
+
+
+PROGRAM = """
+import penlight as torch
+def hook(grad):
+    breakpoint()
+    return grad
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x * 3
+y = y * x
+handle = y.register_hook(hook)
+y.sum().backward()
+"""
+
+
+def debug(tmp_path: Path, commands: str) -> str:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(Path(torch.__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "program.py"], input=commands, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def test_a_breakpoint_in_a_hook(tmp_path: Path) -> None:
+    shown = debug(tmp_path, "p grad\nup\nup\nl\nc\n")
+    assert "tensor([1., 1.])" in shown and "hooks.before(node, grad, graph)" in shown
+
+
+def test_stepping_through_a_generated_function(tmp_path: Path) -> None:
+    shown = debug(tmp_path, "tbreak program.py:10\np x.exp()\ndebug x * x\ns\ns\ns\nll\nq\nq\n")
+    assert "kernel__mul(" in shown or "kernel_mul(" in shown
