@@ -3,8 +3,8 @@
     python -m benchmarks.memory penlight gpt
 
 The library is imported, and small layers and a tiny model run a step, so that what is loaded, compiled or started at first use is there.
-Then the high-water mark of resident memory is reset to what the process holds now, the workload is prepared and runs three steps, and the
-answer is how far the mark rose: parameters, data, optimiser state, graph, gradients and every temporary.
+Then the workload is prepared, the high-water mark of resident memory is reset, and three steps run. The answer is how far the mark is
+above what the process held before the workload: parameters, data, optimiser state, graph, gradients and every temporary of a step.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ def reset_peak() -> None:
 
 
 def growth(library: Any, name: str) -> int:
-    """How many bytes the high-water mark rises by in preparing a workload and running a few steps."""
+    """How many bytes more a process holds at the peak of a workload's steps than before it was prepared."""
     for small in WARM:
         ALL[small].make(library)()
     reset_peak()
     before = status("VmRSS")
     step = ALL[name].make(library)
+    reset_peak()  # what only the preparation needed does not count
     for _ in range(STEPS):
         step()
     return max(0, status("VmHWM") - before)
