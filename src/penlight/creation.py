@@ -241,19 +241,19 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
-    out = np.asarray(_Memory(array))
-    if out.dtype != array.dtype:
-        out.dtype = array.dtype  # type: ignore[misc]  # the array interface does not know bfloat16
-    return out
+    span = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
+    return np.ndarray(array.shape, array.dtype, np.asarray(_Memory(array, span)), 0, array.strides)
 
 
 class _Memory:
-    """Hands an array's memory to NumPy as if it were not an array's: the chain of bases ends here."""
+    """Hands the memory of an array, from its first byte to its last, to NumPy as if it were not an array's: the chain of bases
+    ends here."""
 
     __slots__ = ("__array_interface__", "kept")
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.__array_interface__ = array.__array_interface__
+    def __init__(self, array: np.ndarray[Any, Any], span: int) -> None:
+        known = array.__array_interface__
+        self.__array_interface__ = {"data": known["data"], "shape": (span,), "typestr": "|u1", "version": 3}
         self.kept = array
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -354,6 +355,17 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     return _drawn(out, (n,), permutations, requires_grad)
 
 
+def _as_laid_out(input: Tensor, draw: Callable[[tuple[int, ...]], Tensor], requires_grad: bool) -> Tensor:
+    """What is drawn in a tensor's shape: numbers are dealt out in the order in which its elements lie in memory, as in PyTorch."""
+    shape = tuple(input.shape)
+    order = sorted(range(len(shape)), key=lambda d: -input.stride(d)) if input._level is None else range(len(shape))
+    if list(order) == list(range(len(shape))) or input.is_contiguous() or 0 in input.stride():
+        made = draw(shape)
+    else:
+        made = draw(tuple(shape[d] for d in order)).permute([order.index(d) for d in range(len(shape))]).detach()
+    return made.requires_grad_() if requires_grad else made
+
+
 def rand_like(
     input: Tensor, *, dtype: Any = None, requires_grad: bool = False, generator: Generator | None = None, **more: Any
 ) -> Tensor:
@@ -363,8 +375,8 @@ def rand_like(
     >>> torch.rand_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return rand(
-        tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
+    return _as_laid_out(
+        input, lambda size: rand(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
     )
 
 
@@ -377,8 +389,8 @@ def randn_like(
     >>> torch.randn_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return randn(
-        tuple(input.shape), dtype=dtype or input.dtype, requires_grad=requires_grad, generator=generator, **more
+    return _as_laid_out(
+        input, lambda size: randn(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
     )
 
 
@@ -389,7 +401,7 @@ def randint_like(input: Tensor, *args: Any, dtype: Any = None, **more: Any) -> T
     >>> torch.randint_like(torch.zeros(2, 3), 5).shape
     torch.Size([2, 3])
     """
-    return randint(*args, size=tuple(input.shape), dtype=dtype or input.dtype, **more)
+    return _as_laid_out(input, lambda size: randint(*args, size=size, dtype=dtype or input.dtype, **more), False)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def build(
 
     def make(value: Any) -> Any:
         if isinstance(value, X):
-            array = value.array(rng)
+            array = (replace(value, dtype="float32") if value.dtype == "bfloat16" else value).array(rng)
             floating = array.dtype.kind in "fc"
             if shift is not None and floating and value.grad:
                 array = array + shift(len(leaves), array)
@@ -34,6 +35,8 @@ def build(
                 if array.ndim
                 else lib.tensor(array.item(), dtype=getattr(lib, array.dtype.name))
             )
+            if value.dtype == "bfloat16":
+                tensor = tensor.bfloat16()
             if floating and value.grad:
                 if grad:
                     tensor.requires_grad_()
@@ -101,8 +104,10 @@ def cotangents(outs: list[Any], rng: np.random.Generator) -> list[np.ndarray]:
     return found
 
 
-def tensors(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
-    return [lib.tensor(a.tolist(), dtype=getattr(lib, a.dtype.name)).reshape(a.shape) for a in arrays]
+def tensors(lib: Any, arrays: list[np.ndarray], like: list[Any] = ()) -> list[Any]:
+    """Arrays as tensors; those that stand for bfloat16 in that."""
+    made = [lib.tensor(a.tolist(), dtype=getattr(lib, a.dtype.name)).reshape(a.shape) for a in arrays]
+    return [m.to(o.dtype) for m, o in zip(made, like)] if like else made
 
 
 def first_order(
@@ -115,7 +120,7 @@ def first_order(
 ) -> list[Any]:
     """The gradients of the leaves; None where there is none. The gradients of the outputs that it started from, which then require
     grad themselves, are added to `weights`."""
-    given = tensors(lib, cotangents(outs, rng))
+    given = tensors(lib, cotangents(outs, rng), outs)
     if weights is not None:
         weights += [w.requires_grad_() for w in given]
     with quiet():
@@ -137,7 +142,14 @@ def differentiable(outs: list[Any]) -> list[Any]:
     return [o for o in outs if is_tensor(o) and o.requires_grad]
 
 
-TOLERANCE = {"f2": (5e-3, 5e-3), "f4": (2e-5, 2e-6), "f8": (1e-9, 1e-11), "c8": (2e-5, 2e-6), "c16": (1e-9, 1e-11)}
+TOLERANCE = {
+    "b2": (4e-2, 4e-2),
+    "f2": (5e-3, 5e-3),
+    "f4": (2e-5, 2e-6),
+    "f8": (1e-9, 1e-11),
+    "c8": (2e-5, 2e-6),
+    "c16": (1e-9, 1e-11),
+}
 
 
 def coarsest(sample: Sample) -> str:

@@ -48,6 +48,17 @@ def only(kinds: str, name: str, kernel: Kernel) -> Kernel:
     return run
 
 
+def wide_only(name: str, kernel: Kernel) -> Kernel:
+    """A kernel for floats of 32 and 64 bits alone."""
+
+    def run(input: Any, *rest: Any) -> Any:
+        if input.dtype.kind != "f" or input.dtype.itemsize == 2:
+            raise not_implemented(name, input.dtype)
+        return kernel(input, *rest)
+
+    return run
+
+
 def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
 

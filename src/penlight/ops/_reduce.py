@@ -6,6 +6,8 @@ import warnings
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..tensor import Tensor
 
@@ -40,6 +42,8 @@ def legacy_word(size_average: Any, reduce: Any) -> str:
 
 def reduce_values(values: Any, reduction: int) -> Any:
     """All losses, their mean or their sum."""
+    if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
+        return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
 
 

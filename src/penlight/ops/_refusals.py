@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import dtypes
 from ._guards import not_implemented
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
 _UNPOOL = {"biuc": "max_unpool2d"}
 
-# Kinds of NumPy dtypes (c complex, b bool, i and u integers), and what is said of them.
+# Kinds of NumPy dtypes (c complex, b bool, i and u integers, h 16-bit floats), and what is said of them.
 REFUSED: dict[str, dict[str, Any]] = {
     "lt": {"c": "lt_cpu"}, "le": {"c": "le_cpu"}, "gt": {"c": "gt_cpu"}, "ge": {"c": "ge_cpu"},
     "maximum": {"c": RuntimeError("maximum not implemented for complex tensors.")},
@@ -43,16 +44,27 @@ REFUSED: dict[str, dict[str, Any]] = {
     "_fractional_max_pool2d": {"biuc": "fractional_max_pool2d_out_frame"}, "_fractional_max_pool3d": {"biuc": "fractional_max_pool3d_out_frame"},
     "_native_layer_norm": {"biuc": "LayerNormKernelImpl"},
     "_native_group_norm": {"biuc": "GroupNormKernelImpl"}, "_native_batch_norm": {"biuc": "batch_norm"},
-    "_multi_margin_loss": {"biuc": "multi_margin_loss_cpu_kernel"},
-    "_multilabel_margin_loss": {"biuc": "multilabel_margin_loss_forward_out_frame"},
+    "_multi_margin_loss": {"biuch": "multi_margin_loss_cpu_kernel"},
+    "_multilabel_margin_loss": {"biuch": "multilabel_margin_loss_forward_out_frame"},
+    "_cdist": {"h": "cdist"}, "_pdist": {"h": "pdist"}, "_avg_pool3d": {"h": "avg_pool3d_out_frame"}, "_special_erfcx": {"h": "erfcx_cpu"},
+    "_special_ndtri": {"h": "ndtri_cpu"}, "_special_log_ndtr": {"h": "log_ndtr_cpu"}, "_special_zeta": {"h": "zeta_cpu"}, "_zeta_number": {"h": "zeta_cpu"},
+    "_zeta_of_number": {"h": "zeta_cpu"}, "_amax": {"c": "max_values_cpu"}, "_amin": {"c": "min_values_cpu"},
+    "_argmax": {"c": RuntimeError("argmax(): does not support complex input")}, "_argmin": {"c": RuntimeError("argmin(): does not support complex input")},
+    "_log_softmax": {"c": "log_softmax_lastdim_kernel_impl"}, "_mse_loss": {"c": "mse_cpu"}, "_smooth_l1_loss": {"c": "smooth_l1_cpu"},
+    "_huber_loss": {"c": "huber_cpu"}, "_bce": {"c": "binary_cross_entropy"}, "_bce_with_logits": {"biuc": "log_sigmoid_cpu"}, "_vdot": {"b": "dot"},
+    "_linalg_cross": {"b": "cross"}, "_hash_tensor": {"c": "xor_sum_cpu"}, "_col2im": {"iu": "col2im_out_cpu"}, "_geometric_into": {"b": "geometric_cpu"},
+    "_isin": {"bc": RuntimeError("Unsupported input type encountered for isin(): {}")},
 }  # fmt: skip
 
 
 def refuse(name: str, np_dtype: Any) -> None:
     """Raise PyTorch's error if it has no kernel of this op for the dtype."""
+    kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
     for kinds, said in REFUSED[name].items():
-        if np_dtype.kind in kinds:
-            raise not_implemented(said, np_dtype) if isinstance(said, str) else type(said)(*said.args)
+        if kind in kinds and isinstance(said, str):
+            raise not_implemented(said, np_dtype)
+        if kind in kinds:
+            raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
 
 
 def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[..., Any]:

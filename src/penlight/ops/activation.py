@@ -146,6 +146,8 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
     tensor([0.0000, 0.5000, 3.0000])
     """
+    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
     return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
 
 
@@ -157,6 +159,8 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
+    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
+        input = input.to(dtypes.get_default_dtype())
     return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)
 
 

@@ -197,6 +197,8 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """
+    if input.dtype is dtypes.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim

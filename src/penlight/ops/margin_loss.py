@@ -36,6 +36,14 @@ Ints = tuple[int, ...]
 
 
 def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
+    if input.dtype.kind in "biu":
+        if input.dtype.kind == "b":
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                "`logical_not()` operator instead."
+            )
+        kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     with np.errstate(over="ignore"):
         return reduce_values(np.log1p(np.exp(-target * input)), reduction)
 

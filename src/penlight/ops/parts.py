@@ -197,6 +197,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     >>> torch.split_with_sizes(torch.arange(5), [2, 3])
     (tensor([0, 1]), tensor([2, 3, 4]))
     """
+    if input.dim() == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, lengths = wrap_dim(dim, input.dim()), tuple(as_int(n) for n in split_sizes)
     n = input.shape[dim]
     if any(m < 0 for m in lengths):
@@ -240,6 +242,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, input.dim())
     n = input.shape[dim]
     if isinstance(indices_or_sections, Tensor):

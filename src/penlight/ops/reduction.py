@@ -162,8 +162,8 @@ def _prod_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim
     shape = tuple(input.shape)
     wide = xp.spread(grad, shape, dim, keepdim)
     if not xp.any_zero(input):
-        return wide * (xp.spread(result, shape, dim, keepdim) / input)
-    return wide * xp._others(input, dim)
+        return wide * xp.conj(xp.spread(result, shape, dim, keepdim) / input)
+    return wide * xp.conj(xp._others(input, dim))
 
 
 def _others_array(input: Any, dim: tuple[int, ...]) -> Any:
@@ -238,7 +238,8 @@ def prod(
         return _dispatch.given("prod", result if result.dtype is dtype else result.to(dtype), out)
     if dim is None:
         return _prod_all(input, out=out)
-    return _prod_dims(input, (wrap_dim(dim, input.dim()),) if input.dim() else (), keepdim, out=out)
+    place = wrap_dim(dim, input.dim())
+    return _prod_dims(input, (place,) if input.dim() else (), keepdim, out=out)
 
 
 # ----- Running sums and products ------------------------------------------------------------------------------------
@@ -467,6 +468,8 @@ def _arg(argument: Any, name: str) -> Any:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if input.ndim == 0:
             return np.zeros((), np.int64)
+        if dim is not None and input.shape[dim] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
         return argument(input, axis=dim, keepdims=keepdim).astype(np.int64, copy=False)
 
     return kernel
@@ -556,7 +559,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 
 def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     count = _count(input.shape, dim)
-    centred = input - input.mean(axis=dim, keepdims=True)
+    centred = input - _mean_array(input, dim, True)
     squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
     total = squares.sum(axis=dim, keepdims=keepdim)
     return total / np.asarray(np.maximum(count - correction, 0), total.dtype)
@@ -659,7 +662,7 @@ def _logsumexp_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 @differentiable(_logsumexp_array, node="LogsumexpBackward0",
                 input=lambda grad, input, result, dim, keepdim, xp:
-                    xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.exp(input - xp.spread(result, tuple(input.shape), dim, keepdim)))  # fmt: skip
+                    xp.spread(grad, tuple(input.shape), dim, keepdim) * xp.conj(xp.exp(input - xp.spread(result, tuple(input.shape), dim, keepdim))))  # fmt: skip
 def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

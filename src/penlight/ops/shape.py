@@ -163,6 +163,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """
     shape = input.shape
     if not shape:
+        for dim in (start_dim, end_dim):
+            wrap_dim(dim, 0)
         return input.reshape(1)
     first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if first > last:
@@ -415,7 +417,7 @@ def adjoint(input: Tensor) -> Tensor:
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    return input.mH
+    return input.mH if input.dim() else input
 
 
 # ----- Dimensions of size one ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tensor import Tensor
 from ._declare import pointwise
-from ._guards import lazy, not_written, only
+from ._guards import lazy, not_written, wide_only
 from .special_functions import _log_of, away_from_zero, by_operands, kernel, like
 
 if TYPE_CHECKING:
@@ -162,12 +162,12 @@ def declare_unary(name: str, doc: str) -> Any:
     def face(input: Tensor) -> Tensor: ...
 
     face.__name__, face.__doc__ = "_special_" + name, doc
-    return pointwise(only("fV", name + "_cpu", lazy("special", name)), floating=True, inplace=False)(face)
+    return pointwise(wide_only(name + "_cpu", lazy("special", name)), floating=True, inplace=False)(face)
 
 
 def declare_polynomial(name: str) -> Any:
     """A polynomial in x whose degree n is a tensor or a number."""
-    run = only("fV", name + "_cpu", lazy("special", name))
+    run = wide_only(name + "_cpu", lazy("special", name))
 
     def face(x: Tensor, n: Tensor) -> Tensor: ...
 
