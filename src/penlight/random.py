@@ -358,10 +358,10 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 def _as_laid_out(input: Tensor, draw: Callable[[tuple[int, ...]], Tensor], requires_grad: bool) -> Tensor:
     """What is drawn in a tensor's shape: numbers are dealt out in the order in which its elements lie in memory, as in PyTorch."""
     shape = tuple(input.shape)
-    order = sorted(range(len(shape)), key=lambda d: -input.stride(d)) if input._level is None else range(len(shape))
-    if list(order) == list(range(len(shape))) or input.is_contiguous() or 0 in input.stride():
+    if input._level is not None or input.is_contiguous() or 0 in input.stride():
         made = draw(shape)
     else:
+        order = sorted(range(len(shape)), key=lambda d: -input.stride(d))
         made = draw(tuple(shape[d] for d in order)).permute([order.index(d) for d in range(len(shape))]).detach()
     return made.requires_grad_() if requires_grad else made
 
