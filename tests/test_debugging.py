@@ -48,7 +48,7 @@ def test_tracebacks_are_short_and_readable(name: str) -> None:
     assert error.__context__ is None or error.__suppress_context__
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if frame.filename == __file__]
-    assert ours and len(frames) <= 12
+    assert ours and len(frames) <= 24  # with those of `__torch_function__`, once there was a subclass of Tensor
     assert all(frame.line for frame in frames), [f for f in frames if not f.line]
     first = next(i for i, frame in enumerate(frames) if "penlight" in frame.filename and frame.filename != __file__)
     assert frames[first - 1].filename == __file__  # the user's line, just before the library's
