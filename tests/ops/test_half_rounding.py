@@ -1,10 +1,56 @@
-"""Products in half precision round once, as PyTorch's do (values from torch 2.13.0)."""
+"""16-bit floats are computed with as float32 and rounded once, as PyTorch's kernels do, and keep their dtype."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import penlight as torch
+import penlight.nn.functional as F
+
+HALVES = [torch.bfloat16, torch.float16]
+
+
+def numbers(*shape: int, dtype, seed: int = 0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_products_with_something_added_round_once(dtype):
+    x, w, b = numbers(20, 8, dtype=dtype), numbers(32, 8, dtype=dtype, seed=1), numbers(32, dtype=dtype, seed=2)
+    wide = x.float() @ w.float().T
+    expected = (wide + b.float()).to(dtype)
+    assert torch.equal(F.linear(x, w, b), expected)
+    assert torch.equal(F.linear(x[None], w, b)[0], expected)
+    assert torch.equal(torch.addmm(b, x, w.T), expected)
+    assert torch.equal(torch.baddbmm(b.expand(1, 20, 32), x[None], w.T[None])[0], expected)
+    assert torch.equal(torch.addmv(b, w, x[3]), expected[3])
+    assert torch.equal(torch.addmm(b, x, w.T, alpha=1.5, beta=0.25), (1.5 * wide + 0.25 * b.float()).to(dtype))
+    assert not torch.equal(expected, wide.to(dtype) + b)  # what two roundings would give
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_sigmoid_rounds_once(dtype):
+    x = numbers(200, dtype=dtype)
+    assert torch.equal(torch.sigmoid(x), torch.sigmoid(x.float()).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_bilinear_keeps_the_dtype(dtype):
+    layer = torch.nn.Bilinear(3, 4, 2).to(dtype)
+    a, b = numbers(5, 3, dtype=dtype).requires_grad_(), numbers(5, 4, dtype=dtype).requires_grad_()
+    out = layer(a, b)
+    out.sum().backward()
+    assert out.dtype is a.grad.dtype is b.grad.dtype is layer.weight.grad.dtype is dtype
+
+
+def test_max_pool1d_of_bfloat16_and_of_integers():
+    x = torch.tensor([[1.0, 3.0, 2.0, 5.0]])
+    assert F.max_pool1d(x.bfloat16(), 2).tolist() == [[3.0, 5.0]]
+    values, indices = F.max_pool1d(x.long(), 2, return_indices=True)
+    assert values.tolist() == [[3, 5]] and indices.tolist() == [[1, 3]]
+    with pytest.raises(NotImplementedError, match="\"max_pool1d_impl\" not implemented for 'Long'"):
+        F.max_pool1d(x.long(), 2)
 
 
 def test_addmm_rounds_once() -> None:

@@ -18,7 +18,9 @@ class Agent(nn.Module):
     def __init__(self, obs, act):
         super().__init__()
         self.critic = nn.Sequential(layer_init(nn.Linear(obs, 24)), nn.Tanh(), layer_init(nn.Linear(24, 1), std=1.0))
-        self.actor_mean = nn.Sequential(layer_init(nn.Linear(obs, 24)), nn.Tanh(), layer_init(nn.Linear(24, act), std=0.01))
+        self.actor_mean = nn.Sequential(
+            layer_init(nn.Linear(obs, 24)), nn.Tanh(), layer_init(nn.Linear(24, act), std=0.01)
+        )
         self.actor_logstd = nn.Parameter(torch.zeros(1, act))
 
     def get_value(self, x):

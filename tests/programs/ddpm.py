@@ -65,7 +65,10 @@ class Diffusion(nn.Module):
     def loss(self, x):
         t = torch.randint(0, self.timesteps, (x.shape[0],), device=x.device).long()
         noise = torch.randn_like(x)
-        noisy = self.extract(self.sqrt_alphas_cumprod, t, x.shape) * x + self.extract(self.sqrt_one_minus, t, x.shape) * noise
+        noisy = (
+            self.extract(self.sqrt_alphas_cumprod, t, x.shape) * x
+            + self.extract(self.sqrt_one_minus, t, x.shape) * noise
+        )
         return F.smooth_l1_loss(self.model(noisy, t), noise)
 
     @torch.inference_mode()

@@ -67,7 +67,9 @@ def main():
     if args.double:
         torch.set_default_dtype(torch.float64)
     data = Sets(80)
-    sampler = BatchSampler(RandomSampler(data, generator=torch.Generator().manual_seed(1)), batch_size=10, drop_last=False)
+    sampler = BatchSampler(
+        RandomSampler(data, generator=torch.Generator().manual_seed(1)), batch_size=10, drop_last=False
+    )
     loader = DataLoader(data, batch_sampler=sampler, collate_fn=collate)
     models = nn.ModuleDict({"sum": DeepSet(), "attention": PMA()})
     optimizer = torch.optim.NAdam(models.parameters(), lr=5e-3, momentum_decay=0.01, decoupled_weight_decay=True)

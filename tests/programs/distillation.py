@@ -59,7 +59,9 @@ def main():
 
     T = 3.0
     kl, mse = nn.KLDivLoss(reduction="batchmean"), nn.MSELoss()
-    optimizer = torch.optim.SGD([*student.parameters(), *regress.parameters()], lr=0.05, momentum=0.9, weight_decay=1e-3)
+    optimizer = torch.optim.SGD(
+        [*student.parameters(), *regress.parameters()], lr=0.05, momentum=0.9, weight_decay=1e-3
+    )
     for step in range(20, args.steps):
         index = torch.randperm(200)[:20]
         with torch.no_grad():

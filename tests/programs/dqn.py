@@ -64,7 +64,9 @@ def main():
     torch.manual_seed(11)
     if args.double:
         torch.set_default_dtype(torch.float64)
-    device = torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+    device = torch.device(
+        "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    )
     batch_size, gamma, tau = 16, 0.9, 0.05
     policy_net = DQN(2, 4).to(device)
     target_net = DQN(2, 4).to(device)

@@ -99,7 +99,10 @@ def main():
     model = GNN(3, 16, 3)
     print(model)
     optimizer = torch.optim.Adam(
-        [dict(params=model.conv1.parameters(), weight_decay=5e-4), dict(params=model.conv2.parameters(), weight_decay=0)],
+        [
+            dict(params=model.conv1.parameters(), weight_decay=5e-4),
+            dict(params=model.conv2.parameters(), weight_decay=0),
+        ],
         lr=0.01,
     )
     for step in range(args.steps):

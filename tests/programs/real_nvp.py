@@ -60,7 +60,9 @@ def main():
         torch.set_default_dtype(torch.float64)
 
     def nets():
-        return nn.Sequential(nn.Linear(2, 24), nn.LeakyReLU(), nn.Linear(24, 24), nn.LeakyReLU(), nn.Linear(24, 2), nn.Tanh())
+        return nn.Sequential(
+            nn.Linear(2, 24), nn.LeakyReLU(), nn.Linear(24, 24), nn.LeakyReLU(), nn.Linear(24, 2), nn.Tanh()
+        )
 
     def nett():
         return nn.Sequential(nn.Linear(2, 24), nn.LeakyReLU(), nn.Linear(24, 24), nn.LeakyReLU(), nn.Linear(24, 2))

@@ -23,7 +23,12 @@ class Triplets(Dataset):
         other = (self.labels != label).nonzero().squeeze(1)
         positive = same[torch.randint(len(same), (1,))].item()
         negative = other[torch.randint(len(other), (1,))].item()
-        return {"anchor": self.data[index], "positive": self.data[positive], "negative": self.data[negative], "label": label}
+        return {
+            "anchor": self.data[index],
+            "positive": self.data[positive],
+            "negative": self.data[negative],
+            "label": label,
+        }
 
 
 class Tower(nn.Module):
@@ -59,7 +64,9 @@ def main():
     loader = DataLoader(Triplets(), batch_size=16, shuffle=True)
     model = Tower()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.005, max_lr=0.05, step_size_up=10, mode="triangular2")
+    scheduler = torch.optim.lr_scheduler.CyclicLR(
+        optimizer, base_lr=0.005, max_lr=0.05, step_size_up=10, mode="triangular2"
+    )
     triplet = nn.TripletMarginLoss(margin=1.0, p=2, swap=True)
     cosine = nn.CosineEmbeddingLoss(margin=0.2)
     by_distance = nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: 1.0 - F.cosine_similarity(x, y))

@@ -49,7 +49,9 @@ def main():
         epoch += 1
     update_bn(loader, swa_model)
     swa_model.eval()
-    print(f"averaged {int(swa_model.n_averaged)} {F.mse_loss(swa_model(x), y).item():.6f} {sorted(swa_model.state_dict())[:3]}")
+    print(
+        f"averaged {int(swa_model.n_averaged)} {F.mse_loss(swa_model(x), y).item():.6f} {sorted(swa_model.state_dict())[:3]}"
+    )
 
 
 if __name__ == "__main__":

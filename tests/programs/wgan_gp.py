@@ -12,7 +12,9 @@ import torch.optim as optim
 class Generator(nn.Module):
     def __init__(self, dim=32):
         super().__init__()
-        self.main = nn.Sequential(nn.Linear(2, dim), nn.ReLU(True), nn.Linear(dim, dim), nn.ReLU(True), nn.Linear(dim, 2))
+        self.main = nn.Sequential(
+            nn.Linear(2, dim), nn.ReLU(True), nn.Linear(dim, dim), nn.ReLU(True), nn.Linear(dim, 2)
+        )
 
     def forward(self, noise):
         return self.main(noise)

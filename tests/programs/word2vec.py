@@ -19,7 +19,10 @@ class SkipGram(Dataset):
         ids = [index[w] for w in words]
         self.counts = Counter(ids)
         self.pairs = [
-            (ids[i], ids[j]) for i in range(len(ids)) for j in range(max(0, i - window), min(len(ids), i + window + 1)) if i != j
+            (ids[i], ids[j])
+            for i in range(len(ids))
+            for j in range(max(0, i - window), min(len(ids), i + window + 1))
+            if i != j
         ]
 
     def __len__(self):

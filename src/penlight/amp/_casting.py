@@ -119,9 +119,13 @@ def open_mode() -> None:
     global _users
     with _lock:
         _users += 1
-        if _users == 1:
-            for key, (function, policy) in targets().items():
-                borrowed[key] = Borrowed(function, policy, key)
+        if _users > 1:
+            return
+        if borrowed:  # a training loop opens a region in each step: the stubs are made once
+            for entry in borrowed.values():
+                entry.take()
+        else:
+            borrowed.update((key, Borrowed(function, policy, key)) for key, (function, policy) in targets().items())
 
 
 def close_mode() -> None:

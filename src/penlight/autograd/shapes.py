@@ -25,6 +25,9 @@ def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
         dtype = grad.dtype
         if dtype.kind == "f" and dtype.itemsize >= 4:
             return _ones(grad.shape[0], dtype).dot(grad)
+    dtype = grad.dtype
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # added up as float32: in bfloat16, 256 + 1 is 256
+        return sum_to(grad.astype("f4"), shape).astype(dtype)
     extra = grad.ndim - len(shape)
     if extra > 0:
         grad = grad.sum(axis=tuple(range(extra)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels._rowtools import is_half
 from ..tensor import Tensor
 
 WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
@@ -42,6 +43,8 @@ def legacy_word(size_average: Any, reduce: Any) -> str:
 
 def reduce_values(values: Any, reduction: int) -> Any:
     """All losses, their mean or their sum."""
+    if reduction and isinstance(values, np.ndarray) and is_half(values.dtype):
+        return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
     if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
         return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()

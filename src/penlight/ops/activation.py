@@ -234,6 +234,8 @@ def relu(input: Tensor) -> Tensor:
 def _sigmoid_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return 1 / (1 + np.exp(-input))
+    if input.dtype.itemsize == 2:
+        return _activation_kernels.sigmoid(input)
     out = np.asarray(np.exp(-input))
     out += 1
     return np.reciprocal(out, out=out)

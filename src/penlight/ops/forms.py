@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import dtypes
+from ..kernels._rowtools import widen
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._raw import both
@@ -22,16 +23,17 @@ __all__ = [
     "scaled_mm",
 ]
 
-both("sum_of_products", lambda formula, *arrays: np.einsum(formula, *arrays, optimize=True), einsum)
+both(
+    "sum_of_products",
+    lambda formula, *arrays: np.einsum(formula, *map(widen, arrays), optimize=True).astype(arrays[0].dtype, copy=False),
+    einsum,
+)
 
 
 def _form_array(input1: Any, weight: Any, input2: Any) -> Any:
     """out[n, o] = sum over i, j of input1[n, i] weight[o, i, j] input2[n, j]."""
-    if input1.dtype.itemsize == 2:
-        single = (x.astype(np.float32) for x in (input1, weight, input2))
-        return _form_array(*single).astype(input1.dtype)
-    half = np.tensordot(input1, weight, (1, 1))
-    return np.matmul(half, input2[:, :, None])[:, :, 0]
+    half = np.tensordot(widen(input1), widen(weight), (1, 1))
+    return np.matmul(half, widen(input2)[:, :, None])[:, :, 0].astype(input1.dtype, copy=False)
 
 
 @differentiable(_form_array, node="TrilinearBackward0",

@@ -76,7 +76,7 @@ def _mse_array(input: Any, target: Any, reduction: int) -> Any:
         return total / flat.size if reduction == 1 else total
     return (
         kernels.mse_loss(input, target, WORDS[reduction])
-        if difference.dtype.kind == "f"
+        if difference.dtype.kind != "c"
         else _mse_complex(difference, reduction)
     )
 

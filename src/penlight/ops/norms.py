@@ -11,6 +11,7 @@ from .. import dtypes
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
+from ._halves import in_float32
 
 __all__ = [
     "norm",
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 
+@in_float32
 def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     size = np.absolute(input)
     axes = dim if input.ndim else None

@@ -290,8 +290,6 @@ def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, d
     size = kernels.pool_output_sizes(array.shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
-    if array.dtype.kind not in "fV":
-        raise not_implemented("max_pool1d_impl", array.dtype)
     values, indices = _max_pool("max_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode)
     return values.squeeze(-2), indices.squeeze(-2)
 
@@ -337,6 +335,8 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
+    if not return_indices and not input.dtype.is_floating_point:
+        raise not_implemented("max_pool1d_impl", input._array.dtype)
     pair = _max_pool_rows(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 

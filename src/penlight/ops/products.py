@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels._rowtools import widen
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum, wrap_dim
 from ._declare import OPS, bilinear, differentiable, linear, method
 from ._guards import not_implemented
+from ._halves import in_float32
 from .joining import cat
 from .matmul import _matmul_array, _scaled_back
 
@@ -141,6 +143,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
 # ----- Matrices -----------------------------------------------------------------------------------------------------
 
 
+@in_float32
 def _trace_array(input: Any) -> Any:
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
@@ -306,7 +309,7 @@ def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _addbmm_array(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
-    return _added(_matmul_array(batch1, batch2).sum(0), input, beta, alpha)
+    return _added(_matmul_array(widen(batch1), widen(batch2)).sum(0), input, beta, alpha)
 
 
 def _shared(grad: Any, count: int, alpha: Any, xp: Any) -> Any:
@@ -343,11 +346,11 @@ def _added(product: Any, input: Any, beta: Any, alpha: Any) -> Any:
     if product.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)  # as in C
     product = product if alpha == 1 else product * alpha
-    total = product if beta == 0 else product + (input if beta == 1 else input * beta)
+    total = product if beta == 0 else product + (widen(input) if beta == 1 else widen(input) * beta)
     return total.astype(input.dtype, copy=False)
 
 
-@differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(mat, vec), input, beta, alpha), node="AddmvBackward0", inplace=True,
+@differentiable(lambda input, mat, vec, beta, alpha: _added(_matmul_array(widen(mat), widen(vec)), input, beta, alpha), node="AddmvBackward0", inplace=True,
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
                 mat=lambda grad, vec, alpha, xp: _scaled_back(_times(grad, xp.conj(vec), xp), alpha),
                 vec=lambda grad, mat, alpha, xp: _scaled_back(xp._mv(xp.conj(xp._transpose(mat, 0, 1)), grad), alpha))  # fmt: skip
@@ -359,7 +362,7 @@ def _times(column: Any, row: Any, xp: Any) -> Any:
     return xp.reshape(column, (-1, 1)) * xp.reshape(row, (1, -1))
 
 
-@differentiable(lambda input, vec1, vec2, beta, alpha: _added(np.multiply.outer(vec1, vec2), input, beta, alpha), node="AddrBackward0",
+@differentiable(lambda input, vec1, vec2, beta, alpha: _added(np.multiply.outer(widen(vec1), widen(vec2)), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
                 vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha),

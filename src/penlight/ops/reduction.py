@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.reduce import reduce_sum
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
+from ._halves import in_float32
 from ._raw import both
 
 __all__ = [
@@ -36,8 +38,23 @@ __all__ = [
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 
 
-def _sum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    dtype = input.dtype
+    if dtype.kind in "biu":
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+    if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.float32).astype(dtype)
+    if input.size > _MANY and _down_columns(input.shape, dim):
+        return reduce_sum(input, dim, keepdim)
+    return input.sum(axis=dim, keepdims=keepdim)
+
+
+_MANY = 1 << 16  # elements
+
+
+def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
+    """Whether a sum runs over many rows: NumPy adds one after the other, and the rounding adds up."""
+    return bool(dim) and len(shape) - 1 not in dim and math.prod([shape[d] for d in dim]) > 4096
 
 
 def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -56,7 +73,7 @@ def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keep
 both("spread", _spread_array, _spread_tensor)
 
 
-@linear(lambda input: input.sum(dtype=np.int64 if input.dtype.kind in "biu" else None), node="SumBackward0",
+@linear(lambda input: _sum_array(input, None, False), node="SumBackward0",
         input=lambda grad, input_shape, xp: xp.spread(grad, input_shape, (), True))  # fmt: skip
 def _sum_all(input: Tensor) -> Tensor: ...
 
@@ -100,6 +117,11 @@ def sum(
 
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
+        dtype = input.dtype
+        if dtype.itemsize == 2:
+            return input.mean(axis=dim, keepdims=keepdim, dtype=np.float32).astype(dtype)
+        if input.size > _MANY and _down_columns(input.shape, dim):
+            return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
         return input.mean(axis=dim, keepdims=keepdim)
     with np.errstate(all="ignore"):  # the mean of nothing is NaN
         count = math.prod(input.shape if dim is None else [input.shape[d] for d in dim])
@@ -205,14 +227,18 @@ both("any_zero", lambda x: not np.all(x), lambda x: True)
 both("_others", _others_array, _others_graph)
 
 
-@differentiable(lambda input: input.prod(dtype=np.int64 if input.dtype.kind in "biu" else None), node="ProdBackward0",
+@np.errstate(over="ignore")
+def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    return input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
+
+
+@differentiable(lambda input: _prod_array(input, None, False), node="ProdBackward0",
                 input=lambda grad, input, result, xp:
                     _prod_rule(grad, input, result, tuple(range(len(input.shape))), False, xp) if input.shape else grad)  # fmt: skip
 def _prod_all(input: Tensor) -> Tensor: ...
 
 
-@differentiable(lambda input, dim, keepdim: input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None),
-                node="ProdBackward1", input=_prod_rule)  # fmt: skip
+@differentiable(_prod_array, node="ProdBackward1", input=_prod_rule)
 def _prod_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
@@ -246,6 +272,7 @@ def prod(
 
 
 def _accumulate(ufunc: Any) -> Any:
+    @in_float32
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
             return input.copy()
@@ -285,7 +312,7 @@ def _share(grad: Any, input: Any, result: Any, dim: tuple[int, ...], keepdim: bo
 both("np_dtype", lambda x: x.dtype, lambda x: x.dtype.np)
 both(
     "count_hits",
-    lambda hits, dim, keepdim: hits.sum(axis=dim or None, keepdims=keepdim),
+    lambda hits, dim, keepdim: _sum_array(hits, dim or None, keepdim),
     lambda hits, dim, keepdim: hits.sum(dim, keepdim) if dim else hits.sum(),
 )
 
@@ -557,6 +584,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 # ----- Spread -------------------------------------------------------------------------------------------------------
 
 
+@in_float32
 def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     count = _count(input.shape, dim)
     centred = input - _mean_array(input, dim, True)
@@ -582,8 +610,12 @@ def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correcti
     return _var_rule(inner, input, dim, correction, keepdim, xp)
 
 
-@differentiable(lambda input, dim, correction, keepdim: np.sqrt(_var_array(input, dim, correction, keepdim)), node="StdBackward0",
-                input=_std_rule)  # fmt: skip
+@in_float32
+def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return np.sqrt(_var_array(input, dim, correction, keepdim))
+
+
+@differentiable(_std_array, node="StdBackward0", input=_std_rule)
 def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
 
 
@@ -651,6 +683,7 @@ def std(
 # ----- Log-sum-exp --------------------------------------------------------------------------------------------------
 
 
+@in_float32
 def _logsumexp_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if input.size == 0:
         return np.log(np.exp(input).sum(axis=dim, keepdims=keepdim))

@@ -12,6 +12,7 @@ from . import _dispatch
 from ._args import merge_dim, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._guards import lazy, only, quiet
+from ._halves import in_float32
 from ._raw import both
 from .reduction import named_result
 
@@ -25,6 +26,7 @@ __all__ = [
 # ----- Products -----------------------------------------------------------------------------------------------------
 
 
+@in_float32
 def _cumprod_array(input: Any, dim: int) -> Any:
     if input.ndim == 0:
         return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()

@@ -1,0 +1,25 @@
+"""16-bit floats in kernels that add up: sums in their own precision would stand still, 256 + 1 is 256 in bfloat16."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..kernels._rowtools import is_half
+from ._declare import quiet
+
+
+def in_float32(kernel: Any) -> Any:
+    """A kernel that computes with 16-bit floats in its first argument as float32, and rounds the result once."""
+    inner = quiet(kernel)
+
+    @wraps(kernel)
+    def run(x: Any, *args: Any) -> Any:
+        if is_half(x.dtype):
+            with np.errstate(over="ignore"):
+                return inner(x.astype(np.float32), *args).astype(x.dtype)
+        return inner(x, *args)
+
+    return run
