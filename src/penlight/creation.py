@@ -497,6 +497,10 @@ def arange(
     count = math.ceil((end - start) / step)
     if dtype.category == dtypes.INTEGRAL:
         array = (np.arange(count, dtype=np.int64) * int(step) + int(start)).astype(dtype.np)
+    elif dtype.category == dtypes.FLOATING and dtype.itemsize >= 4:
+        from .kernels import ranges
+
+        array = ranges.arange(float(start), float(step), count, dtype.np)
     else:
         array = (np.arange(count, dtype=np.float64) * step + start).astype(dtype.np)
     result = _leaf(wrap(array), requires_grad)
@@ -613,6 +617,10 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
         return np.trunc(values).astype(dtype.np)
     if dtype.itemsize == 2:
         return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
+    if dtype.category == dtypes.FLOATING:
+        from .kernels import ranges
+
+        return ranges.linspace(start, end, steps, dtype.np)
     step = (kind(end) - kind(start)) / kind(steps - 1)
     wide: Any = np.float64 if kind is np.float32 else np.longdouble if kind is np.float64 else kind
     low, high, step = wide(kind(start)), wide(kind(end)), wide(step)

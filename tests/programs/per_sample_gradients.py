@@ -56,7 +56,7 @@ def main():
         with torch.no_grad():
             m.fc.bias += 0.1 * i
     params, buffers = stack_module_state(models)
-    base = copy.deepcopy(models[0]).to("meta") if hasattr(torch, "device") else models[0]
+    base = copy.deepcopy(models[0])
     out = vmap(lambda p, b, x: functional_call(base, (p, b), (x,)), in_dims=(0, 0, None))(params, buffers, images[:5])
     sensitivity = vmap(grad(lambda x: functional_call(model, dict(model.named_parameters()), (x[None],)).max()))(
         images[:4]

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from .conv_gather import Ints, is_half, share
+from .ranges import linspace
 from .resample import cubic_weights
+from .rng_uniform import fma32, fma64
 
 # Samples in a block of images.
 _BLOCK = 1 << 16
@@ -92,7 +94,11 @@ class _Sampler:
     def _taps(self, at: np.ndarray, size: int) -> list[Tap]:
         """The taps of one dim for normalised coordinates."""
         scale = (size - 1) / 2 if self.align_corners else size / 2
-        at = (at + 1) * scale if self.align_corners else ((at + 1) * size - 1) / 2
+        at = at + 1
+        if self.align_corners:
+            at *= scale
+        else:  # rounded once: see Note [Ranges to the last bit] in ranges.py
+            at = fma64(at, scale, -0.5) if at.dtype == np.float64 else fma32(at, scale, -0.5)
         slope: Any = 1
         if self.mode == "bicubic":
             return self._cubic_taps(at, size, scale)
@@ -273,13 +279,7 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
     for i, n in enumerate(sizes):
         place = np.zeros(n, dtype)
         if n > 1:
-            # Both halves are counted from their own end, each place with one rounding, as PyTorch's linspace does.
-            wide = np.float64 if dtype.itemsize < 8 else np.longdouble
-            step = wide(dtype.type(2) / dtype.type(n - 1))
-            half = (np.arange(n // 2) * step - wide(1)).astype(dtype)
-            place[: n // 2], place[n - n // 2 :] = half, -half[::-1]
-            if n % 2:
-                place[n // 2] = wide(1) - step * (n // 2)
+            place = linspace(-1.0, 1.0, n, dtype)
             if not align_corners:
                 place *= dtype.type(n - 1)
                 place /= dtype.type(n)

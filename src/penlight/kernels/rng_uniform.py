@@ -201,18 +201,18 @@ def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
     return product.astype(np.float32)
 
 
-def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+def fma64(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
     """a * b + c for float64, rounded once."""
     # Note [Exact sums and products]
     # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
     # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
     # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
-    size = max(abs(b), abs(c))
+    size = max(abs(b), float(np.abs(c).max()) if isinstance(c, np.ndarray) else abs(c))
     if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
         if size == 0.0:
             return a * b + c
         shift = math.frexp(size)[1]
-        scaled = fma64(a, math.ldexp(b, -shift), math.ldexp(c, -shift))
+        scaled = fma64(a, math.ldexp(b, -shift), np.ldexp(c, -shift))
         np.ldexp(scaled, shift, out=scaled)
         return scaled
     split = 134217729.0
@@ -223,7 +223,7 @@ def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     low_a = a - high_a
     product = a * b
     error = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
-    big, carry = _two_sum(product, np.float64(c))
+    big, carry = _two_sum(product, np.asarray(c, np.float64))
     small, lost = _two_sum(carry, error)
     odd = small.view(np.int64)
     to_odd = (lost != 0) & (odd & 1 == 0)
@@ -232,7 +232,7 @@ def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
     return big
 
 
-def _two_sum(a: np.ndarray, b: np.ndarray | np.float64) -> tuple[np.ndarray, np.ndarray]:
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rounded sum and its error, which together are exactly a + b."""
     total = a + b
     part = total - a

@@ -1,0 +1,58 @@
+"""`arange` and `linspace` of floats, with PyTorch's rounding.
+
+# Note [Ranges to the last bit]
+Points of a grid often sit on kinks (a pixel's centre, an integer), where a last bit decides a derivative, so ranges round as
+PyTorch's do on a processor with AVX2: `step * i + start` is one fused multiply-add. `linspace` counts from both ends toward the
+middle. `arange` fills registers of 32 bytes, two at a time: within a register each element is its first one plus a multiple of the step;
+what is left at the end is counted from the start again. For float32 the sums run in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .rng_uniform import fma64
+
+
+def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
+    """`steps` floats from `start` to `end`, both included.
+
+    >>> import numpy as np
+    >>> linspace(0.0, 1.0, 3, np.dtype("float32"))
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    first, last = dtype.type(start), dtype.type(end)
+    step = float((last - first) / dtype.type(steps - 1))
+    half = steps // 2
+    forward = np.arange(half, dtype=np.float64)
+    backward = np.arange(steps - half - 1, -1, -1, dtype=np.float64)
+    if dtype.itemsize == 4:
+        parts = [forward * step + float(first), float(last) - backward * step]
+    else:
+        parts = [fma64(forward, step, float(first)), fma64(backward, -step, float(last))]
+    return np.concatenate(parts).astype(dtype)
+
+
+def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray:
+    """`count` floats from `start` on.
+
+    >>> import numpy as np
+    >>> arange(1.0, 0.5, 3, np.dtype("float64"))
+    array([1. , 1.5, 2. ])
+    """
+    index = np.arange(count, dtype=np.float64)
+    if start == int(start) and step == int(step):  # exact, whichever way it is computed
+        return (index * step + start).astype(dtype)
+    values = _from(index, step, start, dtype)
+    width = 32 // dtype.itemsize
+    whole = count // (2 * width) * (2 * width)
+    if whole:
+        first = values[:whole:width, None].astype(np.float64)
+        place = np.broadcast_to(index[:width], (len(first), width))
+        values[:whole] = _from(place, step, np.broadcast_to(first, place.shape), dtype).reshape(-1)
+    return values
+
+
+def _from(index: np.ndarray, step: float, start: float | np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """index * step + start, rounded once."""
+    return (index * step + start).astype(dtype) if dtype.itemsize == 4 else fma64(index, step, start)
