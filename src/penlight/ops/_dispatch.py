@@ -475,9 +475,10 @@ def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
     """A generated function met something without `_array` or `_edge`: settle or coerce it and run again, or explain."""
-    if not _settle(arguments) and all(
-        a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)
-    ):
+    if _settle(arguments):
+        if is_grad_enabled():
+            return op.function(*arguments)
+    elif all(a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)):
         raise error
     try:
         return op.function(*arguments) if _taken_over(op, arguments) else dispatch(op, arguments)
