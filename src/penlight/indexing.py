@@ -12,6 +12,11 @@ import numpy as np
 
 from . import dtypes
 from .autograd import modes
+from .ops.parts import _select as select_op
+from .ops.parts import _slice as slice_op
+from .ops.selection import index as select_index
+from .ops.selection import index_put_
+from .ops.shape import alias
 from .tensor import Tensor, wrap
 
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -19,8 +24,6 @@ _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte V
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
-    from .ops.parts import _select
-
     if type(index) is int and not modes.slow():
         shape = self._array.shape
         if not shape:
@@ -30,18 +33,14 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             )
         n = shape[0]
         if -n <= index < n:
-            return _select(self, 0, index + n if index < 0 else index)
+            return select_op(self, 0, index + n if index < 0 else index)
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
     if type(index) is slice and self.dim():
         return _slice(self, 0, index, always=True)
     viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
-        from .ops.selection import index as select_index
-
         return select_index(viewed, picks)
     if viewed is self:
-        from .ops.shape import alias
-
         return alias(self)
     return viewed
 
@@ -139,25 +138,16 @@ def _dims_used(item: Any) -> int:
 
 def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tensor:
     """A range of a dimension; the tensor itself if that is all of it, unless a new view is wanted."""
-    from .ops.parts import _slice as slice_op
-
-    step = 1 if part.step is None else part.step.__index__()
-    if step <= 0:
+    if part.step is not None and part.step.__index__() <= 0:
         raise ValueError("step must be greater than zero")
-    n = tensor.shape[dim]
-    start, stop, step = slice(
-        None if part.start is None else part.start.__index__(),
-        None if part.stop is None else part.stop.__index__(),
-        step,
-    ).indices(n)
+    n = tensor._array.shape[dim]
+    start, stop, step = part.indices(n)
     if start == 0 and stop == n and step == 1 and not always:
         return tensor
-    return slice_op(tensor, dim, start, max(start, stop), step)
+    return slice_op(tensor, dim, start, stop if stop > start else start, step)
 
 
 def _select(tensor: Tensor, dim: int, place: int, original: int) -> Tensor:
-    from .ops.parts import _select as select_op
-
     n = tensor.shape[dim]
     if not -n <= place < n:
         raise IndexError(f"index {place} is out of bounds for dimension {original} with size {n}")
@@ -195,8 +185,6 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = _value(value, self.dtype)
     if any(p is not None for p in picks):
-        from .ops.selection import index_put_
-
         index_put_(viewed, picks, value)
         return
     if value.shape == viewed.shape:

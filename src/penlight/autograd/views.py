@@ -35,14 +35,15 @@ class View:
     real, a conjugate); it is None for the others.
     """
 
-    __slots__ = ("base", "creation", "origin", "own", "replay", "retaining", "stale")
+    __slots__ = ("__dict__", "base", "creation", "replay")
+
+    origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
+    own: Edge = NO_EDGE  # its edge as a leaf of its own, told to require grad while its base did not
+    stale = False  # its memory was written to while its base did not require grad
+    retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
 
     def __init__(self, base: Tensor, creation: int, replay: Any = None) -> None:
         self.base, self.creation, self.replay = base, creation, replay
-        self.origin: tuple[str, int] | None = None  # the op's name and output number when its edge went stale
-        self.own: Edge = NO_EDGE  # its edge as a leaf of its own, told to require grad while its base did not
-        self.stale = False  # its memory was written to while its base did not require grad
-        self.retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
 
 
 def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,6 +59,8 @@ def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     """A shape with its -1 filled in, if it fits the number of elements."""
     shape = tuple(shape)
+    if math.prod(shape) == numel and (not shape or min(shape) >= 0):
+        return shape
     known = 1
     unknown = None
     for place, n in enumerate(shape):

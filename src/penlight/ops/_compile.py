@@ -204,10 +204,12 @@ def _unwrap(op: Op) -> list[str]:
             body += [f"kind = type({i})", "if kind is float or kind is int:"]
             if type(op.kernel) is np.ufunc or hasattr(op.kernel, "takes_arrays"):  # see Note [Numbers as arrays]
                 body += [
-                    "    table = NUMBERS32 if dtype is float32 else NUMBERS.get(dtype)",
+                    "    table = NUMBERS32 if dtype is float32 else (NUMBERS if kind is float else BESIDE_INT).get(dtype)",
                     f"    if table is None: {leave}",
                     f"    {i}_ = table.get({i})",
-                    f"    if {i}_ is None: {i}_ = number({i}, table, dtype)",
+                    f"    if {i}_ is None:",
+                    f"        {i}_ = number({i}, table, dtype)",
+                    f"        if {i}_ is None: {leave}",
                     f"    {i}_edge = NO_EDGE",
                 ]
             else:

@@ -16,12 +16,14 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE
 
 NUMBERS: dict[Any, dict[Any, Any]] = {d.np: {} for d in (dtypes.float16, dtypes.float32, dtypes.float64)}
+BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, dtypes.int64.np: {}}  # where the number is an int
 _MOST = 1000  # kept in one table
 
 # In the namespace of the generated code, so that a number too large for its dtype becomes inf without a warning.
 exec(
     "def number(value, table, dtype):\n"
-    "    made = asarray(value, dtype)\n"
+    "    try: made = asarray(value, dtype)\n"
+    "    except OverflowError: return None\n"
     "    keep_number(value, table, made)\n"
     "    return made\n",
     NAMESPACE,
@@ -37,5 +39,5 @@ def keep_number(value: Any, table: dict[Any, Any], made: np.ndarray[Any, Any]) -
     table[value] = made
 
 
-NAMESPACE.update(NUMBERS=NUMBERS, NUMBERS32=NUMBERS[dtypes.float32.np], keep_number=keep_number)
+NAMESPACE.update(NUMBERS=NUMBERS, BESIDE_INT=BESIDE_INT, NUMBERS32=NUMBERS[dtypes.float32.np], keep_number=keep_number)
 number = NAMESPACE["number"]

@@ -72,8 +72,11 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
     if name not in REFUSED or (pointwise and set(REFUSED[name]) == {"c"}):
         return kernel
 
+    kinds = "".join(REFUSED[name])
+
     def run(*args: Any) -> Any:
-        refuse(name, args[0].dtype)
+        if args[0].dtype.kind in kinds:
+            refuse(name, args[0].dtype)
         return kernel(*args)
 
     return run

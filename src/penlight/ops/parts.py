@@ -32,7 +32,7 @@ __all__ = [
 
 def _at(dim: int, what: Any) -> tuple[Any, ...]:
     """An index that takes `what` along one dimension. The ellipsis keeps a 0-d result an array that shares memory."""
-    return (*(slice(None),) * dim, what, ...)
+    return (*(slice(None),) * dim, what, ...) if dim else (what, ...)
 
 
 def _put(grad: Any, shape: tuple[int, ...], index: tuple[Any, ...]) -> Any:

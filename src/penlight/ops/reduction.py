@@ -59,9 +59,20 @@ def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
 
 def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
     """A reduced gradient back over the dimensions that were reduced, as a read-only broadcast."""
+    if type(grad) is not np.ndarray:
+        grad = np.asarray(grad)
     if not keepdim and dim:
-        grad = np.reshape(grad, tuple(1 if d in dim else n for d, n in enumerate(shape)))
-    return np.broadcast_to(grad, shape)
+        grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
+    if grad.dtype.kind == "V" or not grad.flags.c_contiguous:
+        return np.broadcast_to(grad, shape)
+    # The same by hand: np.broadcast_to takes ten times as long.
+    if grad.ndim == len(shape):
+        strides = tuple(0 if m == 1 != n else s for m, n, s in zip(grad.shape, shape, grad.strides))
+    else:
+        strides = (0,) * len(shape)
+    out = np.ndarray(shape, grad.dtype, grad, 0, strides)
+    out.flags.writeable = False
+    return out
 
 
 def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -73,7 +84,24 @@ def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keep
 both("spread", _spread_array, _spread_tensor)
 
 
-@linear(lambda input: _sum_array(input, None, False), node="SumBackward0",
+_FLOAT32 = dtypes.float32.np
+_FEW = 512  # elements, whose sum is quicker as a product with ones
+_ONES = np.ones(_FEW, np.float32)
+
+
+def _sum_all_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and input.size <= _FEW:
+        return input.ravel().dot(_ONES[: input.size])
+    return _sum_array(input, None, False)
+
+
+def _mean_all_array(input: Any) -> Any:
+    if input.dtype is _FLOAT32 and 0 < input.size <= _FEW:
+        return input.ravel().dot(_ONES[: input.size]) / input.size
+    return _mean_array(input, None, False)
+
+
+@linear(_sum_all_array, node="SumBackward0",
         input=lambda grad, input_shape, xp: xp.spread(grad, input_shape, (), True))  # fmt: skip
 def _sum_all(input: Tensor) -> Tensor: ...
 
@@ -132,7 +160,7 @@ def _count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
     return math.prod(shape[d] for d in dim)
 
 
-@linear(lambda input: _mean_array(input, None, False), node="MeanBackward0",
+@linear(_mean_all_array, node="MeanBackward0",
         input=lambda grad, input_shape, xp: xp.spread(grad / math.prod(input_shape) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
 def _mean_all(input: Tensor) -> Tensor: ...
 

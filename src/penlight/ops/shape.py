@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from .._docstrings import documented
 from ..autograd import views
 from ..autograd.modes import is_grad_enabled
@@ -37,6 +38,8 @@ __all__ = [
 
 
 def _view_array(input: Any, size: tuple[int, ...]) -> Any:
+    if input.flags.c_contiguous:
+        return input.reshape(size)
     try:
         return np.reshape(input, size, copy=False)
     except ValueError:
@@ -49,6 +52,8 @@ def _view_array(input: Any, size: tuple[int, ...]) -> Any:
 if np.lib.NumpyVersion(np.__version__) < "2.1.0":
 
     def _view_array(input: Any, size: tuple[int, ...]) -> Any:  # noqa: F811  # np.reshape has no copy= before 2.1
+        if input.flags.c_contiguous:
+            return input.reshape(size)
         out = input.view()
         try:
             out.shape = size
@@ -100,7 +105,7 @@ def view(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if len(args) == 1 and not isinstance(args[0], (int, tuple, list)) and hasattr(args[0], "category"):
+    if len(args) == 1 and type(args[0]) is dtypes.dtype:
         from .conversion import view_dtype
 
         return view_dtype(input, args[0])
@@ -126,7 +131,7 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     return _reshape_alias(input, size)
 
 
-both("reshape", np.reshape, reshape)
+both("reshape", lambda x, size: x.reshape(size), reshape)
 
 
 @method
