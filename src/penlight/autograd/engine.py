@@ -140,8 +140,8 @@ def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node
                     buffers[child] = None
                     last[child] = node.seq
                 else:
-                    push(child)
-                    buffers[child] = None if child.outputs == 1 else [None] * child.outputs
+                    push(child)  # type: ignore[arg-type]
+                    buffers[child] = None if child.outputs == 1 else [None] * child.outputs  # type: ignore[union-attr]
     for root in leaves:
         if root not in last:
             last[root], buffers[root] = NONE, None
