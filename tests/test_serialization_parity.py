@@ -241,10 +241,12 @@ def modules(library):
         nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten()),
         nn.ModuleList([nn.Embedding(4, 3), nn.LayerNorm(3), nn.Dropout(0.3)]),
         nn.ModuleDict({"a": nn.LSTM(2, 3, batch_first=True), "b": nn.GELU()}),
+        nn.utils.spectral_norm(nn.Linear(3, 2)),  # holds hooks
+        nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, activation="gelu"), 2),
     ]
 
 
-@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("place", range(6))
 def test_whole_modules_in_both_directions(place):
     for writer, reader in ((torch, penlight), (penlight, torch)):
         module = modules(writer)[place]

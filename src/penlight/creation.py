@@ -621,10 +621,8 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
         from .kernels import ranges
 
         return ranges.linspace(start, end, steps, dtype.np)
-    step = (kind(end) - kind(start)) / kind(steps - 1)
-    wide: Any = np.float64 if kind is np.float32 else np.longdouble if kind is np.float64 else kind
-    low, high, step = wide(kind(start)), wide(kind(end)), wide(step)
-    index = np.arange(steps)
+    low, high = kind(start), kind(end)
+    step, index = (high - low) / kind(steps - 1), np.arange(steps)
     values = np.where(index < steps // 2, low + step * index, high - step * (steps - 1 - index))
     return values.astype(dtype.np)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class _WrappedHook:
     """A hook bound weakly to its module: the module does not keep itself alive through its own hook table."""
 
+    __module__ = "penlight.nn.modules.module"  # where files that hold a module with hooks look for it
+
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
         functools.update_wrapper(self, hook)
