@@ -74,9 +74,15 @@ def gradient(function: Callable[[Any], Any], x: Any, g: Any) -> Step:
 # ----- The graph ------------------------------------------------------------------------------------------------------
 
 
-@mechanism("generated ops", "1000 products of 4 floats; without: the readable path of `_dispatch.py`")
+@mechanism("generated ops", "20 products of 4 floats; without: the readable path of `_dispatch.py`, as in a slow mode")
 def _generated(t: Any) -> tuple[Step, Step]:
     from penlight.autograd import modes
+
+    a, b = t.ones(4, requires_grad=True), t.ones(4, requires_grad=True)
+
+    def step() -> None:
+        for _ in range(20):
+            a * b
 
     @contextmanager
     def readable() -> Iterator[None]:
@@ -86,7 +92,6 @@ def _generated(t: Any) -> tuple[Step, Step]:
         finally:
             modes.close_slow_mode()
 
-    step = ALL["op"].make(t)
     return step, within(step, readable)
 
 
@@ -126,24 +131,19 @@ def _numbers(t: Any) -> tuple[Step, Step]:
 
 
 @mechanism(
-    "stale edges", "100 sines of a view; without: after a write to its base each time, which makes its edge stale"
+    "edges that are not stale", "20 writes, each before a sine of a view of other memory; without: of that memory"
 )
 def _stale(t: Any) -> tuple[Step, Step]:
-    base = t.ones(8, requires_grad=True) * 1
+    base, other = t.ones(8, requires_grad=True) * 1, t.ones(8, requires_grad=True) * 1
     view = base[:4]
 
-    def fresh() -> None:
-        for _ in range(100):
+    def write(tensor: Any) -> None:
+        for _ in range(20):
+            with t.no_grad():
+                tensor.mul_(1)
             view.sin()
 
-    def stale() -> None:
-        with t.no_grad():
-            for _ in range(100):
-                base.mul_(1)
-                with t.enable_grad():
-                    view.sin()
-
-    return fresh, stale
+    return lambda: write(other), lambda: write(base)
 
 
 # ----- Fused kernels --------------------------------------------------------------------------------------------------
