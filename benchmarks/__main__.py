@@ -83,7 +83,7 @@ def about(rounds: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "rounds": rounds,
-        "load": os.getloadavg()[0],
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan,
         "versions": {},
     }
 
@@ -150,7 +150,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if REFERENCE not in both:
         print("PyTorch is not installed here: there are times, but no ratios.")
     peers = installed(tuple(PEERS), options.peer_python) if options.peers else []
-    workers = [Worker(library) for library in both] + [Worker(peer, options.peer_python) for peer in peers]
+    workers = [Worker(library) for library in both]
+    for peer in peers:
+        try:
+            workers.append(Worker(peer, options.peer_python))
+        except SystemExit as error:  # installed, but it does not start here
+            print(f"without {peer}: {error}", file=sys.stderr)
     results["about"]["versions"] = {worker.library: worker.version for worker in workers}
     if options.best_with:
         earlier = json.loads(Path(options.best_with).read_text())
