@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
+import struct
 import sys
 import weakref
 import xml.etree.ElementTree as ET
+import zlib
 from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -18,7 +21,10 @@ import pytest
 
 import penlight as torch
 from penlight.inspect import draw, record
-from penlight.inspect.layout import _rising
+from penlight.inspect.font import advance, strokes
+from penlight.inspect.layout import _rising, text_width
+from penlight.inspect.png import dashed, flatten, to_png
+from penlight.inspect.svg import COLOURS
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -280,7 +286,7 @@ def test_dot():
     assert text.count("fillcolor") == len(drawing.boxes)
 
 
-def test_save(tmp_path: Path, monkeypatch):
+def test_save(tmp_path: Path):
     drawing = draw(*network(1))
     for ending, start in [("svg", "<svg"), ("HTML", "<!DOCTYPE html>"), ("dot", "digraph")]:
         drawing.save(tmp_path / f"g.{ending}")
@@ -289,11 +295,68 @@ def test_save(tmp_path: Path, monkeypatch):
         with pytest.raises(ValueError, match=r"must end in \.svg, \.html, \.dot or \.png"):
             drawing.save(tmp_path / name)
         assert not (tmp_path / name).exists()
-    monkeypatch.setitem(sys.modules, "cairosvg", None)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="needs the package cairosvg"):
-        drawing.save(tmp_path / "g.png")
-    assert not (tmp_path / "g.png").exists()
+
+
+# ----- Pixels ---------------------------------------------------------------------------------------------------------
+
+
+def pixels_of(data: bytes) -> np.ndarray:
+    """Reads back what we write: RGB, no filters."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed, size = 8, b"", (0, 0)
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        name, content = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", data[at + 8 + length : at + 12 + length]) == (zlib.crc32(name + content),)
+        if name == b"IHDR":
+            size = struct.unpack(">II", content[:8])
+        packed += content if name == b"IDAT" else b""
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(size[1], 1 + 3 * size[0])
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(size[1], size[0], 3)
+
+
+def test_png_shows_boxes_lines_and_letters(tmp_path: Path):
+    drawing = draw(*network(1), saved=True)
+    drawing.save(tmp_path / "g.png")
+    pixels = pixels_of((tmp_path / "g.png").read_bytes())
+    svg = ET.fromstring(drawing.svg())
+    assert pixels.shape == (math.ceil(2 * float(svg.get("height"))), math.ceil(2 * float(svg.get("width"))), 3)
+    left = (float(svg.get("width")) - drawing.layout().width) / 2
+    for box in drawing.boxes:
+        x, y = 2 * (box.x + left - box.width / 2 + 8), 2 * (box.y + 54 - box.height / 2 + 5)
+        fill = COLOURS[box.kind][0]
+        assert pixels[round(y), round(x)].tolist() == [int(fill[i : i + 2], 16) for i in (1, 3, 5)]
+        part = pixels[round(2 * (box.y + 54 - box.height / 2)) :][
+            : round(2 * box.height), round(2 * (box.x + left - box.width / 2)) :
+        ]
+        assert (part[:, : round(2 * box.width)].sum(-1) < 200).sum() > 30  # dark: letters
+
+
+def test_a_very_large_png_has_fewer_pixels():
+    pixels = pixels_of(to_png(draw(*network(12)), most=100_000))
+    assert pixels.shape[0] * pixels.shape[1] < 102_000
+
+
+def test_the_font_has_every_ascii_character():
+    for code in range(33, 127):
+        width, lines = strokes(chr(code))
+        assert lines and all(-0.7 <= x <= width + 0.7 and -3 <= y <= 8 for line in lines for x, y in line), chr(code)
+    assert strokes("é") == strokes("e") and strokes("中")[1] != []
+    assert advance("ab", 10) == pytest.approx(advance("a", 10) + advance("b", 10))
+    assert all(
+        advance(text, 11) <= text_width(text, 11) * 1.05
+        for text in ("AccumulateGrad", "(3, 4) float32", "layers.0.weight")
+    )
+
+
+def test_paths_are_flattened():
+    ((points, closed),) = flatten("M0 0V10C0 20 10 20 10 30l5 5h-5z")
+    assert (
+        closed and points[:2] == [(0.0, 0.0), (0.0, 10.0)] and points[-3:] == [(10.0, 30.0), (15.0, 35.0), (10.0, 35.0)]
+    )
+    assert dashed([(0, 0), (10, 0)], 4, 3) == [[(0, 0), (4, 0)], [(7, 0), (10, 0)]]
 
 
 # ----- Layout ---------------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Drawing:
             ".gv": self.dot,
         }
         if ending == ".png":
-            content = self._png()
+            content = self.png()
         elif ending in writers:
             content = writers[ending]().encode()
         else:
@@ -185,26 +185,16 @@ class Drawing:
         with open(path, "wb") as file:
             file.write(content)
 
-    def _png(self) -> bytes:
-        try:
-            import cairosvg  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        except (ImportError, OSError):
-            cairosvg = None
-        if cairosvg is not None:
-            largest = max(self.layout().width, self.layout().height) + 100
-            scale = min(2.0, 32_000 / largest)  # cairo's pictures have fewer than 32768 pixels a side
-            made: bytes = cairosvg.svg2png(bytestring=self.svg().encode(), scale=scale, background_color="white")
-            return made
-        import shutil
-        import subprocess
+    def png(self) -> bytes:
+        """The picture as a PNG file.
 
-        program = shutil.which("dot")
-        if program is None:
-            raise RuntimeError(
-                "saving a PNG needs the package cairosvg (pip install cairosvg) or Graphviz's program `dot`, and neither is "
-                "installed. Formats that need nothing: .svg, .html and .dot."
-            )
-        return subprocess.run([program, "-Tpng"], input=self.dot().encode(), capture_output=True, check=True).stdout
+        >>> import penlight as torch
+        >>> torch.inspect.draw(torch.ones(2)).png()[1:4]
+        b'PNG'
+        """
+        from .png import to_png
+
+        return to_png(self)
 
     def __repr__(self) -> str:
         return f"<Drawing of {_count(len(self.boxes), 'box', 'boxes')} and {_count(len(self.links), 'edge', 'edges')}>"
