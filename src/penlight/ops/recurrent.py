@@ -15,9 +15,10 @@ from typing import Any
 from ..autograd import modes
 from ..kernels import recurrent as kernels
 from ..tensor import Tensor
-from ._declare import differentiable
+from ._declare import differentiable, linear
 from ._raw import both
 from ._together import Together
+from .joining import stack
 
 Ints = tuple[int, ...]
 
@@ -157,6 +158,15 @@ def _rnn_op(name: str, node: str) -> Any:
              sizes: Ints | None, reverse: bool) -> Any: ...  # fmt: skip
 
     return _declared(face, name, node, kernels.rnn, _rnn_rule, _INPUTS, ("output", "hy", "states"))
+
+
+@linear(lambda input: input[None].copy(), node="StackBackward0", method=False, input=lambda grad: grad[0])
+def _stack_one(input: Tensor) -> Tensor: ...
+
+
+def stacked(parts: Any) -> Tensor:
+    """The states of all layers and directions in one; quickly, if there is only one."""
+    return _stack_one(parts[0]) if len(parts) == 1 else stack(parts)
 
 
 _LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")

@@ -13,7 +13,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
-from penlight.ops.recurrent import fused
+from penlight.ops.recurrent import fused, stacked
 
 State = tuple[Tensor, ...]
 """What goes from step to step: (h,), and for an LSTM (h, c)."""
@@ -58,7 +58,7 @@ def run(
         input = outputs[0] if directions == 1 else penlight.cat(outputs, -1)
         if dropout and train and layer < num_layers - 1:
             input = F.dropout(input, dropout, training=True)
-    return input, tuple(penlight.stack(parts) for parts in zip(*finals, strict=True))
+    return input, tuple(stacked(parts) for parts in zip(*finals, strict=True))
 
 
 def _is_even(mode: str, input: Tensor, batch_sizes: Sequence[int], each: int, has_biases: bool) -> bool:
