@@ -105,7 +105,7 @@ def test_distributed():
 @pytest.mark.parametrize(
     "path",
     [
-        "fx.symbolic_trace", "fx.Tracer", "export.export", "onnx.export", "library.custom_op", "sparse.mm", "nested.nested_tensor",
+        "fx.symbolic_trace", "fx.Tracer", "export.export", "onnx.export", "library.custom_op", "sparse.as_sparse_gradcheck", "nested.nested_tensor",
         "masked.masked_tensor", "package.PackageExporter", "quantization.quantize_dynamic", "ao.quantization.QConfig",
         "distributed.fsdp.FullyShardedDataParallel", "distributed.checkpoint.save", "utils.cpp_extension.load_inline", "jit.save",
         "hub.load", "distributed.rpc.init_rpc", "utils.benchmark.Fuzzer", "fx.experimental.optimization.fuse",
@@ -131,11 +131,11 @@ def test_refused_classes_can_be_subclassed():
 
 
 def test_names_that_penlight_lacks_say_so():
-    assert not hasattr(torch, "no_such_name") and not hasattr(torch, "sparse_coo_tensor")
-    with pytest.raises(AttributeError, match=r"'torch' has no attribute 'sparse_coo_tensor': PyTorch has it.*dense"):
-        torch.sparse_coo_tensor  # noqa: B018
+    assert not hasattr(torch, "no_such_name") and not hasattr(torch, "sparse_csr_tensor")
+    with pytest.raises(AttributeError, match=r"'torch' has no attribute 'sparse_csr_tensor': PyTorch has it.*dense"):
+        torch.sparse_csr_tensor  # noqa: B018
     with pytest.raises(NotImplementedError):
-        torch.sparse_coo_tensor  # noqa: B018
+        torch.sparse_csr_tensor  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         torch.no_such_name  # noqa: B018
     with pytest.raises(AttributeError, match=r"_C._cuda_setDevice.*C\+\+"):

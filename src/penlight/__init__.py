@@ -363,6 +363,25 @@ _LAZY_NAMES = {
     **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "cuda"),
     **dict.fromkeys(("Event", "Stream"), "cpu"),
     **dict.fromkeys(("load", "save"), "serialization"),
+    "segment_reduce": "ops.segments",
+    "sparse_coo_tensor": "_sparse_coo",
+    **dict.fromkeys(
+        ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"],
+        "ops.recurrent_functions",
+    ),
+    **dict.fromkeys(
+        [
+            "BoolStorage",
+            "ByteStorage",
+            "CharStorage",
+            "DoubleStorage",
+            "FloatStorage",
+            "IntStorage",
+            "LongStorage",
+            "ShortStorage",
+        ],
+        "storage",
+    ),
     **dict.fromkeys(("jagged", "sparse_coo", "sparse_csr"), "layout"),
     **dict.fromkeys(
         [

@@ -233,7 +233,7 @@ class TensorMethods:
     def cauchy_(self, median: builtins.float = ..., sigma: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with numbers from a Cauchy distribution."""
     def ccol_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self) -> Tensor:
@@ -271,9 +271,9 @@ class TensorMethods:
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """A copy with memory of its own, in the graph."""
     def coalesce(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def col_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
@@ -309,7 +309,7 @@ class TensorMethods:
     def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """The cross product of vectors of length 3 along a dimension."""
     def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
         """Refused: Penlight runs on the CPU."""
     def cummax(self, dim: builtins.int, *, out: Any = ...) -> Any:
@@ -540,7 +540,7 @@ class TensorMethods:
     def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The slices along `dim` that a 1-d index names."""
     def indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot products of last dimensions, for all pairs of the others."""
     def int(self, memory_format: Any = ...) -> Tensor:
@@ -552,7 +552,7 @@ class TensorMethods:
     def ipu(self, *args: Any, **kwargs: Any) -> Tensor:
         """Refused: Penlight runs on the CPU."""
     def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def is_conj(self) -> Any:
         """False: conjugates and negatives are computed at once."""
     def is_distributed(self) -> builtins.bool:
@@ -899,7 +899,7 @@ class TensorMethods:
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
         """Give the tensor another tensor's size."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def resolve_conj(self) -> Any:
         """The tensor itself: nothing is pending."""
     def resolve_neg(self) -> Any:
@@ -913,7 +913,7 @@ class TensorMethods:
     def round_(self, *, decimals: builtins.int | None = ...) -> Tensor:
         """In-place version of `round`."""
     def row_indices(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def rsqrt(self) -> Tensor:
         """One over the square root of each element."""
     def rsqrt_(self) -> Tensor:
@@ -973,7 +973,7 @@ class TensorMethods:
     def slogdet(self, *args: Any, **kwargs: Any) -> Any:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def softmax(self, dim: builtins.int, dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
         """exp(x) scaled to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
@@ -982,12 +982,12 @@ class TensorMethods:
         """The elements in order along a dimension, and where they were. Equal elements keep their order."""
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
-    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+    def sparse_mask(self, mask: Any) -> Any:
+        """The elements at the places of a sparse tensor, as another one."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def split(self, split_size_or_sections: Any, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
@@ -1005,7 +1005,7 @@ class TensorMethods:
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The standard deviation; the square root of `var`."""
     def stft(self, *args: Any, **kwargs: Any) -> Any:
@@ -1061,21 +1061,21 @@ class TensorMethods:
     def to_dense(self, dtype: Any = ..., *, masked_grad: Any = ...) -> Tensor:
         """The tensor itself: it is dense."""
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
-    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+    def to_sparse(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
+        """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
-    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
+    def to_sparse_coo(self, sparse_dim: Any = ..., *, layout: Any = ..., **more: Any) -> Any:
+        """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only."""
     def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: Penlight's tensors are dense."""
+        """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
         """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     def trace(self) -> Tensor:
@@ -1129,7 +1129,7 @@ class TensorMethods:
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `unsqueeze`: this tensor itself takes the new shape."""
     def values(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: only sparse tensors have it, and Penlight's tensors are dense."""
+        """Refused: only sparse tensors have it, and this one is dense."""
     def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: builtins.bool = ..., *, correction: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The variance; divides by the count less `correction` (1 unless told otherwise)."""
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -267,6 +267,32 @@ class Tensor(TensorMethods):
     def grad(self) -> None:
         self._grad = None
 
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype that gradients of this leaf have: its own.
+
+        >>> import penlight as torch
+        >>> torch.ones(1, requires_grad=True).grad_dtype
+        torch.float32
+        """
+        return self.dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if not _is_leaf(self):
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None and value is not self.dtype:
+            raise NotImplementedError(
+                f"grad_dtype={value} for a tensor of {self.dtype}: in Penlight a gradient has its tensor's dtype. Convert it in "
+                "register_post_accumulate_grad_hook"
+            )
+
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{cls.__name__}: Penlight has no tensors without data that dispatch. Use torch.Tensor._make_subclass and __torch_function__"
+        )
+
     _grad_fn = grad_fn
 
     def retain_grad(self) -> None:

@@ -31,6 +31,7 @@ def printed(path: str) -> str:
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's about parts of its own that it uses
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True")  # once in a process
         warnings.showwarning = show
         try:

@@ -151,7 +151,7 @@ def _save(ctx: BackwardCFunction, recorded: bool) -> None:
     if not tensors:
         return
     for place, tensor in enumerate(tensors):
-        if tensor is not None and not hasattr(tensor, "_array"):
+        if tensor is not None and not hasattr(tensor, "_vc"):
             raise TypeError(
                 f"save_for_backward can only save variables, but argument {place} is of type {type(tensor).__name__}"
             )

@@ -92,7 +92,7 @@ class FunctionCtx:
         tensor(6.)
         """
         for tensor in tensors:
-            if tensor is not None and not hasattr(tensor, "_array"):
+            if tensor is not None and not hasattr(tensor, "_vc"):
                 raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
                 )

@@ -13,6 +13,7 @@ from ..kernels.scatter import embedding_backward as _embedding_back_kernel
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
+from ._sparse_gradient import follow
 
 __all__ = [
     "embedding",
@@ -85,7 +86,7 @@ def lookup(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
               scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
     """The rows of a table that indices name. The row `padding_idx` gets no gradient; rows longer than `max_norm` are
-    shortened in place. With `sparse=True` the gradient is the same, and dense.
+    shortened in place. With `sparse=True` the table's gradient is sparse.
 
     >>> import penlight as torch
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.tensor([[1.0], [2.0], [3.0]]))
@@ -100,7 +101,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         padding_idx %= weight.shape[0]
     if max_norm is not None:
         embedding_renorm_(weight, input, max_norm, norm_type)
-    return lookup(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    result = lookup(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    if sparse:
+        follow(weight, result, input, padding_idx)
+    return result
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
@@ -290,9 +294,12 @@ def embedding_bag(
             f"'{mode}'). Please open a feature request on GitHub."
         )
     number = MODES.index(mode)
-    return bag(
+    result = bag(
         weight, input, offsets, scale_grad_by_freq, number, per_sample_weights, include_last_offset, padding_idx
     )[0]
+    if sparse:
+        follow(weight, result, input, -1 if padding_idx is None else padding_idx)
+    return result
 
 
 def _as_bags(input: Tensor, offsets: Tensor | None, shares: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -328,7 +328,7 @@ def _wants_sparse(name: str, layout: str) -> Any:
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = documented(
-        "Refused: only sparse tensors have it, and Penlight's tensors are dense.",
+        "Refused: only sparse tensors have it, and this one is dense.",
         f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
         f"RuntimeError: {name} expected {layout} layout but got Strided",
     )  # fmt: skip
@@ -338,15 +338,15 @@ def _wants_sparse(name: str, layout: str) -> Any:
 def _makes_sparse(name: str) -> Any:
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
-            f"Tensor.{name}: Penlight has no sparse tensors. Keep the tensor dense (nonzero() and masks select elements), or use "
-            "scipy.sparse on tensor.numpy()"
+            f"Tensor.{name}: Penlight has no such sparse tensors. Use to_sparse(), keep the tensor dense (nonzero() and masks select "
+            "elements), or use scipy.sparse on tensor.numpy()"
         )
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = documented(
-        "Refused: Penlight's tensors are dense.",
+        "Refused: Penlight's tensors are dense, or sparse by coordinates.",
         f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
-        f"NotImplementedError: Tensor.{name}: Penlight has no sparse tensors...",
+        f"NotImplementedError: Tensor.{name}: Penlight has no such sparse tensors...",
     )  # fmt: skip
     return refuse
 
@@ -373,7 +373,7 @@ for _name, _layout in {
     "_indices": "sparse coordinate tensor", "_values": "sparse coordinate tensor", "_nnz": "sparse tensor",
 }.items():  # fmt: skip
     install_method(_name, _wants_sparse(_name, _layout))
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_mask", "sparse_resize_",
+for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_resize_",
               "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm", "to_padded_tensor"):  # fmt: skip
     install_method(_name, _makes_sparse(_name))
 for _name in (
@@ -408,6 +408,38 @@ def dequantize(input: Tensor) -> Tensor:
     tensor([1.])
     """
     return input.to(dtypes.float32)
+
+
+@method
+def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **more: Any) -> Any:
+    """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
+
+    >>> import penlight as torch
+    >>> torch.eye(2).to_sparse().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    from .._sparse_coo import from_dense
+
+    if layout is not None and str(layout) != "torch.sparse_coo":
+        raise NotImplementedError(f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates only")
+    return from_dense(input, sparse_dim)
+
+
+install_method("to_sparse_coo", to_sparse)
+
+
+@method
+def sparse_mask(input: Tensor, mask: Any) -> Any:
+    """The elements at the places of a sparse tensor, as another one.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
+    tensor([1., 1.])
+    """
+    from .._sparse_coo import sparse_mask
+
+    return sparse_mask(input, mask)
 
 
 @method

@@ -12,6 +12,47 @@ if TYPE_CHECKING:
     from . import hooks as hooks
 
 
+def swap_tensors(t1: Any, t2: Any) -> None:
+    """Exchange two tensors: each name then holds what the other held.
+
+    >>> import penlight as torch
+    >>> a, b = torch.ones(2), torch.zeros(1)
+    >>> torch.utils.swap_tensors(a, b); a
+    tensor([0.])
+    """
+    from ..autograd.node import NO_EDGE, AccumulateGrad
+    from ..tensor import Tensor
+
+    if not (isinstance(t1, Tensor) and isinstance(t2, Tensor)):
+        raise TypeError("swap_tensors expects two tensors")
+    kept = [(t.__class__, dict(t.__dict__), *(getattr(t, n) for n in _FIELDS)) for t in (t1, t2)]
+    for target, (kind, more, *fields) in zip((t1, t2), reversed(kept)):
+        target.__class__ = kind
+        target.__dict__.clear()
+        target.__dict__.update(more)
+        for name, value in zip(_FIELDS, fields):
+            setattr(target, name, value)
+        if target._edge is not NO_EDGE and isinstance(target._edge[0], AccumulateGrad):
+            target._edge = NO_EDGE
+            target.requires_grad_()
+
+
+_FIELDS = ("_array", "_edge", "_vc", "_grad", "_view", "_meta")
+
+
+def set_module(obj: Any, mod: Any) -> None:
+    """Set the name of the module that an object says to be from.
+
+    >>> import penlight as torch
+    >>> def f(): pass
+    >>> torch.utils.set_module(f, "here"); f.__module__
+    'here'
+    """
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
+
+
 def __getattr__(name: str) -> Any:
     from importlib.util import find_spec
 
