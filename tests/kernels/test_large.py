@@ -6,6 +6,8 @@ import pytest
 import penlight as torch
 from penlight.autograd.modes import NAMESPACE
 from penlight.kernels import fused, large, parallel
+from penlight.ops._declare import OPS as OPS_BY_NAME
+from penlight.ops._raw import raw
 
 rng = np.random.default_rng(0)
 SIZE = 3 * large._CHEAP + 5
@@ -81,11 +83,14 @@ def test_what_is_traced():
     program = fused.program_of(RULES["chain"], (x, x))
     assert [step[0] for step in program.steps] == [np.multiply, np.subtract, np.multiply]
     assert program.registers == 1
-    assert fused.program_of(RULES["looks"], (x, x)) is None
-    assert fused.program_of(RULES["hands on"], (x, x)) is None
-    assert fused.program_of(lambda grad, result: grad**result, (x, x)) is None
-    assert fused.program_of(lambda grad, shape: grad * shape[0], (x, (2,))) is None
-    assert fused.program_of(lambda grad, result: grad if result else -grad, (x, x)) is None
+    assert fused.program_of(RULES["looks"], (x, x)) is True
+    assert fused.program_of(RULES["hands on"], (x, x)) is True
+    assert fused.program_of(lambda grad, result: grad**result, (x, x)) is True
+    assert fused.program_of(lambda grad, shape: grad * shape[0], (x, (2,))) is True
+    assert fused.program_of(lambda grad, result: grad if result else -grad, (x, x)) is True
+    relu, sqrt = (OPS_BY_NAME[name].rules["input"] for name in ("relu", "sqrt"))
+    assert fused.program_of(relu, (x, x, raw)) is False
+    assert len(fused.program_of(sqrt, (x, x)).steps) == 2
 
 
 OPS = {

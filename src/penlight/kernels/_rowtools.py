@@ -62,8 +62,9 @@ def each_block(body: Callable[[slice], None], rows: int, columns: int, least: in
         return
 
     def run(low: int, high: int) -> None:
-        for start in range(low, high, step):
-            body(slice(start, min(start + step, high)))
+        count = -(-(high - low) // step)
+        for i in range(count):  # of one size, or nearly
+            body(slice(low + (high - low) * i // count, low + (high - low) * (i + 1) // count))
 
     if rows * columns < THREADS_FROM or rows < 2:
         run(0, rows)

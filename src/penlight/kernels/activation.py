@@ -81,7 +81,9 @@ def relu(x: np.ndarray) -> np.ndarray:
     """max(x, 0)."""
     if x.size < 4096 or x.dtype.kind != "f":
         return np.asarray(np.maximum(x, x.dtype.type(0)))
-    return x.clip(0, np.inf)
+    if x.size <= BLOCK_ELEMENTS or x.dtype.itemsize == 2 or not x.flags.c_contiguous:
+        return x.clip(0, np.inf)
+    return pointwise(lambda x, out: x.clip(0, np.inf, out=out), x)
 
 
 def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:

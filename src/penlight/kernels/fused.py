@@ -19,6 +19,10 @@ class Untraceable(Exception):
     """Raised by a term that is used for more than arithmetic."""
 
 
+class CallsKernel(Untraceable):
+    """Raised when a rule asks for a kernel, which works in blocks and threads of its own where that pays."""
+
+
 Step = tuple[Any, tuple[Any, ...], int]  # a ufunc, its operands, the register that it writes
 
 
@@ -82,7 +86,9 @@ class _World:
 
     def __getattr__(self, name: str) -> Any:
         ufunc = getattr(self._world, name, None)
-        if type(ufunc) is not np.ufunc or ufunc.nout != 1 or ufunc not in _SAME_DTYPE:
+        if type(ufunc) is not np.ufunc:
+            raise CallsKernel
+        if ufunc not in _SAME_DTYPE:
             raise Untraceable
         return lambda *operands: _record(self._steps, ufunc, operands)
 
@@ -137,11 +143,14 @@ class Program:
             ufunc(*operands, out=out if when == final else scratch[target])
 
 
-_programs: dict[Any, Program | None] = {}
+_programs: dict[Any, Program | bool] = {}
 
 
-def program_of(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | None:
-    """The program of a rule for values of these kinds; None if it cannot be traced. See Note [Traced rules]."""
+def program_of(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | bool:
+    """The program of a rule for values of these kinds. See Note [Traced rules].
+
+    If it has none: whether it should be run on blocks, as it is; not if it calls a kernel.
+    """
     key = (rule, *[type(v) for v in values])
     try:
         return _programs[key]
@@ -150,20 +159,22 @@ def program_of(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | N
         return program
 
 
-def _trace(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | None:
+def _trace(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | bool:
     steps: list[tuple[Any, tuple[Any, ...]]] = []
     terms: list[Any] = []
     for place, value in enumerate(values):
         if type(value) in (np.ndarray, int, float):
             terms.append(Term(place, steps))
-        elif hasattr(value, "where") and type(value).__name__ == "Raw":
-            terms.append(_World(value, steps))
+        elif type(getattr(value, "exp", None)) is np.ufunc:
+            terms.append(_World(value, steps))  # the world that the rule runs in
         else:
-            return None
+            return True
     try:
         result = rule(*terms)
+    except CallsKernel:
+        return False
     except (Untraceable, TypeError, AttributeError):
-        return None
+        return True
     if not isinstance(result, Term) or not steps or result.place != -len(steps):
-        return None
+        return True
     return Program(steps)

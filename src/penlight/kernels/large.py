@@ -90,9 +90,12 @@ def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
         return rule(*values)
     shape, length, leaves, parted = cut
     flat = length != shape[0] or len(shape) == 1
-    program = program_of(rule, values) if flat else None
-    if program is None:
+    program = program_of(rule, values)
+    if program is False:
+        return rule(*values)
+    if program is True or not flat:
         return _run_opaque(rule, values, cut)
+    assert not isinstance(program, bool)
     if len(program.steps) == 1:
         ufunc, coded, _ = program.steps[0]
         return run_ufunc(ufunc, *[values[c] if type(c) is int else c[0] for c in coded])

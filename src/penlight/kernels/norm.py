@@ -95,11 +95,12 @@ def layer_norm_backward(
     bias_parts: dict[int, np.ndarray] = {}
     plain = offset is None or not offset.size or float(np.maximum.reduce(np.abs(offset))) <= OFF_CENTRE
     differentiate = _plain_backward if plain else _centred_backward
+    ones = np.ones(len(rows) if needs[2] else 0, rows.dtype)
 
     def run(part: slice) -> None:
         g = grads[part]
         if needs[2]:
-            bias_parts[part.start] = column_sum(g)
+            bias_parts[part.start] = ones[: len(g)] @ g
         if needs[0] or needs[1]:
             off = None if offset is None else offset[part]
             out = None if dx is None else dx[part]
@@ -131,7 +132,7 @@ def _plain_backward(
     """Write the gradient of x to `out`, and return that of the weight, without centring. See Note [Centred or not].
 
     With gw = g * scale, xhat = x * rstd - offset and n columns, the gradient of x is
-    rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) = rstd * gw + slope * x + shift for two numbers in each row.
+    rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) = rstd * (gw + slope * x - shift) for two numbers in each row.
     """
     products = np.multiply(g, x)
     dweight = None
@@ -141,25 +142,24 @@ def _plain_backward(
             dweight -= offset @ g
     if out is None:
         return dweight
-    columns = x.shape[1]
     along = row_sum(products) if scale is None else products @ scale  # sum of gw * x
     along *= rstd
     if offset is not None:
         total = row_sum(g) if scale is None else g @ scale  # sum of gw
         along -= total * offset
-    along *= rstd
-    along /= -columns
-    slope = along * rstd
-    gw = g if scale is None else np.multiply(g, scale, out)
-    np.multiply(gw, rstd[:, None], out)
-    np.multiply(x, slope[:, None], products)
-    np.add(out, products, out)
+    along /= -x.shape[1]  # now minus the mean of gw * xhat
+    np.multiply(x, (along * rstd)[:, None], out)
+    if scale is None:
+        np.add(out, g, out)
+    else:
+        np.multiply(g, scale, products)
+        np.add(out, products, out)
     if offset is not None:
-        total *= rstd
-        total /= columns
+        total /= x.shape[1]
         along *= offset
         along += total
         np.subtract(out, along[:, None], out)
+    np.multiply(out, rstd[:, None], out)
     return dweight
 
 

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
+from ..kernels.large import LARGE
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
@@ -234,7 +235,7 @@ def relu(input: Tensor) -> Tensor:
 def _sigmoid_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return 1 / (1 + np.exp(-input))
-    if input.dtype.itemsize == 2:
+    if input.dtype.itemsize == 2 or (input.size >= LARGE and input.dtype.kind == "f" and input.flags.c_contiguous):
         return _activation_kernels.sigmoid(input)
     out = np.asarray(np.exp(-input))
     out += 1
