@@ -146,6 +146,9 @@ def test_number_of_threads():
     assert parallel.thread_count() == 2
     seen = []
     parallel.parallel_for(lambda low, high: seen.append((low, high)), 10)
+    assert sorted(seen) == [(0, 2), (2, 5), (5, 7), (7, 10)]
+    seen.clear()
+    parallel.parallel_for(lambda low, high: seen.append((low, high)), 10, 4)
     assert sorted(seen) == [(0, 5), (5, 10)]
     torch.set_num_threads(1)
     seen.clear()
@@ -166,7 +169,7 @@ def test_work_inside_of_work_stays_in_its_thread():
 
 def test_an_error_in_one_thread_is_raised_and_nothing_stays_locked():
     def body(low, high):
-        if low:
+        if low == 3:
             raise KeyError("second half")
 
     with pytest.raises(KeyError, match="second half"):

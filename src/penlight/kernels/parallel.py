@@ -5,7 +5,12 @@ on its own range of images, rows or elements. Matrix products inside must then n
 time by BLAS, which is told to use one thread for as long as the work lasts. Where BLAS offers no such switch (anything
 but OpenBLAS), work with matrix products in it runs in the calling thread.
 
-`set_num_threads` rules both: how many ranges there are here, and how many threads BLAS uses.
+`set_num_threads` rules both: how many threads work here, and how many BLAS uses.
+
+Note [Ranges for whoever is free]
+There are about twice as many ranges as threads, and each thread, the calling one too, takes the next until none is left. On a
+busy machine a helper may wake up late; the caller then has done its share already, instead of waiting for it. Which ranges
+there are does not depend on who does them, so results do not either.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ _MAX_THREADS = 8
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
 _limit: int | None = None  # what `set_threads` was told, or what was found at first use
-_tasks: SimpleQueue[_Task] = SimpleQueue()
+_jobs: SimpleQueue[_Job] = SimpleQueue()
 _helpers = 0
 _lock = threading.Lock()
 _busy = threading.Lock()  # held while a `parallel_for` runs
@@ -31,36 +36,41 @@ _alone = 0  # how many `blas_alone` there are
 _before = 1  # how many threads BLAS had before the first of them
 
 
-class _Task:
-    """One range of the work, and how it ended."""
+class _Job:
+    """Work in ranges that threads take one after the other, and how it ended. See Note [Ranges for whoever is free]."""
 
-    __slots__ = ("body", "done", "error", "high", "low")
+    __slots__ = ("body", "done", "error", "left", "lock", "ranges")
 
-    def __init__(self, body: Callable[[int, int], None], low: int, high: int) -> None:
-        self.body, self.low, self.high = body, low, high
+    def __init__(self, body: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
+        self.body, self.left = body, len(ranges)
+        self.ranges = iter(ranges)
         self.error: BaseException | None = None
-        self.done = threading.Lock()
+        self.lock, self.done = threading.Lock(), threading.Lock()
         self.done.acquire()
 
     def run(self) -> None:
-        try:
-            with np.errstate(all="ignore"):
-                self.body(self.low, self.high)
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.done.release()
+        """Do what is left until nothing is."""
+        with np.errstate(all="ignore"):
+            for low, high in self.ranges:
+                try:
+                    self.body(low, high)
+                except BaseException as error:
+                    self.error = self.error or error
+                with self.lock:
+                    self.left -= 1
+                    if not self.left:
+                        self.done.release()
 
 
-def _helper(tasks: SimpleQueue[_Task]) -> None:
+def _helper(jobs: SimpleQueue[_Job]) -> None:
     while True:
-        tasks.get().run()
+        jobs.get().run()
 
 
 def _forget_helpers() -> None:
     """A forked child has none of the parent's threads."""
-    global _tasks, _helpers, _lock, _busy, _alone
-    _tasks, _helpers, _lock, _busy = SimpleQueue(), 0, threading.Lock(), threading.Lock()
+    global _jobs, _helpers, _lock, _busy, _alone
+    _jobs, _helpers, _lock, _busy = SimpleQueue(), 0, threading.Lock(), threading.Lock()
     if _alone and isinstance(_blas, tuple):
         _blas[1](_before)
     _alone = 0
@@ -74,7 +84,7 @@ def _start_helpers(count: int) -> None:
     global _helpers
     with _lock:
         while _helpers < count:
-            threading.Thread(target=_helper, args=(_tasks,), name="penlight-kernel", daemon=True).start()
+            threading.Thread(target=_helper, args=(_jobs,), name="penlight-kernel", daemon=True).start()
             _helpers += 1
 
 
@@ -168,19 +178,19 @@ def thread_count() -> int:
     return 1 if _busy.locked() else min(_limit or thread_limit(), _MAX_THREADS)
 
 
-def _run(tasks: list[_Task]) -> None:
-    for task in tasks[1:]:
-        _tasks.put(task)
-    tasks[0].run()
-    for task in tasks:
-        task.done.acquire()
+def _run(job: _Job, helpers: int) -> None:
+    for _ in range(helpers):
+        _jobs.put(job)
+    job.run()
+    job.done.acquire()
+    del job.body  # a helper that wakes up later holds the job, but not the arrays
 
 
 def parallel_for(body: Callable[[int, int], None], total: int, grain: int = 1, blas: bool = True) -> None:
     """Call ``body(low, high)`` on ranges that together cover ``0 .. total``, each of at least `grain` items.
 
-    The ranges run at the same time in several threads, with floating-point warnings off. The first error is raised
-    after all of them have ended. A `parallel_for` inside `body` runs in its thread. `blas` says that `body` may call BLAS.
+    The ranges run at the same time in several threads, with floating-point warnings off. The first error is raised after all
+    of them have ended. A `parallel_for` inside `body` runs in its thread. `blas` says that `body` may call BLAS.
     """
     count = min(thread_count(), total // max(grain, 1)) if total > grain else 1
     if count < 2 or (blas and _switch() is False) or not _busy.acquire(blocking=False):
@@ -189,14 +199,14 @@ def parallel_for(body: Callable[[int, int], None], total: int, grain: int = 1, b
         return
     try:
         _start_helpers(count - 1)
-        tasks = [_Task(body, total * i // count, total * (i + 1) // count) for i in range(count)]
+        pieces = 2 * count if total >= 2 * count * grain else count
+        job = _Job(body, [(total * i // pieces, total * (i + 1) // pieces) for i in range(pieces)])
         if blas:
             with blas_alone():
-                _run(tasks)
+                _run(job, count - 1)
         else:
-            _run(tasks)
+            _run(job, count - 1)
     finally:
         _busy.release()
-    for task in tasks:
-        if task.error is not None:
-            raise task.error
+    if job.error is not None:
+        raise job.error
