@@ -27,7 +27,7 @@ from math import prod
 
 import numpy as np
 
-BLOCK_ELEMENTS = 1 << 15
+BLOCK_ELEMENTS = 1 << 16
 # To decorate kernels for which inf and NaN are data like any other.
 quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]

@@ -55,7 +55,7 @@ def max_pool(x: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation:
     taps = x.reshape(n, c, height // kh, kh, width // kw, kw).transpose(3, 5, 0, 1, 2, 4)
     taps = taps.reshape(kh * kw, n, c, height // kh, width // kw)  # a copy: each element of all windows in one row
     values = taps[0]
-    best = None
+    best: Any = None
     for code, tap in zip(_CODES, taps[1:]):
         larger = np.greater(tap, values).view(np.uint8)
         values = np.maximum(values, tap)
