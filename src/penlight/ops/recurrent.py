@@ -166,7 +166,7 @@ def _stack_one(input: Tensor) -> Tensor: ...
 
 def stacked(parts: Any) -> Tensor:
     """The states of all layers and directions in one; quickly, if there is only one."""
-    return _stack_one(parts[0]) if len(parts) == 1 else stack(parts)
+    return _stack_one(parts[0]) if len(parts) == 1 and not modes.slow() else stack(parts)
 
 
 _LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")
