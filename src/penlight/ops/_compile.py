@@ -154,7 +154,7 @@ def _in_place(op: Op, name: str) -> list[str]:
     )
     for i in op.operands[1:]:
         simple = (
-            f"kind is not float and kind is not int and {i}_.base is not None"
+            f"not number and {i}_.base is not None"
             if op.kinds[i] == NUMBER
             else f"{i}_.base is not None"
         )
@@ -201,14 +201,14 @@ def _unwrap(op: Op) -> list[str]:
         if op.kinds[i] == TENSOR:
             body.append(f"if {i}_.dtype is not dtype: {leave}")
         else:
-            body += [f"kind = type({i})", "if kind is float or kind is int:"]
+            body += [f"kind = type({i})", "number = kind is float or kind is int", "if number:"]
             if type(op.kernel) is np.ufunc or hasattr(op.kernel, "takes_arrays"):  # see Note [Numbers as arrays]
                 body += [
                     "    table = NUMBERS32 if dtype is float32 else (NUMBERS if kind is float else BESIDE_INT).get(dtype)",
                     f"    if table is None: {leave}",
                     f"    {i}_ = table.get({i})",
                     f"    if {i}_ is None:",
-                    f"        {i}_ = number({i}, table, dtype)",
+                    f"        {i}_ = make_number({i}, table, dtype)",
                     f"        if {i}_ is None: {leave}",
                     f"    {i}_edge = NO_EDGE",
                 ]
@@ -284,7 +284,7 @@ def _fit(op: Op) -> list[str]:
     if [op.kinds[i] for i in tensors] == [TENSOR, NUMBER]:
         a, b = tensors
         return [
-            f"if kind is not float and kind is not int and {a}_.shape != {b}_.shape:",
+            f"if not number and {a}_.shape != {b}_.shape:",
             f"    node._fit = ({', '.join(i + '_.shape' for i in op.rules)},)",
         ]
     test = " or ".join(f"getattr({i}_, 'shape', shape) != shape" for i in tensors)
@@ -304,7 +304,7 @@ def _save(op: Op) -> list[str]:
                 op.kinds[want]
             ]
             if bare and len(op.operands) == 2 and op.kinds[want] == NUMBER:
-                bare = "kind is float or kind is int or "
+                bare = "number or "
             if bare:
                 keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
             else:

@@ -21,7 +21,7 @@ _MOST = 1000  # kept in one table
 
 # In the namespace of the generated code, so that a number too large for its dtype becomes inf without a warning.
 exec(
-    "def number(value, table, dtype):\n"
+    "def make_number(value, table, dtype):\n"
     "    try: made = asarray(value, dtype)\n"
     "    except OverflowError: return None\n"
     "    keep_number(value, table, made)\n"
@@ -40,4 +40,3 @@ def keep_number(value: Any, table: dict[Any, Any], made: np.ndarray[Any, Any]) -
 
 
 NAMESPACE.update(NUMBERS=NUMBERS, BESIDE_INT=BESIDE_INT, NUMBERS32=NUMBERS[dtypes.float32.np], keep_number=keep_number)
-number = NAMESPACE["number"]
