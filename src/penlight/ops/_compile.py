@@ -153,11 +153,7 @@ def _in_place(op: Op, name: str) -> list[str]:
         f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}"
     )
     for i in op.operands[1:]:
-        simple = (
-            f"not number and {i}_.base is not None"
-            if op.kinds[i] == NUMBER
-            else f"{i}_.base is not None"
-        )
+        simple = f"not number and {i}_.base is not None" if op.kinds[i] == NUMBER else f"{i}_.base is not None"
         body.append(f"if {simple}: {leave}")
     for i in op.rules:
         edge = f"{i}_edge" if op.kinds[i] == NUMBER else f"{i}._edge"
