@@ -27,8 +27,8 @@ class memory_format:
     """The order of dimensions in memory: `torch.contiguous_format` and the like.
 
     >>> import penlight as torch
-    >>> torch.channels_last
-    torch.channels_last
+    >>> torch.ones(1, 2, 3, 3).contiguous(memory_format=torch.channels_last).stride()
+    (18, 1, 6, 2)
     """
 
     __slots__ = ("_name",)

@@ -535,8 +535,9 @@ class Tensor(TensorMethods):
         >>> x.is_contiguous(), x.t().is_contiguous()
         (True, False)
         """
-        if memory_format is not None and str(memory_format) == "torch.channels_last":
-            return self._array.ndim == 4 and self._array.transpose(0, 2, 3, 1).flags.c_contiguous
+        if memory_format is not None and str(memory_format) in ("torch.channels_last", "torch.channels_last_3d"):
+            rank = 5 if str(memory_format).endswith("3d") else 4
+            return self._array.ndim == rank and np.moveaxis(self._array, 1, -1).flags.c_contiguous
         return self._array.flags.c_contiguous
 
     def element_size(self) -> int:

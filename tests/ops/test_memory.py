@@ -102,3 +102,25 @@ def test_fill_diagonal_in_the_graph():
     y = (x * 3).fill_diagonal_(0)
     y.sum().backward()
     assert x.grad.tolist() == [[0.0, 3.0], [3.0, 0.0]]
+
+
+def test_channels_last():
+    x = torch.arange(120.0).reshape(2, 3, 4, 5)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert last.stride() == (60, 1, 15, 3) and torch.equal(last, x)
+    assert last.is_contiguous(memory_format=torch.channels_last) and not last.is_contiguous()
+    assert last.contiguous(memory_format=torch.channels_last) is last
+    assert (
+        x.to(memory_format=torch.channels_last).stride()
+        == x.clone(memory_format=torch.channels_last).stride()
+        == (60, 1, 15, 3)
+    )
+    assert last.contiguous().stride() == (60, 20, 5, 1) and last.clone().stride() == (60, 1, 15, 3)
+    assert x.requires_grad_().to(memory_format=torch.channels_last).grad_fn.name() == "ToCopyBackward0"
+    assert torch.autograd.gradcheck(
+        lambda t: t.to(memory_format=torch.channels_last).sin(), x.detach().double().requires_grad_()
+    )
+    volume = torch.zeros(1, 2, 3, 4, 5).contiguous(memory_format=torch.channels_last_3d)
+    assert volume.stride() == (120, 1, 40, 10, 2)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        torch.ones(2, 3).contiguous(memory_format=torch.channels_last)

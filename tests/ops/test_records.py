@@ -269,7 +269,7 @@ def reached() -> set[str]:
 
 # Ops that no record reaches, and where else they are tested.
 ELSEWHERE = {
-    "_zero": "tests/ops/test_memory.py", "_view_dtype": "cut off the graph", "_window_to_tensor": "views", "_tensor_to_window": "views",
+    "_zero": "tests/ops/test_memory.py", "_in_format_copy": "tests/ops/test_memory.py", "_view_dtype": "cut off the graph", "_window_to_tensor": "views", "_tensor_to_window": "views",
     "_poisson": "tests/ops/test_sampling.py", "_binomial": "tests/ops/test_sampling.py",
 }  # fmt: skip
 TABLES = ("arithmetic", "pointwise", "shape", "parts", "joining", "conversion", "reduction", "norms", "matmul", "selection", "activation", "numeric", "angles",

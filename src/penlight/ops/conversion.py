@@ -71,7 +71,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
     where, other = kwargs.pop("device", None), None
     kwargs.pop("non_blocking", None)
-    kwargs.pop("memory_format", None)
+    memory_format = kwargs.pop("memory_format", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
     for place, a in enumerate(args):
@@ -88,7 +88,24 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     require_cpu(where)
     if other is not None:
         dtype = other.dtype
+    if memory_format is None:
+        return _convert(input, dtype or input.dtype, copy)
+    from .joining import in_format
+
+    wanted = in_format(input, memory_format)
+    if wanted and not input.is_contiguous(memory_format=memory_format):
+        return _in_format_copy(_convert(input, dtype or input.dtype), wanted)
     return _convert(input, dtype or input.dtype, copy)
+
+
+def _in_format_array(input: Any, contiguous: bool | int) -> Any:
+    from .joining import _clone_array
+
+    return _clone_array(input, contiguous)
+
+
+@linear(_in_format_array, node="ToCopyBackward0", input=lambda grad: grad)
+def _in_format_copy(input: Tensor, contiguous: bool | int) -> Tensor: ...
 
 
 def _add_conversions() -> None:

@@ -28,13 +28,27 @@ __all__ = [
 # ----- Copies -------------------------------------------------------------------------------------------------------
 
 
-def _clone_array(input: Any, contiguous: bool) -> Any:
-    """A copy; unless it is to be contiguous, a dense layout stays as it is."""
-    return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
+def _clone_array(input: Any, contiguous: bool | int) -> Any:
+    """A copy; unless it is to be contiguous, a dense layout stays as it is. 4 and 5 ask for channels last."""
+    if contiguous is True or not contiguous:
+        return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
+    channels = input.ndim + 1 - contiguous
+    return np.moveaxis(np.array(np.moveaxis(input, channels, -1), order="C"), -1, channels)
 
 
 @linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
-def _clone(input: Tensor, contiguous: bool) -> Tensor: ...
+def _clone(input: Tensor, contiguous: bool | int) -> Tensor: ...
+
+
+def in_format(input: Tensor, memory_format: Any) -> bool | int:
+    """What `_clone` needs to know of a memory format: False keeps, True is contiguous, 4 and 5 are channels last."""
+    name = repr(memory_format)
+    if name in ("torch.channels_last", "torch.channels_last_3d"):
+        rank = 4 if name == "torch.channels_last" else 5
+        if input.dim() != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {name[6:]} format")
+        return rank
+    return name == "torch.contiguous_format"
 
 
 @method
@@ -45,7 +59,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> torch.ones(2).clone()
     tensor([1., 1.])
     """
-    return _clone(input, repr(memory_format) == "torch.contiguous_format")
+    return _clone(input, in_format(input, memory_format))
 
 
 @method
@@ -56,7 +70,12 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
     """
-    return input if input.is_contiguous() else _clone(input, True)
+    if memory_format is None:
+        return input if input.is_contiguous() else _clone(input, True)
+    wanted = in_format(input, memory_format)
+    if not wanted and not input.is_contiguous():
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return input if not wanted or input.is_contiguous(memory_format=memory_format) else _clone(input, wanted)
 
 
 # ----- Joining ------------------------------------------------------------------------------------------------------
