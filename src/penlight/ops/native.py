@@ -215,13 +215,25 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and the reciprocal deviations that it used."""
     check_parameters(input, weight, bias)
-    return OPS["_native_layer_norm"].function(input, tuple(normalized_shape), weight, bias, eps)
+    return _first_differentiable(
+        input, OPS["_native_layer_norm"].function(input, tuple(normalized_shape), weight, bias, eps)
+    )
+
+
+def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """What a norm gives: the numbers that it used are outside of the graph, and in the input's dtype."""
+    out, *used = results
+    mean, spread = (u.detach().to(input.dtype) for u in used)
+    return out, mean, spread
 
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
                       running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`batch_norm` with the means and the reciprocal deviations that it used."""
-    return OPS["_native_batch_norm"].function(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return _first_differentiable(
+        input,
+        OPS["_native_batch_norm"].function(input, weight, bias, running_mean, running_var, training, momentum, eps),
+    )
 
 
 def native_group_norm(
