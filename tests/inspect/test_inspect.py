@@ -141,6 +141,17 @@ def test_a_cycle_by_an_inplace_write_is_drawn():
     ET.fromstring(draw((h, y), saved=True).svg())
 
 
+def test_writes_to_views_and_graphs_of_gradients_are_drawn():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x.clone()
+    y[1:] *= x[:-1]
+    z = (y**2).sum()
+    (gradient,) = torch.autograd.grad(z, x, create_graph=True)
+    drawing = draw((z, gradient.sum()), params={"x": x})
+    assert "CopySlices" in titles(drawing) and "AsStridedBackward0" in titles(drawing)
+    assert_no_overlaps(drawing)
+
+
 def test_packed_tensors_are_not_unpacked():
     def refuse(value):
         raise AssertionError("unpacked")

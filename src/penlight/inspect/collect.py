@@ -52,6 +52,11 @@ def norm_of(grad: Any) -> str:
         return "unknown"
 
 
+def title_of(name: str) -> str:
+    """The title of a saved tensor that has no name of its own."""
+    return name if name.startswith("saved") else "saved " + name
+
+
 def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
     """What a node saved: its name, the tensor (or an array, a Packed, Freed), and whether it was modified since."""
     if hasattr(node, "_kept") and not isinstance(node, AccumulateGrad):  # a custom function
@@ -65,7 +70,8 @@ def saved_by(node: Any) -> Iterator[tuple[str, Any, bool]]:
         return
     for slot in getattr(node, "saved_slots", ()):
         want = slot[2:]
-        name = _torch_name(node.op, want) or want
+        op = getattr(node, "op", None)
+        name = (op and _torch_name(op, want)) or want
         value = getattr(node, slot, None)
         if isinstance(value, (tuple, list)):
             for place, one in enumerate(value):
@@ -188,7 +194,7 @@ class Collector:
             if isinstance(value, Freed):
                 box.details.setdefault("saved tensors", "freed by a backward")
             elif isinstance(value, (Tensor, np.ndarray)):
-                box.details["saved " + name] = size_of(value) + ", modified in place since" * stale
+                box.details[title_of(name)] = size_of(value) + ", modified in place since" * stale
 
     def describe_origin(self, node: Node, box: Box) -> None:
         """The line of the user's program that made a node, if anomaly mode was on."""
@@ -211,7 +217,7 @@ class Collector:
                 )
             elif isinstance(value, Packed):
                 target = self.add(
-                    (id(node), name), Box("gone", "saved " + name, ["packed by a hook"], {"saved by": node.name()})
+                    (id(node), name), Box("gone", title_of(name), ["packed by a hook"], {"saved by": node.name()})
                 )
             elif isinstance(value, np.ndarray):
                 target = self.add((id(node), name), self.array_box(node, name, value, stale))
@@ -225,13 +231,13 @@ class Collector:
         """The box of a saved input. One that was modified since no longer is what was saved: it gets a box of its own."""
         if stale or edge_of(value)[0] is node:
             return self.add((id(node), name), self.array_box(node, name, value, stale))
-        return self.tensor(value, "saved " + name)
+        return self.tensor(value, title_of(name))
 
     def array_box(self, node: Node, name: str, value: Any, stale: bool) -> Box:
         lines = [size_of(value)] + ["modified in place since"] * stale
         return Box(
             "tensor",
-            "saved " + name,
+            title_of(name),
             lines,
             {"saved by": node.name(), "size": lines[0], "modified in place since": str(stale)},
         )

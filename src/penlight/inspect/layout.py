@@ -11,6 +11,7 @@ used in every step of a long recurrence costs one column, not one for each step.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .draw import Box, Link
@@ -66,7 +67,7 @@ def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
 def _measure(box: Box) -> None:
     widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
     entries, saved = min(len(box.ports), MOST_PORTS), min(box.exits - len(box.ports), MOST_PORTS)
-    box.width = max(56.0, max(widths) + 20, 20.0 * (entries + 1), 30.0 * entries if saved else 0.0, 24.0 * saved)
+    box.width = max(56.0, max(widths) + 20, 20.0 * (entries + 1), 44.0 * entries if saved else 0.0, 24.0 * saved)
     box.height = 14 + LINE * (1 + len(box.lines))
 
 
@@ -314,6 +315,29 @@ class _Rows:
         for _ in range(3):
             for row in self.rows:  # what hangs on the main line follows it
                 self._settle(row, near, halves, firm)
+        for column in self.trunk.values():
+            self._pull_straight(list(column.values()), halves)
+
+    def _pull_straight(self, column: list[int], halves: list[float]) -> None:
+        """Move the places of a trunk under each other, as far down as the room between their neighbours allows."""
+        run: list[int] = []
+        low, high = -math.inf, math.inf
+        for p in [*column, -1]:
+            left, right = self._room(p, halves) if p >= 0 else (math.inf, -math.inf)
+            if max(low, left) > min(high, right):
+                x = sum([self.x[q] for q in run]) / len(run) if run else 0.0
+                for q in run:
+                    self.x[q] = min(max(x, low), high)
+                run, low, high = [], -math.inf, math.inf
+            run.append(p)
+            low, high = max(low, left), min(high, right)
+
+    def _room(self, p: int, halves: list[float]) -> tuple[float, float]:
+        """From where to where a place may move without passing its neighbours."""
+        row, at = self.rows[self.layer[p]], int(self.at[p])
+        left = self.x[row[at - 1]] + halves[row[at - 1]] + halves[p] if at else -math.inf
+        right = self.x[row[at + 1]] - halves[row[at + 1]] - halves[p] if at + 1 < len(row) else math.inf
+        return min(left, self.x[p]), max(right, self.x[p])
 
     def _straighten(self, heft: list[float], reach: int = 6) -> None:
         """Take the slow drift out of a deep graph: shift each row by the mean place of the main line around it."""

@@ -116,6 +116,8 @@ def _port(box: Box, port: int) -> float:
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
     """On down to y, then in a curve to another place below."""
+    if abs(to_x - x) < 0.05:
+        return f"V{number(to_y)}"
     bend = (to_y - y) * 0.5
     return f"V{number(y)}C{number(x)} {number(y + bend)} {number(to_x)} {number(to_y - bend)} {number(to_x)} {number(to_y)}"
 
