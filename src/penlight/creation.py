@@ -622,8 +622,8 @@ def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarr
 
         return ranges.linspace(start, end, steps, dtype.np)
     low, high = kind(start), kind(end)
-    step, index = (high - low) / kind(steps - 1), np.arange(steps)
-    values = np.where(index < steps // 2, low + step * index, high - step * (steps - 1 - index))
+    step, places = (high - low) / kind(steps - 1), np.arange(steps)
+    values = np.where(places < steps // 2, low + step * places, high - step * (steps - 1 - places))
     return values.astype(dtype.np)
 
 

@@ -27,7 +27,7 @@ from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..kernels.large import LARGE, run_rule, run_ufunc
 from ..tensor import Tensor, wrap
-from . import _compile, _dispatch, _numbers  # noqa: F401
+from . import _compile, _dispatch, _numbers, _rules  # noqa: F401
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 from ._refusals import guarded
@@ -43,7 +43,7 @@ NAMESPACE.update(
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
     inplace=_dispatch.inplace, bump=views.bump, dispatch=_dispatch.dispatch, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
-    explain_value_error=_dispatch.explain_value_error, dispatch_backward=_dispatch.dispatch_backward, record=_dispatch.record,
+    explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
     recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule,
 )  # fmt: skip
@@ -177,7 +177,7 @@ class OpNode(Node):
         return self.run_raw(grad, keep)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        return _dispatch.run_graph(self, grad, keep)
+        return _rules.run_graph(self, grad, keep)
 
 
 def node_class(op: Op) -> type[OpNode]:
@@ -218,7 +218,7 @@ def _reader(op: Op, want: str) -> Callable[[Any], Any]:
         value = getattr(node, "s_" + want)
         if isinstance(value, Freed):
             raise RuntimeError(USED_TWICE)
-        value = _dispatch.unpack_graph(op, node, want)
+        value = _rules.unpack_graph(op, node, want)
         if slot_kind(op, want) == "input" and isinstance(value, (int, float, complex)):
             return Tensor._make_subclass(Tensor, wrap(np.asarray(value)))
         return value

@@ -15,9 +15,10 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
-from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Edge, Freed, Node
+from ..autograd.node import NO_EDGE, Edge, Node
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from ._refusals import REFUSED, refuse
+from ._rules import ComplexFit, restore_result
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -27,11 +28,6 @@ interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", 
 
 # Called with each new node while a slow mode is open (anomaly mode, node creation hooks, ...).
 node_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_node_watchers", default=())
-
-OVERLAPS = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
 
 # The same for all threads: anomaly mode.
 everywhere: list[Any] = []
@@ -45,21 +41,6 @@ write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watcher
 
 # The innermost pair of saved-tensor hooks of this thread.
 pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
-
-
-class ComplexFit(tuple):
-    """The `_fit` of a pointwise node with a complex result: per input its shape and dtype. See Note [Complex rules]."""
-
-    __slots__ = ()
-
-
-class PackedFit:
-    """Around the `_fit` of a node with packed values: its generated backward hands over to `dispatch_backward`."""
-
-    __slots__ = ("fit",)
-
-    def __init__(self, fit: Any) -> None:
-        self.fit = fit
 
 
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
@@ -360,117 +341,7 @@ def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
     keep_packed(node, want, pack_hooks.get().pack(value, edge))
 
 
-# ----- Backward -----------------------------------------------------------------------------------------------------
-#
-# Note [Complex rules]
-# Rules of pointwise ops are written as for real numbers, g * f'(x). PyTorch's complex gradient is g * conj(f'(x)), which
-# is conj(rule(conj(g))) for every holomorphic op: the conjugations are done here, around the rule. Ops that are not
-# holomorphic (abs, angle, ...) declare complex_rule=True: their rules are exact as written.
-
-
-def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
-    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop an imaginary part, cast."""
-    shape, np_dtype = fit
-    if np_dtype.kind != "c" and grad_kind(grad) == "c":
-        grad = xp.real_part(grad)
-    if tuple(grad.shape) != shape:
-        grad = xp.sum_to(grad, shape)
-    return xp.cast(grad, np_dtype)
-
-
-def grad_kind(grad: Any) -> str:
-    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind
-
-
-def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
-    """Run a node's rules on arrays in the readable way."""
-    return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
-
-
-def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
-    """Run a node's rules on tensors: the same formulas over differentiable ops."""
-    return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
-
-
-def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
-    op: Op = node.op
-    if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
-        grads = [grads]
-    given = {"grad": grads, "grads": grads, "xp": xp}
-    given["needs"] = [e[0] is not None for e in node.next_functions]
-    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
-    conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
-    if conjugate and op.outputs == 1:
-        given["grad"] = xp.conj(grads)
-    results: list[Any] = []
-    for place, (i, rule) in enumerate(op.rules.items()):
-        if op.kinds[i] != LIST and node.next_functions[place][0] is None:
-            results.append(None)
-            continue
-        for want in op.wants[i]:
-            if want not in given:
-                given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
-        g = rule(*[given[want] for want in op.wants[i]])
-        if op.kinds[i] == LIST:
-            results += g
-            continue
-        if g is not None and fit is not None:
-            if conjugate:
-                g = xp.conj(g)
-            if isinstance(fit, ComplexFit):
-                g = fit_gradient(g, fit[place], xp)
-            elif tuple(g.shape) != fit[place]:
-                g = xp.sum_to(g, fit[place])
-        results.append(g)
-    if not keep:
-        for slot in node.saved_slots:
-            setattr(node, slot, FREED)
-    return tuple(results)
-
-
-def unpack_raw(op: Op, node: Any, want: str) -> Any:
-    value = unpack_graph(op, node, want, edges=False)
-    if op.kinds.get(want) == LIST and isinstance(value, tuple):
-        return [t._array for t in value]
-    return getattr(value, "_array", value)
-
-
-def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
-    """A saved value as the graph world sees it: inputs as tensors, outputs as tensors with this node as their edge."""
-    value = getattr(node, "s_" + want)
-    kind = slot_kind(op, want)
-    if isinstance(value, Freed):
-        raise RuntimeError(USED_TWICE)
-    if kind == "input" and hasattr(value, "_vc"):
-        if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
-            saved.input_modified(value, getattr(node, "v_" + want), node, want)
-        return value.unpack() if hasattr(value, "unpack") else value
-    if kind == "result":
-        vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)
-        place = op.results.index(want)
-        array = value if isinstance(value, np.ndarray) else value._array
-        if vc[0] != version:
-            saved.result_modified(node, array, vc[0], version, place)
-        return restore_result(node, array, vc, place) if edges else array
-    return value
-
-
-def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
-    """A saved output as a tensor again, at its place in the graph."""
-    from ..tensor import wrap
-
-    out = wrap(array)
-    out._vc = vc
-    if array.dtype.kind in "fcV":
-        out._edge = (node, place)
-    if modes.slow():
-        from ..autograd.forward_ad import restore_tangent
-
-        restore_tangent(node, place, out)
-    return out
-
-
-# ----- Recovery, in-place, out= ---------------------------------------------------------------------------------------
+# ----- Recovery -------------------------------------------------------------------------------------------------------
 
 
 def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
@@ -543,166 +414,10 @@ def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) ->
     return error
 
 
-def precheck(tensor: Tensor, *others: Any) -> None:
-    """What autograd has against a write to `tensor`, before its arguments are looked at any closer."""
-    views.check_inplace(tensor, tensor.requires_grad or any(getattr(o, "requires_grad", False) for o in others))
-
-
-def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """The in-place form: compute into the first argument, move its version, rewrite its history."""
-    stack = interpreters.get()
-    level = interpreter(stack, arguments) if stack else None
-    if level is not None:
-        return level.run_inplace(op, arguments)
-    if op_watchers.get():
-        return _watched(op, arguments, lambda: inplace(op, arguments), True)
-    env = coerce(op, arguments)
-    tensor: Tensor = env[op.inputs[0]]
-    try:
-        edges = input_edges(op, env)
-    except RuntimeError:
-        views.check_inplace(tensor, True)
-        raise
-    views.check_inplace(tensor, edges is not None)
-    if tensor._meta is not None:
-        refuse_inference(tensor)
-    array = tensor._array
-    check_overlap(op, env, array)
-    for watch in write_watchers.get():
-        watch(tensor)
-    raws = raw_arguments(op, env)
-    tracked = edges is not None and is_grad_enabled()
-    copies = None
-    if tracked and any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws):
-        copies = {op.inputs[0]: tensor.detach().clone()}
-        copies[op.inputs[0]]._edge = views.edge_of(tensor)
-    try:
-        raw = as_array(silently(op.kernel, raws))
-    except ValueError as error:
-        raise explain_value_error(op, arguments, error) from None
-    store(array, raw)
-    write_back(op, env, tensor, edges, tracked, copies)
-    return tensor
-
-
-def write_back(op: Op, env: dict[str, Any], tensor: Tensor, edges: Any, tracked: bool, copies: Any) -> None:
-    """After the memory of `tensor` was written: version, then history."""
-    views.bump(tensor)
-    if tracked:
-        views.rebase(tensor, make_node(op, env, edges, [tensor], copies, written=tensor))
-
-
-def refuse_inference(tensor: Tensor) -> None:
-    if not modes.inference.get() and tensor.is_inference():
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
-
-
-def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
-    """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
-    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
-        if op.name in ("_zero", "_fill", "_masked_fill", "_masked_fill_tensor", "_index_put"):
-            return
-        raise RuntimeError(OVERLAPS)
-    if op.name == "_fill_tensor":
-        return
-    for i in op.inputs[1:]:
-        other = getattr(env[i], "_array", None)
-        if other is not None and i not in op.exempt and _partly_over(array, other):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
-
-
-def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two dense arrays share some of their memory, but not as the same elements. PyTorch judges by their extent."""
-    if a is b or (a.base is None and b.base is None) or not a.size or not b.size:
-        return False
-    if not np.may_share_memory(a, b):
-        return False
-    if not _dense(a) or not _dense(b):
-        return False
-    same_place = a.__array_interface__["data"][0] == b.__array_interface__["data"][0] and a.nbytes == b.nbytes
-    return not (same_place and a.strides == b.strides)
-
-
-def _dense(array: np.ndarray[Any, Any]) -> bool:
-    """Whether the elements fill their extent of memory without gaps or overlaps."""
-    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
-    return span == array.nbytes and not any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
-
-
-def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
-    """Write an op's result into existing memory, if shape and category allow."""
-    if raw.shape != array.shape:
-        raise RuntimeError(f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(raw.shape)}")
-    if raw.dtype != array.dtype:
-        source, target = dtypes.from_np(raw.dtype), dtypes.from_np(array.dtype)
-        if not dtypes.can_cast(source, target):
-            raise RuntimeError(
-                f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
-            )
-    NAMESPACE["assign"](array, raw)
-
-
-def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
-    """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
-    from ..tensor import Tensor
-
-    outs = out if isinstance(out, (tuple, list)) else (out,)
-    raws = raw if op.outputs > 1 else (raw,)
-    if not all(isinstance(o, Tensor) for o in outs):
-        raise TypeError(f"{op.public}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    refuse_graph(op.public, [v for v in env.values() if isinstance(v, Tensor)], outs)
-    for o, r in zip(outs, raws):
-        fill_out(o, as_array(r))
-    return out
-
-
-def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
-    """A result that is written into given memory can't be in a graph."""
-    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-
-
-def fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
-    """Write a result into `out`, which takes its shape."""
-    from ..tensor import resize_to
-
-    source, target = dtypes.from_np(array.dtype), out.dtype
-    if not dtypes.can_cast(source, target):
-        raise RuntimeError(
-            f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
-        )
-    for watch in write_watchers.get():
-        watch(out)
-    if out.shape == array.shape and any(s == 0 and n > 1 for s, n in zip(out._array.strides, out.shape)):
-        raise RuntimeError(OVERLAPS)
-    if out.shape != array.shape:
-        if out._array.size:
-            import warnings
-
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
-                f"required output shape {list(array.shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
-                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-                "inplace, to zero elements with t.resize_(0).", stacklevel=5,
-            )  # fmt: skip
-        resize_to(out, array.shape)
-    out._array[...] = array
-    views.bump(out)
-
-
-def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
-    """What a function composed of ops returns: its result, or `out` with the result in it."""
-    if out is None:
-        return result
-    refuse_graph(name, (result,), (out,))
-    fill_out(out, result._array)
-    return out
+# The in-place forms and `out=`, which build on what is above.
+from ._writing import check_overlap as check_overlap  # noqa: E402
+from ._writing import given as given  # noqa: E402
+from ._writing import inplace as inplace  # noqa: E402
+from ._writing import precheck as precheck  # noqa: E402
+from ._writing import write_back as write_back  # noqa: E402
+from ._writing import write_out as write_out  # noqa: E402

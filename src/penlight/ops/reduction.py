@@ -54,7 +54,10 @@ _MANY = 1 << 16  # elements
 
 def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
     """Whether a sum runs over many rows: NumPy adds one after the other, and the rounding adds up."""
-    return bool(dim) and len(shape) - 1 not in dim and math.prod([shape[d] for d in dim]) > 4096
+    if not dim or len(shape) - 1 in dim:
+        return False
+    rows: int = math.prod(shape[d] for d in dim)
+    return rows > 4096
 
 
 def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:

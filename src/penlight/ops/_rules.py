@@ -1,0 +1,138 @@
+"""Running the rules of a node in the readable way: on arrays where the generated function gives up, and on tensors.
+
+# Note [Complex rules]
+Rules of pointwise ops are written as for real numbers, g * f'(x). PyTorch's complex gradient is g * conj(f'(x)), which
+is conj(rule(conj(g))) for every holomorphic op: the conjugations are done here, around the rule. Ops that are not
+holomorphic (abs, angle, ...) declare complex_rule=True: their rules are exact as written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd import modes, saved
+from ..autograd.modes import NAMESPACE
+from ..autograd.node import FREED, USED_TWICE, Freed, Node
+from ._op import LIST, Op, slot_kind
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class ComplexFit(tuple):
+    """The `_fit` of a pointwise node with a complex result: per input its shape and dtype. See Note [Complex rules]."""
+
+    __slots__ = ()
+
+
+class PackedFit:
+    """Around the `_fit` of a node with packed values: its generated backward hands over to `dispatch_backward`."""
+
+    __slots__ = ("fit",)
+
+    def __init__(self, fit: Any) -> None:
+        self.fit = fit
+
+
+def fit_gradient(grad: Any, fit: Any, xp: Any) -> Any:
+    """Bring a gradient to its input's shape and dtype: sum over broadcast dimensions, drop an imaginary part, cast."""
+    shape, np_dtype = fit
+    if np_dtype.kind != "c" and grad_kind(grad) == "c":
+        grad = xp.real_part(grad)
+    if tuple(grad.shape) != shape:
+        grad = xp.sum_to(grad, shape)
+    return xp.cast(grad, np_dtype)
+
+
+def grad_kind(grad: Any) -> str:
+    return (grad._array if hasattr(grad, "_array") else grad).dtype.kind
+
+
+def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
+    """Run a node's rules on arrays in the readable way."""
+    return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
+
+
+def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
+    """Run a node's rules on tensors: the same formulas over differentiable ops."""
+    return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
+
+
+def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
+    op: Op = node.op
+    if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
+        grads = [grads]
+    given = {"grad": grads, "grads": grads, "xp": xp}
+    given["needs"] = [e[0] is not None for e in node.next_functions]
+    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
+    conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
+    if conjugate and op.outputs == 1:
+        given["grad"] = xp.conj(grads)
+    results: list[Any] = []
+    for place, (i, rule) in enumerate(op.rules.items()):
+        if op.kinds[i] != LIST and node.next_functions[place][0] is None:
+            results.append(None)
+            continue
+        for want in op.wants[i]:
+            if want not in given:
+                given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+        g = rule(*[given[want] for want in op.wants[i]])
+        if op.kinds[i] == LIST:
+            results += g
+            continue
+        if g is not None and fit is not None:
+            if conjugate:
+                g = xp.conj(g)
+            if isinstance(fit, ComplexFit):
+                g = fit_gradient(g, fit[place], xp)
+            elif tuple(g.shape) != fit[place]:
+                g = xp.sum_to(g, fit[place])
+        results.append(g)
+    if not keep:
+        for slot in node.saved_slots:
+            setattr(node, slot, FREED)
+    return tuple(results)
+
+
+def unpack_raw(op: Op, node: Any, want: str) -> Any:
+    value = unpack_graph(op, node, want, edges=False)
+    if op.kinds.get(want) == LIST and isinstance(value, tuple):
+        return [t._array for t in value]
+    return getattr(value, "_array", value)
+
+
+def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
+    """A saved value as the graph world sees it: inputs as tensors, outputs as tensors with this node as their edge."""
+    value = getattr(node, "s_" + want)
+    kind = slot_kind(op, want)
+    if isinstance(value, Freed):
+        raise RuntimeError(USED_TWICE)
+    if kind == "input" and hasattr(value, "_vc"):
+        if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
+            saved.input_modified(value, getattr(node, "v_" + want), node, want)
+        return value.unpack() if hasattr(value, "unpack") else value
+    if kind == "result":
+        vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)
+        place = op.results.index(want)
+        array = value if isinstance(value, np.ndarray) else value._array
+        if vc[0] != version:
+            saved.result_modified(node, array, vc[0], version, place)
+        return restore_result(node, array, vc, place) if edges else array
+    return value
+
+
+def restore_result(node: Node, array: Any, vc: Any, place: int) -> Tensor:
+    """A saved output as a tensor again, at its place in the graph."""
+    from ..tensor import wrap
+
+    out = wrap(array)
+    out._vc = vc
+    if array.dtype.kind in "fcV":
+        out._edge = (node, place)
+    if modes.slow():
+        from ..autograd.forward_ad import restore_tangent
+
+        restore_tangent(node, place, out)
+    return out
