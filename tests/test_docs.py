@@ -54,7 +54,7 @@ def test_ops_docstrings() -> None:
     assert runner.failures == 0
 
 
-@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/seeing_inside.md"])
 def test_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the pages save files
     failures, count = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS)
