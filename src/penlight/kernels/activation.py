@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, narrow, pointwise, quiet, split_shape, widen
+from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, pointwise, quiet, split_shape, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -221,6 +221,35 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
         out *= g
 
     return pointwise(by_tanh if approximate == "tanh" else exact, x, grad)
+
+
+def gelu_and_cdf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`gelu` and the distribution function that is half of its gradient."""
+    cdf, out = np.empty(x.shape, x.dtype), np.empty(x.shape, x.dtype)
+    flat, below, product = np.ascontiguousarray(x).reshape(-1), cdf.reshape(-1), out.reshape(-1)
+
+    def block(part: slice) -> None:
+        _normal_cdf(flat[part], below[part])
+        np.multiply(flat[part], below[part], product[part])
+
+    with np.errstate(all="ignore"):
+        each_block(block, x.size, 1)
+    return out, cdf
+
+
+def gelu_backward_by_cdf(grad: np.ndarray, x: np.ndarray, cdf: np.ndarray) -> np.ndarray:
+    """`gelu_backward`, from the distribution function at `x`."""
+
+    def body(x: np.ndarray, g: np.ndarray, cdf: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, x, out)
+        out *= -0.5
+        np.exp(out, out)
+        out *= _INV_SQRT_2PI
+        out *= x
+        out += cdf
+        out *= g
+
+    return pointwise(body, x, grad, cdf)
 
 
 def elu(x: np.ndarray, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> np.ndarray:
