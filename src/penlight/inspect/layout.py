@@ -21,7 +21,7 @@ GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
 MOST_PORTS = (
     40  # a node with more entries of next_functions is not widened further, and they are labelled at the other end
 )
-FIRM = 40.0  # from this heft on a box belongs to a main line
+FIRM = 200.0  # from this heft on a box belongs to a main line
 MOST_PLACES = 8_000  # trunks of more places than this are cut short: their arrows go straight
 
 _NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
@@ -310,7 +310,7 @@ class _Rows:
                 self._settle(row, up if downwards else down, halves, heft)
         self._straighten(heft)
         both = [self.up[p] if p < len(self.boxes) else self.up[p] + self.down[p] for p in range(len(self.layer))]
-        near = [[(p, 1.0)] if heft[p] >= FIRM else [(q, 1.0) for q in both[p]] for p in range(len(self.layer))]
+        near = [[(p, 1.0)] if heft[p] >= FIRM else [(q, heft[q]) for q in both[p]] for p in range(len(self.layer))]
         firm = [1e6 if h >= FIRM else h for h in heft]
         for _ in range(3):
             for row in self.rows:  # what hangs on the main line follows it
