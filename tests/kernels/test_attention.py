@@ -32,7 +32,7 @@ def plain(q, k, v, mask, scale, causal):
 def test_any_layout(order, masked, causal, keep, monkeypatch):
     if not keep:
         monkeypatch.setattr(kernels, "_KEEP_BYTES", 0)
-    monkeypatch.setattr(kernels, "BLOCK_ELEMENTS", 80)  # several parts, also of one sample
+    monkeypatch.setattr(kernels, "_BLOCK_ELEMENTS", 80)  # several parts, also of one sample
     q, k, v, g = (drawn((3, 4, n, 5), order, seed) for seed, n in enumerate((6, 7, 7, 6)))
     mask = None if masked is None else drawn((*masked, 6, 7), (0, 1, 2, 3), 9)
     scale = 0.4

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, narrow, row_max, row_sum, widen
+from ._rowtools import narrow, row_max, row_sum, widen
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -19,6 +19,8 @@ Part = tuple[slice, slice]
 
 # Probabilities up to this many bytes are kept for the backward pass; beyond, they are computed again.
 _KEEP_BYTES = 1 << 26
+# Scores that are worked on at once: they, their gradients and the heads they come from stay in a core's own cache.
+_BLOCK_ELEMENTS = 1 << 15
 # Multiplications that are worth waking a thread for.
 _GRAIN = 1 << 21
 
@@ -40,9 +42,9 @@ class _Heads:
         self.mask = None if mask is None else widen(mask)
         self.above = None
         if causal:
-            above = _small_above if self.rows * self.columns <= BLOCK_ELEMENTS else _above
+            above = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
             self.above = above(self.rows, self.columns, query.dtype if query.itemsize > 2 else np.dtype(np.float32))
-        self.parts = self._parts(max(1, BLOCK_ELEMENTS // max(self.rows * self.columns, 1)))
+        self.parts = self._parts(max(1, _BLOCK_ELEMENTS // max(self.rows * self.columns, 1)))
 
     def _parts(self, each: int) -> list[Part]:
         """About `each` heads at a time: of several samples, or some of one sample."""
@@ -108,6 +110,7 @@ def attention(
     out = np.empty_like(q, shape=(*q.shape[:3], value.shape[3]))
     sums = np.empty(query.shape[:3], q.dtype)
     shape = (*query.shape[:3], heads.columns)
+    least = np.finfo(q.dtype).min
     keep = sums.size * heads.columns * q.itemsize <= _KEEP_BYTES
     kept = np.empty(shape if keep else (0,), q.dtype)
 
@@ -115,7 +118,7 @@ def attention(
         scores = _scores(q, k, heads, part, scale, kept[part] if keep else None)
         flat = scores.reshape(-1, heads.columns)
         top = row_max(flat)
-        top[np.isneginf(top)] = 0.0
+        np.maximum(top, least, out=top)  # a finite one also where all is hidden, so that hidden scores stay -inf
         np.subtract(flat, top, flat)
         np.exp(flat, flat)
         total = row_sum(flat)
@@ -140,11 +143,11 @@ def attention_backward(
     heads = _Heads(query, key, mask, causal)
     q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
     seen = widen(out)
-    lows = np.where(np.isneginf(sums), np.inf, sums)[..., None]
+    lows = None if kept.size else np.where(np.isneginf(sums), np.inf, sums)[..., None]
     dq, dk, dv = results = [_side_by_side(x) if need else None for x, need in zip((q, k, v), needs, strict=True)]
 
     def body(part: Part) -> None:
-        if kept.size:
+        if lows is None:
             p = kept[part]
         else:
             p = _scores(q, k, heads, part, scale)
