@@ -29,7 +29,6 @@ RARE = """
     nn.functional.scaled_mm nn.functional.scaled_grouped_mm nn.utils.prune.PruningContainer
     autograd.graph.region_activation_memory_budget autograd.graph.GradientEdge utils.checkpoint.CheckpointFunction
     utils.checkpoint.DefaultDeviceType utils.checkpoint.SelectiveCheckpointContext
-    inspect.Event inspect.Log inspect.SavedMemory inspect.Saving
 """
 NO_EXAMPLE = set(RARE.split())
 

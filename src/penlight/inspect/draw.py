@@ -88,7 +88,7 @@ class Drawing:
         """Places for the boxes and arrows, worked out when first needed.
 
         >>> import penlight as torch
-        >>> torch.inspect.draw(torch.ones(2)).layout().height  # penlight
+        >>> torch.inspect.draw(torch.ones(2)).layout().height
         44.0
         """
         if self._laid_out is None:
@@ -116,7 +116,7 @@ class Drawing:
         """The picture as an SVG document.
 
         >>> import penlight as torch
-        >>> torch.inspect.draw(torch.ones(2)).svg()[:4]  # penlight
+        >>> torch.inspect.draw(torch.ones(2)).svg()[:4]
         '<svg'
         """
         from .svg import to_svg
@@ -127,7 +127,7 @@ class Drawing:
         """One self-contained page: zoom with the wheel, pan by dragging, search, fold modules, click a box for its details.
 
         >>> import penlight as torch
-        >>> len(torch.inspect.draw(torch.ones(2)).html()) > 1000  # penlight
+        >>> len(torch.inspect.draw(torch.ones(2)).html()) > 1000
         True
         """
         from .html import to_html
@@ -138,7 +138,7 @@ class Drawing:
         """The graph in Graphviz's language.
 
         >>> import penlight as torch
-        >>> torch.inspect.draw(torch.ones(2)).dot().splitlines()[0]  # penlight
+        >>> torch.inspect.draw(torch.ones(2)).dot().splitlines()[0]
         'digraph backward {'
         """
         from .dot import to_dot

@@ -15,7 +15,12 @@ from .watch import owner
 
 
 class Saving(NamedTuple):
-    """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, and its line."""
+    """One node's savings: its name, what it saved, the bytes that no node before it in the list holds too, and its line.
+
+    >>> import penlight as torch
+    >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).rows[0].node
+    'ExpBackward0'
+    """
 
     node: str
     saved: list[str]
@@ -24,7 +29,12 @@ class Saving(NamedTuple):
 
 
 class SavedMemory:
-    """The report of `saved_memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table."""
+    """The report of `saved_memory`: `rows`, greatest first, and their `total` in bytes. Printing it gives a table.
+
+    >>> import penlight as torch
+    >>> torch.inspect.saved_memory(torch.ones(2, requires_grad=True).exp()).total
+    8
+    """
 
     def __init__(self, rows: list[Saving], parameters: int) -> None:
         self.rows, self.parameters = sorted(rows, key=lambda row: -row.bytes), parameters

@@ -20,7 +20,14 @@ from ..tensor import Tensor
 
 
 class Event:
-    """Something that happened at a line of the program: `what` happened, and `where` (the user's line, as in a traceback)."""
+    """Something that happened at a line of the program: `what` happened, and `where` (the user's line, as in a traceback).
+
+    >>> import penlight as torch
+    >>> with torch.inspect.watch() as seen:
+    ...     y = torch.ones(1, requires_grad=True).detach()
+    >>> seen.cuts[0].what
+    'detach()'
+    """
 
     __slots__ = ("what", "where")
 
@@ -34,7 +41,14 @@ class Event:
 
 
 class Log:
-    """What `watch` has seen: `cuts` of the graph, `writes` to memory, `nans` that were made from numbers."""
+    """What `watch` has seen: `cuts` of the graph, `writes` to memory, `nans` that were made from numbers.
+
+    >>> import penlight as torch
+    >>> with torch.inspect.watch(nan="note") as seen:
+    ...     y = torch.zeros(1) / 0
+    >>> seen.nans[0].what
+    'div() made NaN from inputs without NaN'
+    """
 
     def __init__(self, nan: str) -> None:
         self.cuts: list[Event] = []
