@@ -912,8 +912,8 @@ _warned: list[bool] = []
 
 
 def warn_of_scalar(tensor: Tensor) -> None:
-    """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number."""
-    if not _warned and tensor.requires_grad:
+    """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number where gradients are recorded."""
+    if not _warned and tensor.requires_grad and modes.is_grad_enabled():
         _warned.append(True)
         warnings.warn(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "

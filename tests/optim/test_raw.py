@@ -257,3 +257,16 @@ def test_buckets_are_bounded():
     assert sorted(i for group in groups for i in group) == list(range(len(sizes)))
     for group in groups:
         assert len(group) == 1 or sum(sizes[i] for i in group) <= _raw.BLOCK
+
+
+def test_many_small_parameters_beside_a_larger_one(plainly):
+    """Together the small ones need more room than the largest: the scratch memory is for the longest group."""
+
+    def scenario():
+        params = make(sizes=[(_raw.SMALL + 4,), *[(_raw.SMALL - 1,)] * 3, (5,)])
+        opt = torch.optim.AdamW(params)
+        for i in range(3):
+            step(opt, params, i + 1)
+        return opt
+
+    compare(plainly, scenario)

@@ -231,10 +231,10 @@ class Plan:
             key = (table.arrays[i].dtype, *(s.dtype for s in scalars), *(s.item() for s in scalars))
             kinds.setdefault(key, []).append(i)
         for (dtype, *_), rows in kinds.items():
-            sizes = [table.arrays[i].size for i in rows]
-            longest = min(max(sizes) if max(sizes) > SMALL else sum(sizes), BLOCK)
+            groups = _grouped(rows, [table.arrays[i].size for i in rows])
+            longest = min(max(sum(table.arrays[i].size for i in members) for members in groups), BLOCK)
             work = [np.empty(longest, dtype) for _ in range(3 + SCRATCH)]
-            self.buckets += [Bucket(members, table, work) for members in _grouped(rows, sizes)]
+            self.buckets += [Bucket(members, table, work) for members in groups]
         self.rest = [i for i in range(len(table.params)) if i not in set(chosen)]
         self.touched = [tensors[i] for tensors in table.tensors for i in chosen]
 
