@@ -212,3 +212,17 @@ def test_gelu_of_what_is_not_finite_with_its_distribution_function_kept():
     out, cdf = K.gelu_and_cdf(x)
     np.testing.assert_array_equal(out, K.gelu(x))
     np.testing.assert_array_equal(K.gelu_backward_by_cdf(np.ones_like(x), x, cdf), K.gelu_backward(np.ones_like(x), x))
+
+
+def test_slope_of_gelu_near_and_far():
+    """Within +-6 a block takes one quotient of polynomials, else the formula; also 0, NaN and infinities as in PyTorch."""
+    from math import erf, exp, pi, sqrt
+
+    x = np.linspace(-6, 6, 4001).astype(np.float32)
+    exact = np.array([(1 + erf(v / sqrt(2))) / 2 + v * exp(-v * v / 2) / sqrt(2 * pi) for v in x.astype(np.float64)])
+    ones = np.ones(4002, np.float32)
+    np.testing.assert_allclose(K.gelu_backward(ones[1:], x), exact, rtol=0, atol=6e-7)
+    np.testing.assert_allclose(K.gelu_backward(ones, np.append(x, np.float32(9)))[:-1], exact, rtol=0, atol=6e-7)
+    odd = K.gelu_backward(np.ones(5, np.float32), np.array([np.inf, -np.inf, np.nan, 20, -20], np.float32))
+    np.testing.assert_array_equal(odd, [np.nan, np.nan, np.nan, 1, 0])
+    assert K.gelu_backward(np.ones(0, np.float32), np.ones(0, np.float32)).shape == (0,)

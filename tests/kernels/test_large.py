@@ -86,7 +86,12 @@ def test_what_is_traced():
     assert fused.program_of(RULES["looks"], (x, x)) is True
     assert fused.program_of(RULES["hands on"], (x, x)) is True
     assert fused.program_of(lambda grad, result: grad**result, (x, x)) is True
-    assert fused.program_of(lambda grad, shape: grad * shape[0], (x, (2,))) is True
+    assert len(fused.program_of(lambda grad, shape: grad * shape[0], (x, (2,))).steps) == 1
+    assert fused.program_of(lambda grad, shape: grad * shape[0], (x, [2])) is True
+    by_word = lambda grad, word: grad * 2 if word == "twice" else -grad
+    assert [fused.program_of(by_word, (x, w)).steps[0][0] for w in ("twice", "no")] == [np.multiply, np.negative]
+    torch.nn.functional.gelu(torch.ones(1))  # its op is declared when first used
+    assert fused.program_of(OPS_BY_NAME["_gelu"].rules["input"], (x, x, "none", raw)) is False
     assert fused.program_of(lambda grad, result: grad if result else -grad, (x, x)) is True
     relu, sqrt = (OPS_BY_NAME[name].rules["input"] for name in ("relu", "sqrt"))
     assert fused.program_of(relu, (x, x, raw)) is False

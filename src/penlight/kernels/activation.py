@@ -198,8 +198,13 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """Gradient of `gelu`."""
+    from .special_erf import SLOPE32_END, gelu_slope32
 
     def exact(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+        if x.dtype == np.float32 and x.size and x.min() >= -SLOPE32_END and x.max() <= SLOPE32_END:
+            gelu_slope32(x, out)
+            out *= g
+            return
         _normal_cdf(x, out)
         density = x * x
         density *= -0.5

@@ -143,6 +143,7 @@ class Program:
             ufunc(*operands, out=out if when == final else scratch[target])
 
 
+_OPERANDS = (np.ndarray, int, float)  # what programs take whatever its value
 _programs: dict[Any, Program | bool] = {}
 
 
@@ -151,24 +152,26 @@ def program_of(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | b
 
     If it has none: whether it should be run on blocks, as it is; not if it calls a kernel.
     """
-    key = (rule, *[type(v) for v in values])
+    key = (rule, *[type(v) if type(v) in _OPERANDS else v for v in values])
     try:
         return _programs[key]
     except KeyError:
         program = _programs[key] = _trace(rule, values)
         return program
+    except TypeError:
+        return True  # an argument that cannot be looked up
 
 
 def _trace(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | bool:
     steps: list[tuple[Any, tuple[Any, ...]]] = []
     terms: list[Any] = []
     for place, value in enumerate(values):
-        if type(value) in (np.ndarray, int, float):
+        if type(value) in _OPERANDS:
             terms.append(Term(place, steps))
         elif type(getattr(value, "exp", None)) is np.ufunc:
             terms.append(_World(value, steps))  # the world that the rule runs in
         else:
-            return True
+            terms.append(value)  # a word, a flag, nothing: the rule may decide by it
     try:
         result = rule(*terms)
     except CallsKernel:
