@@ -272,7 +272,7 @@ ELSEWHERE = {
     "_zero": "tests/ops/test_memory.py", "_in_format_copy": "tests/ops/test_memory.py", "_view_dtype": "cut off the graph", "_window_to_tensor": "views", "_tensor_to_window": "views",
     "_poisson": "tests/ops/test_sampling.py", "_binomial": "tests/ops/test_sampling.py",
 }  # fmt: skip
-TABLES = ("arithmetic", "pointwise", "shape", "parts", "joining", "conversion", "reduction", "norms", "matmul", "selection", "activation", "numeric", "angles",
+TABLES = ("arithmetic", "powers", "pointwise", "shape", "parts", "joining", "conversion", "reduction", "extremes", "norms", "matmul", "selection", "masks", "activation", "numeric", "angles",
           "special_functions", "special_more", "scans", "order", "counting", "stats", "distance", "arrange", "stacking", "products", "scattering", "positions",
           "replaced")  # fmt: skip
 

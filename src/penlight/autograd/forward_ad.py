@@ -20,6 +20,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import modes
+from ._jvp import _zeros, jvp
 from .modes import grad_mode
 
 if TYPE_CHECKING:
@@ -288,136 +289,6 @@ def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None
     if edge[0] is not None and edge[0].next_functions:
         edge[0].__dict__.setdefault("_tangents", {}).setdefault(edge[1], {})[level] = tangent
         level.holders.append(weakref.ref(edge[0]))
-
-
-# ----- The derivative of an op ----------------------------------------------------------------------------------------
-
-
-def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: Any) -> list[Any]:
-    """The tangents of an op's results from those of its inputs: by its kind, or by transposing its rules."""
-    env = dict(zip(op.parameters, arguments))
-    results = result if isinstance(result, tuple) else (result,)
-    if op.kind == "multi":
-        env["result"] = results
-    else:
-        env.update(zip(op.results, results))
-    floating = [r.dtype.category >= 2 for r in results]
-    if callable(op.jvp):
-        from ..ops._raw import graph
-
-        moved = op.jvp(tangents, env, graph)
-        return list(moved) if isinstance(moved, (tuple, list)) else [moved]
-    if op.jvp == "pointwise" and not op.complex_rule:
-        return [_pointwise(op, env, tangents, results[0])] if floating[0] else [None]
-    if op.jvp == "linear":
-        return _linear(op, env, tangents)
-    if op.jvp == "bilinear":
-        return [_bilinear(op, env, tangents)]
-    return _transposed(op, env, tangents, results, floating)
-
-
-def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: Any = None) -> list[Any]:
-    """What a rule asks for, from the arguments and results at hand."""
-    from ..ops._op import slot_kind
-    from ..ops._raw import graph
-
-    values = []
-    for want in op.wants[name]:
-        if want in ("grad", "grads"):
-            values.append(grad)
-        elif want == "xp":
-            values.append(graph)
-        elif want == "needs":
-            values.append(needs)
-        elif want in env:
-            values.append(env[want])
-        else:
-            head = want.rpartition("_")[0]
-            value = env[head]
-            kind = slot_kind(op, want)
-            values.append(None if value is None else tuple(value.shape) if kind == "shape" else value.dtype.np)
-    return values
-
-
-def _pointwise(op: Op, env: dict[str, Any], tangents: dict[str, Any], result: Tensor) -> Any:
-    total = None
-    for name, tangent in tangents.items():
-        if tangent.dtype is not result.dtype:
-            tangent = tangent.to(result.dtype)
-        part = op.rules[name](*_wants(op, name, env, tangent))
-        total = part if total is None else total + part
-    if total is not None and total.shape != result.shape:
-        total = total.expand(result.shape)
-    return total if total is None or total.dtype is result.dtype else total.to(result.dtype)
-
-
-def _zeros(tensor: Any) -> Any:
-    return tensor.new_zeros(tensor.shape)
-
-
-def _linear(op: Op, env: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-    """The op itself on the tangents, zeros where an input has none."""
-    arguments = []
-    for p in op.parameters:
-        value = env[p]
-        if p in tangents and isinstance(tangents[p], list):
-            value = tuple(_zeros(v) if t is None else t for v, t in zip(value, tangents[p]))
-        elif p in tangents:
-            value = tangents[p]
-        elif p in op.rules and hasattr(value, "_edge"):
-            value = _zeros(value)
-        arguments.append(value)
-    moved = op.function(*arguments)
-    return list(moved) if isinstance(moved, tuple) else [moved]
-
-
-def _bilinear(op: Op, env: dict[str, Any], tangents: dict[str, Any]) -> Any:
-    total = None
-    for name, tangent in tangents.items():
-        part = op.function(*(tangent if p == name else env[p] for p in op.parameters))
-        total = part if total is None else total + part
-    return total
-
-
-def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: Any, floating: list[bool]) -> list[Any]:
-    """Forward mode from the backward rules alone.
-
-    A rule is linear in the gradient u of the result: rule(u) = Jᵀu. Its own gradient in u, for the tangent t, is J t.
-    """
-    from . import grad as gradient
-
-    token = grad_mode.set(True)
-    try:
-        cotangents = [_zeros(r).requires_grad_() if f else None for r, f in zip(results, floating)]
-        given: Any = cotangents[0] if op.outputs == 1 and op.kind != "multi" else cotangents
-        needs = [p in tangents for p in op.rules]
-        backs, moves = [], []
-        for name, tangent in tangents.items():
-            back = op.rules[name](*_wants(op, name, env, given, needs))
-            if isinstance(tangent, list):
-                pairs = [(b, t) for b, t in zip(back, tangent) if t is not None]
-            else:
-                back = back if back is None or back.shape == tangent.shape else _fit(back, tangent.shape)
-                pairs = [(back, tangent)]
-            for b, t in pairs:
-                if b is not None and b.requires_grad:
-                    backs.append(b)
-                    moves.append(t if t.dtype is b.dtype else t.to(b.dtype))
-    finally:
-        grad_mode.reset(token)
-    wanted = [u for u in cotangents if u is not None]
-    if not backs:
-        return [None if u is None else _zeros(u) for u in cotangents]
-    found = iter(
-        gradient(backs, wanted, moves, create_graph=grad_mode.get(), allow_unused=True, materialize_grads=True)
-    )
-    return [None if u is None else next(found) for u in cotangents]
-
-
-def _fit(tensor: Tensor, shape: Any) -> Tensor:
-    from ..ops._raw import graph
-
-    return graph.sum_to(tensor, tuple(shape))
 
 
 # ----- The public face ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ._declare import OPS as OPS
 from .arithmetic import *  # noqa: F403
+from .powers import *  # noqa: F403
 from .comparison import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .shape import *  # noqa: F403
@@ -15,10 +16,12 @@ from .parts import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .reduction import *  # noqa: F403
+from .extremes import *  # noqa: F403
 from .norms import norm as norm
 from .matmul import *  # noqa: F403
 from .einsum import *  # noqa: F403
 from .selection import *  # noqa: F403
+from .masks import *  # noqa: F403
 from .activation import *  # noqa: F403
 from .numeric import *  # noqa: F403
 from .angles import *  # noqa: F403

@@ -1,8 +1,7 @@
-"""Sums, products, quotients and powers: a table of derivatives, one row an op."""
+"""Sums, products and quotients: a table of derivatives, one row an op."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise
-from ._raw import both
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -27,11 +25,8 @@ __all__ = [
     "multiply",
     "neg",
     "negative",
-    "pow",
     "remainder",
     "rsub",
-    "square",
-    "square_",
     "sub",
     "subtract",
     "true_divide",
@@ -455,158 +450,6 @@ def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = N
     return _dispatch.inplace(_rounded(rounding_mode), (input, other))
 
 
-# ----- Powers -------------------------------------------------------------------------------------------------------
-
-
-def _power(input: Any, exponent: Any) -> Any:
-    if input.dtype.kind in "fc":
-        if exponent == 2:
-            return np.square(input)
-        if exponent == 1:
-            return input.copy() if input.ndim else input
-        if exponent == 0.5:
-            return np.sqrt(input)
-        if exponent == -0.5:
-            return np.reciprocal(np.sqrt(input))
-        if exponent == -1:
-            return np.reciprocal(input)
-    elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iub":
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return np.power(input, exponent)
-
-
-def _slope_array(input: Any, exponent: Any) -> Any:
-    """The derivative of a power."""
-    if not input.ndim:
-        input = input[()]  # a scalar: see `_on_scalars` in _compile.py
-    elif exponent == 2 and input.dtype is dtypes.float32.np:
-        return np.multiply(input, _TWO)
-    return exponent * _power(input, exponent - 1)
-
-
-_TWO = np.asarray(2.0, np.float32)
-both("power_slope", _slope_array, lambda input, exponent: exponent * _pow(input, exponent - 1))
-
-
-@pointwise(_power, node="PowBackward0",
-           input=lambda grad, input, exponent, xp: grad * xp.power_slope(input, exponent) if exponent != 0
-           else xp.zeros_like(grad))  # fmt: skip
-def _pow(input: Tensor, exponent: Number) -> Tensor: ...
-
-
-def _power_of(input: Any, exponent: Any) -> Any:
-    """x**y; integers to negative powers are 0, but for 1 and -1."""
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    if input.dtype.kind in "iu" and np.any(exponent < 0):
-        negative = np.where(input == 1, 1, np.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
-        return np.where(exponent < 0, negative, np.power(input, np.maximum(exponent, 0)))
-    return np.power(input, exponent)
-
-
-@pointwise(_power_of, node="PowBackward1", inplace=True,
-           input=lambda grad, input, exponent, xp:
-               xp.where(exponent == 0, 0.0, grad * (exponent * xp._pow_tensor(input, exponent - 1))),
-           exponent=lambda grad, input, exponent, result, xp:
-               grad * xp.where((input == 0) & (xp.real_part(exponent) >= 0), 0.0, result * xp.log(input)))  # fmt: skip
-def _pow_tensor(input: Tensor, exponent: Tensor) -> Tensor: ...
-
-
-def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any:
-    """d/dx base**x = base**x * log(base), and 0 for base 0 where the exponent is not negative."""
-    if base == 0:
-        return grad * xp.where(xp.real_part(exponent) >= 0, 0.0, result * -math.inf)
-    if isinstance(base, complex) or base < 0:
-        return grad * (result * (np.log(complex(base)) if isinstance(base, complex) else math.nan))
-    return grad * (result * math.log(base))
-
-
-@pointwise(lambda exponent, base: np.power(np.asarray(base).astype(exponent.dtype), exponent), node="PowBackward2", inplace=False,
-           exponent=_base_rule)  # fmt: skip
-def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
-
-
-def _power_operands(input: Any, exponent: Any) -> Any:
-    """The op and arguments that compute a power of these operands."""
-    if isinstance(exponent, Tensor):
-        if isinstance(input, Tensor):
-            return "_pow_tensor", (input, exponent)
-        common = dtypes.result_dtype([exponent._array], [input])
-        return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
-    if not isinstance(input, Tensor):
-        raise TypeError(f"pow(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    if isinstance(exponent, np.generic):
-        exponent = exponent.item()
-    if not isinstance(exponent, (bool, int, float, complex)):
-        return None, ()
-    common = dtypes.result_dtype([input._array], [exponent]) if not isinstance(exponent, int) else input.dtype
-    return "_pow", (input if input.dtype is common else input.to(common), exponent)
-
-
-@method
-def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Each element to a power; either side may be a number.
-
-    >>> import penlight as torch
-    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2), torch.pow(2, torch.tensor([3.0]))
-    (tensor([1., 4., 9.]), tensor([8.]))
-    """
-    name, arguments = _power_operands(input, exponent)
-    if name is None:
-        raise TypeError(f"pow(): argument 'exponent' (position 2) must be Tensor, not {type(exponent).__name__}")
-    return OPS[name].function(*arguments, out=out)
-
-
-@method
-def pow_(input: Tensor, exponent: Tensor | Number) -> Tensor:
-    """In-place version of `pow`.
-
-    >>> import penlight as torch
-    >>> torch.tensor([2.0, 3.0]).pow_(2)
-    tensor([4., 9.])
-    """
-    if not isinstance(exponent, Tensor) and not isinstance(exponent, int):
-        dtypes_ok = dtypes.result_dtype([input._array], [exponent])
-        if not dtypes.can_cast(dtypes_ok, input.dtype):
-            raise RuntimeError(
-                f"result type {dtypes.LEGACY[dtypes_ok]} can't be cast to the desired output type {dtypes.LEGACY[input.dtype]}"
-            )
-    return _dispatch.inplace(OPS["_pow_tensor" if isinstance(exponent, Tensor) else "_pow"], (input, exponent))
-
-
-@method
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Each element times itself.
-
-    >>> import penlight as torch
-    >>> torch.square(torch.tensor([3.0]))
-    tensor([9.])
-    """
-    return pow(input, 2, out=out)
-
-
-@method
-def square_(input: Tensor) -> Tensor:
-    """In-place version of `square`.
-
-    >>> import penlight as torch
-    >>> torch.tensor([3.0]).square_()
-    tensor([9.])
-    """
-    return pow_(input, 2)
-
-
-def _pow_operator(input: Any, exponent: Any) -> Any:
-    if type(exponent) is int or (type(exponent) is float and input.dtype.category >= dtypes.FLOATING):
-        return _pow(input, exponent)
-    name, arguments = _power_operands(input, exponent)
-    return NotImplemented if name is None else OPS[name].function(*arguments)
-
-
-def _rpow_operator(input: Any, base: Any) -> Any:
-    return pow(base, input) if isinstance(base, (bool, int, float, complex)) else NotImplemented
-
-
 def _rdiv_operator(input: Any, other: Any) -> Any:
     return input.reciprocal() * other if isinstance(other, (bool, int, float, complex)) else NotImplemented
 
@@ -619,8 +462,8 @@ def _reflected(function: Any) -> Any:
 
 
 for _name, _function in {
-    "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__pow__": _pow_operator, "__rpow__": _rpow_operator, "__rtruediv__": _rdiv_operator,
-    "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder), "__ipow__": pow_,
+    "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__rtruediv__": _rdiv_operator,
+    "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder),
     "__floordiv__": _binary(floor_divide), "__mod__": _binary(remainder), "__ifloordiv__": floor_divide_, "__imod__": remainder_,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _function)

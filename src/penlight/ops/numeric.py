@@ -450,7 +450,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
             f"the output given to float_power has dtype {dtypes.LEGACY[out.dtype]} but the operation's result requires dtype "
             f"{dtypes.LEGACY[dtype]}"
         )
-    from .arithmetic import pow
+    from .powers import pow
 
     return pow(_wide(input, dtype), _wide(exponent, dtype), out=out)
 

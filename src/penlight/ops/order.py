@@ -13,7 +13,8 @@ from . import _dispatch
 from ._args import as_int, merge_dim, values_of, wrap_dim
 from ._declare import differentiable, method, plain
 from ._guards import lazy, not_implemented
-from .reduction import _place_rule, named_result
+from .extremes import _place_rule
+from .reduction import named_result
 
 __all__ = [
     "argsort",

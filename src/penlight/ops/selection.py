@@ -1,4 +1,4 @@
-"""Advanced indexing, gather and scatter, masks."""
+"""Advanced indexing, gather and scatter, whole slices."""
 
 from __future__ import annotations
 
@@ -10,29 +10,21 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
-from ._declare import OPS, differentiable, linear, method, plain, pointwise
-from ._guards import need_real_value
+from ._args import wrap_dim
+from ._declare import OPS, differentiable, linear, method
 from ._raw import both
 
 if TYPE_CHECKING:
     from ._types import Number
 
 __all__ = [
-    "diag",
-    "diag_embed",
     "gather",
     "index_add",
     "index_put",
     "index_put_",
     "index_select",
-    "masked_fill",
-    "masked_select",
-    "nonzero",
     "scatter",
     "scatter_add",
-    "tril",
-    "triu",
 ]
 
 # ----- Advanced indexing --------------------------------------------------------------------------------------------
@@ -556,200 +548,3 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     return _dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))
-
-
-# ----- Masks --------------------------------------------------------------------------------------------------------
-
-
-@pointwise(lambda input, mask, value: np.where(mask, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input),
-           node="MaskedFillBackward0", exempt=("mask",),
-           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad))  # fmt: skip
-def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
-
-
-@pointwise(lambda input, mask, value: np.where(mask, value.astype(input.dtype), input), node="MaskedFillBackward1",
-           exempt=("mask", "value"),
-           input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
-           value=lambda grad, mask, xp: xp.where(mask, grad, 0.0))  # fmt: skip
-def _masked_fill_tensor(input: Tensor, mask: Tensor, value: Tensor) -> Tensor: ...
-
-
-def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
-    if mask.dtype is not dtypes.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c(mask.dtype)}")
-    if isinstance(value, Tensor):
-        if value.dim():
-            raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
-            )
-        return run(OPS["_masked_fill_tensor"], (input, mask, value))
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, complex):
-        need_real_value(value, input.dtype)
-    return run(OPS["_masked_fill"], (input, mask, value))
-
-
-def _c(d: dtypes.dtype) -> str:
-    names = {"float32": "float", "float64": "double", "int64": "long int", "uint8": "unsigned char", "int32": "int"}
-    name = str(d).removeprefix("torch.")
-    return names.get(name, name)
-
-
-@method
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with one value where the mask holds.
-
-    >>> import penlight as torch
-    >>> torch.ones(2).masked_fill(torch.tensor([True, False]), 5)
-    tensor([5., 1.])
-    """
-    return _masked(input, mask, value, _dispatch.apply)
-
-
-@method
-def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place version of `masked_fill`.
-
-    >>> import penlight as torch
-    >>> torch.zeros(3).masked_fill_(torch.tensor([True, False, True]), 7)
-    tensor([7., 0., 7.])
-    """
-    return _masked(input, mask, value, _dispatch.inplace)
-
-
-@linear(lambda input, mask: np.broadcast_to(input, mask.shape)[mask], node="MaskedSelectBackward0",
-        input=lambda grad, input_shape, mask, xp: xp.sum_to(xp._masked_scatter(xp.zeros_for(grad, mask.shape), mask, grad), input_shape))  # fmt: skip
-def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
-
-
-@method
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask holds, as a vector.
-
-    >>> import penlight as torch
-    >>> torch.arange(3).masked_select(torch.tensor([True, False, True]))
-    tensor([0, 2])
-    """
-    if mask.dtype is not dtypes.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    if mask._level is not None:
-        raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch "
-            "this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if "
-            "you need this feature."
-        )
-    shape = broadcast_shape(tuple(mask.shape), tuple(input.shape)) or (1,)
-    wide = mask if tuple(mask.shape) == shape else mask.expand(shape)
-    return _dispatch.given("masked_select", _masked_select(input, wide), out)
-
-
-@plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
-def _nonzero(input: Tensor) -> Tensor: ...
-
-
-@method
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of the elements that are not zero, a row each; or a tuple with one tensor for each dimension.
-
-    >>> import penlight as torch
-    >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
-    tensor([[1],
-            [3]])
-    """
-    if as_tuple:
-        return tuple(wrap(np.ascontiguousarray(i)) for i in np.nonzero(np.atleast_1d(input._array)))
-    return _nonzero(input, out=out)
-
-
-def _triangle(kernel: Any, name: str) -> Any:
-    def run(input: Any, diagonal: int) -> Any:
-        if input.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return kernel(input, diagonal)
-
-    return run
-
-
-# ----- Triangles and diagonals --------------------------------------------------------------------------------------
-
-
-@linear(
-    _triangle(np.tril, "tril"),
-    node="TrilBackward0",
-    inplace=True,
-    input=lambda grad, diagonal, xp: xp.tril(grad, diagonal),
-)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle; zeros above it.
-
-    >>> import penlight as torch
-    >>> torch.tril(torch.ones(2, 2))
-    tensor([[1., 0.],
-            [1., 1.]])
-    """
-
-
-@linear(
-    _triangle(np.triu, "triu"),
-    node="TriuBackward0",
-    inplace=True,
-    input=lambda grad, diagonal, xp: xp.triu(grad, diagonal),
-)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle; zeros below it.
-
-    >>> import penlight as torch
-    >>> torch.triu(torch.ones(2, 2))
-    tensor([[1., 1.],
-            [0., 1.]])
-    """
-
-
-def _embed_array(input: Any, offset: int, dim1: int, dim2: int) -> Any:
-    n = input.shape[-1] + abs(offset)
-    shape = list(input.shape[:-1])
-    for d in sorted((dim1, dim2)):
-        shape.insert(d, n)
-    from .parts import _writable
-
-    out = np.zeros(shape, input.dtype)
-    _writable(np.diagonal(out, offset, dim1, dim2))[...] = input
-    return out
-
-
-@linear(_embed_array, node="DiagEmbedBackward0",
-        input=lambda grad, offset, dim1, dim2, xp: xp._diagonal(grad, offset, dim1, dim2))  # fmt: skip
-def _diag_embed(input: Tensor, offset: int, dim1: int, dim2: int) -> Tensor: ...
-
-
-@method
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the given diagonals and zeros elsewhere.
-
-    >>> import penlight as torch
-    >>> torch.diag_embed(torch.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-    ndim = input.dim() + 1
-    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diag_embed(input, offset, first, second)
-
-
-@method
-def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """A vector on the diagonal of a matrix, or the diagonal of a matrix as a vector.
-
-    >>> import penlight as torch
-    >>> torch.diag(torch.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-    if input.dim() == 1:
-        return _dispatch.given("diag", diag_embed(input, diagonal), out)
-    if input.dim() != 2:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    return _dispatch.given("diag", input.diagonal(diagonal).clone(), out)

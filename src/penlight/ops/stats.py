@@ -12,7 +12,8 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method
-from .reduction import _count, _share, _spread_arguments, _var_rule, named_result
+from .extremes import _share
+from .reduction import _count, _spread_arguments, _var_rule, named_result
 
 __all__ = [
     "aminmax",
