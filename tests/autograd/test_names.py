@@ -14,7 +14,8 @@ pytestmark = pytest.mark.parity
 # Names that PyTorch's modules import for themselves, and the inside of its C++ profiler.
 ELSEWHERE = {"handle_torch_function", "has_torch_function", "is_tensor_like", "ProfilerConfig", "ProfilerEvent", "TorchDispatchMode",
              "custom_function_call", "LoggingTensorMode", "capture_logs", "tree_map", "log", "warn", "Future", "attrgetter",
-             "EventMetadata", "StringTable", "SavedTensor", "Variable", "F", "vmap", "ImperativeEngine"}  # fmt: skip
+             "EventMetadata", "StringTable", "SavedTensor", "Variable", "F", "vmap", "ImperativeEngine",
+             "rearrange"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ ELSEWHERE = {"handle_torch_function", "has_torch_function", "is_tensor_like", "P
     [
         "autograd",
         "autograd.anomaly_mode",
+        "autograd.forward_ad",
         "autograd.function",
         "autograd.functional",
         "autograd.grad_mode",
@@ -30,6 +32,7 @@ ELSEWHERE = {"handle_torch_function", "has_torch_function", "is_tensor_like", "P
         "autograd.profiler",
         "autograd.profiler_util",
         "autograd.variable",
+        "func",
         "utils.checkpoint",
         "utils.hooks",
     ],

@@ -30,6 +30,7 @@ record(
     S(X((2, 3), layout="transposed")),
     S(X((2, 3), layout="expanded")),
     S(X(())),
+    S(X((1, 2, 2, 3)), memory_format="format:channels_last"),
     node=False,
 )
 record("Tensor.size", S(X((2, 3))), S(X((2, 3)), 1), S(X((2, 3)), -1), S(X(())), errors=[(X((2, 3)), 2)])
@@ -75,7 +76,7 @@ for _name in (
 ):
     record("Tensor." + _name, _KINDS, smooth=False, dual=False)
 record("Tensor.to", S(X((2, 3)), "dtype:float32"), S(X((2, 3)), "dtype:float64"), S(X((2, 3)), "cpu"), S(X((2, 3)), "cpu", "dtype:int64"), S(X((2, 3)), X(2, "float32")), S(X(2), dtype="dtype:complex128"),
-       S(X((2, 3)), "dtype:float64", copy=True), errors=[(X(2), "nowhere")], smooth=False, dual=False)  # fmt: skip
+       S(X((2, 3)), "dtype:float64", copy=True), S(X((1, 2, 2, 3)), memory_format="format:channels_last"), errors=[(X(2), "nowhere")], smooth=False, dual=False)  # fmt: skip
 record(
     "Tensor.type",
     S(X(2)),

@@ -46,8 +46,8 @@ def build(
             return tuple(make(v) for v in value)
         if isinstance(value, list):
             return [make(v) for v in value]
-        if isinstance(value, str) and value.startswith("dtype:"):
-            return getattr(lib, value.removeprefix("dtype:"))
+        if isinstance(value, str) and value.startswith(("dtype:", "format:")):
+            return getattr(lib, value.partition(":")[2])
         return value
 
     args = [make(a) for a in sample.args]

@@ -128,6 +128,7 @@ def agrees(found: float, expected: float) -> bool:
     return bool(np.isclose(found, expected, 2e-4, 2e-5)) or not np.isfinite(expected)
 
 
+@pytest.mark.parity  # it needs no PyTorch; tests/autograd/test_every_op.py does the like for the ops themselves
 @pytest.mark.parametrize("name", [n for n, r in records.RECORDS.items() if r.smooth])
 def test_finite_differences(name):
     record = records.RECORDS[name]

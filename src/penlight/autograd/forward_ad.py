@@ -133,27 +133,24 @@ class DualLevel:
             self._tell_node(op, tensor, before)
         return tensor
 
-    def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """`MyFunction.apply` with this level open: its own `jvp` gives the tangents."""
+    def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: Any = None) -> Any:
+        """`MyFunction.apply` with this level open: its own `jvp` gives the tangents. A level further in asks for the context too:
+        its `jvp` runs with this level open, on what was saved, which has this level's tangents."""
         from ..ops import _dispatch
         from ..tensor import Tensor
-        from .function import run_forward
 
         tangents = [self.tangent(a) for a in args]
         if not any(t is not None for t in tangents):
             token = _below(self)
             try:
-                return cls.apply(*args, **kwargs)
+                return cls.apply(*args, **kwargs) if contexts is None else _further_out(cls, args, kwargs, contexts)
             finally:
                 _dispatch.interpreters.reset(token)
         token = _below(self)
-        if any(not level.batching for level in _dispatch.interpreters.get()):
-            _dispatch.interpreters.reset(token)
-            raise NotImplementedError(f"{cls.__name__}: the jvp of a custom function works at the outermost level only")
         hidden = _Hidden(self, args)
-        contexts: list[Any] = []
+        contexts = [] if contexts is None else contexts
         try:
-            result = run_forward(cls, args, kwargs, contexts)
+            result = _further_out(cls, args, kwargs, contexts)
             if contexts[0].materialize_grads:
                 pairs = zip(args, tangents)
                 tangents = [_zeros(a) if t is None and isinstance(a, Tensor) else t for a, t in pairs]
@@ -218,6 +215,17 @@ class DualLevel:
                 if tangent is not None:
                     found[name] = tangent
         return found
+
+
+def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
+    """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
+    from ..ops import _dispatch
+    from .function import run_forward
+
+    level = next((level for level in reversed(_dispatch.interpreters.get()) if not level.batching), None)
+    if level is None:
+        return run_forward(cls, args, kwargs, contexts)
+    return level.run_function(cls, args, kwargs, contexts)
 
 
 class _ForwardContext:

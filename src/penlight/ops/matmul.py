@@ -325,6 +325,7 @@ def _matmul_operator(self: Any, other: Any) -> Any:
 
 
 setattr(Tensor, "__matmul__", _matmul_operator)
+setattr(Tensor, "__rmatmul__", lambda self, other: matmul(other, self) if isinstance(other, Tensor) else NotImplemented)
 
 # ----- With something added -----------------------------------------------------------------------------------------
 

@@ -8,7 +8,9 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
-__all__ = ["segment_reduce"]
+__all__ = [
+    "segment_reduce",
+]
 
 _START = {"sum": 0.0, "mean": 0.0, "max": -math.inf, "min": math.inf, "prod": 1.0}
 _NAMES = {"sum": "sum", "mean": "sum", "max": "amax", "min": "amin", "prod": "prod"}
