@@ -3,8 +3,9 @@
 # Note [One flag for everything slow]
 Forward mode, batching, saved-tensor hooks, anomaly mode, inference mode and the profiler would each cost a check in every op.
 They share one: `NAMESPACE["SLOW"]`, the number of slow modes that are open anywhere in the process. The generated
-functions of the ops have NAMESPACE as their globals, so the check is one cached load. When it is not zero an op takes
-the readable path (`ops/_dispatch.py`), which asks the modes of its own thread.
+functions of the ops have NAMESPACE as their globals, so the check is one cached load. When it is not zero an op asks the
+modes of its own thread (`enter` in `ops/_dispatch.py`). If one of them must see the op, it takes the readable path; if not, or
+if inference mode is all, a copy of the generated function without the check runs it.
 
 # Note [Silent arithmetic]
 PyTorch never warns about a division by zero or an overflow; NumPy does, through `warnings`, and turning that off by

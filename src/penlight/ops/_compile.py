@@ -67,6 +67,18 @@ def first_call(key: str, args: Any, kwargs: Any) -> Any:
 NAMESPACE["first_call"] = first_call
 
 
+def straight(op: Op) -> Any:
+    """The op's generated function without its look at the slow modes; made when first asked for."""
+    if op.straight is None:
+        head, _, *body = _forward(op)
+        source = op.source
+        code = _make(op, [head, *body], "straight")
+        op.source = source  # what a slow mode of another thread or of inference runs is not what one reads
+        op.straight = FunctionType(code, NAMESPACE, op.name, op.face.__defaults__)
+        op.straight.__kwdefaults__ = {"out": None}
+    return op.straight
+
+
 def compile_backward(op: Op) -> None:
     """Give an op's node class its generated `run_raw`."""
     code = _make(op, _backward(op), "run_raw")
@@ -113,7 +125,7 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
     arguments = ", ".join(op.parameters)
     if operator is None:
         out = [f"def {op.name}({_signature(op)}):"]
-        out.append(f"    if SLOW or out is not None: return dispatch(op_{op.name}, ({arguments},), out)")
+        out.append(f"    if SLOW or out is not None: return enter(op_{op.name}, ({arguments},), out)")
     else:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
     out.append("    try:")

@@ -43,6 +43,34 @@ write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watcher
 pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
 
 
+def unwatched() -> bool:
+    """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
+    watching = interpreters.get() or op_watchers.get() or node_watchers.get() or everywhere
+    return not watching and pack_hooks.get() is None and modes.log.get() is None
+
+
+def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
+    """A slow mode is open somewhere. If none concerns this op (inference mode only marks what is new), its generated function runs
+    after all; else the readable path does."""
+    if out is not None or not unwatched():
+        return dispatch(op, arguments, out)
+    if not modes.inference.get():
+        return _straight(op)(*arguments)
+    if is_grad_enabled():
+        return dispatch(op, arguments)
+    result = _straight(op)(*arguments)
+    _mark_new(op, arguments[0], result if isinstance(result, (tuple, list)) else (result,))
+    return result
+
+
+def _straight(op: Op) -> Any:
+    if op.straight is not None:
+        return op.straight
+    from ._compile import straight
+
+    return straight(op)
+
+
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
     stack = interpreters.get()
@@ -209,8 +237,7 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
             replay = op.function if op.view == "replay" else None
             views.link(o, env[op.inputs[0]], multi_output=op.kind == "multi", replay=replay)
     if modes.inference.get():
-        for o in outs:
-            mark_inference(o)
+        _mark_new(op, env[op.inputs[0]] if op.view else None, outs)
     if edges is not None:
         node = make_node(op, env, edges, outs)
         differentiable = [o for o in outs if o._array.dtype.kind in "fcV"]
@@ -218,15 +245,22 @@ def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | N
             o._edge = (node, nr)
     elif op.view:
         for o in outs:
-            o._edge = views.unrecorded_edge(o)
+            o._edge = NO_EDGE if o._view is None else views.unrecorded_edge(o)
     return tuple(outs) if len(outs) > 1 or op.kind == "multi" else outs[0]
 
 
-def mark_inference(tensor: Tensor) -> None:
-    from ..tensor import meta_of
+def _mark_new(op: Op, source: Any, outs: Sequence[Tensor]) -> None:
+    """Mark what an op made in inference mode. A view of a normal tensor stays one: writes to it count."""
+    if op.view and not source.is_inference():
+        return
+    for out in outs:
+        mark_inference(out)
 
+
+def mark_inference(tensor: Tensor) -> None:
+    meta_of = NAMESPACE["meta_of"]  # an import costs more than the rest
     meta_of(tensor).inference = True
-    tensor._vc = saved.NoVersion()
+    tensor._vc, tensor._view = saved.NoVersion(), None
 
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
@@ -393,7 +427,7 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     other = arguments[1]
     if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
         return NotImplemented
-    return dispatch(op, arguments)
+    return enter(op, arguments)
 
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:

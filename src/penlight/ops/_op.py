@@ -24,7 +24,7 @@ class Op:
 
     __slots__ = (
         "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
-        "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "view", "wants",
+        "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "view", "wants",
     )  # fmt: skip
 
     function: Any  # the public function
@@ -67,6 +67,7 @@ class Op:
         self._backward: Any = None
         self._make_backward: Any = None
         self.source = ""
+        self.straight: Any = None  # see `_compile.straight`
 
     @property
     def Backward(self) -> Any:

@@ -139,7 +139,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3.],
             [3.]])
     """
-    if out is None and not NAMESPACE["SLOW"] and _match(input, mat2):
+    if out is None and (not NAMESPACE["SLOW"] or _dispatch.unwatched()) and _match(input, mat2):
         return _mm(input, mat2)
     if input.dim() != 2:
         raise RuntimeError("self must be a matrix")
@@ -475,7 +475,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.ones(3, 2))
     tensor([[2., 2., 2.]])
     """
-    if bias is not None and out is None and not NAMESPACE["SLOW"]:
+    if bias is not None and out is None and (not NAMESPACE["SLOW"] or _dispatch.unwatched()):
         x, w, b = input._array, weight._array, bias._array
         if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
             n, k = w.shape

@@ -1,0 +1,69 @@
+"""Inference mode: what is new takes no part in autograd, views of normal tensors stay normal. Values as PyTorch 2.13.0 gives them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import penlight as torch
+from penlight.autograd import forward_ad
+
+
+def test_what_is_new_is_marked() -> None:
+    x, n = torch.ones(3, requires_grad=True), torch.tensor([1, 2, 3])
+    with torch.inference_mode():
+        made = [x * 2, n * 2.5, x.exp(), torch.ones(2, 2).max(1).values, torch.cat([x, x]), n + 1, -x]
+        made += list(made[0].split([1, 2])) + [made[0][:2]]
+        for y in made:
+            assert y.is_inference() and not y.requires_grad and not y._is_view()
+            with pytest.raises(RuntimeError, match="do not track version counter"):
+                y._version  # noqa: B018
+    with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+        x * made[0]
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_views_of_normal_tensors_stay_normal(grad: bool) -> None:
+    n = torch.ones(3, requires_grad=grad)
+    with torch.inference_mode():
+        views = [n[:2], n.view(3), n.expand(2, 3), n.reshape(3, 1), *n.split([1, 2])]
+        for v in views:
+            assert not v.is_inference() and v._is_view() and v._base is n and v.requires_grad == grad and v.is_leaf
+
+
+def test_writes_through_views_count() -> None:
+    """A tensor that a graph saved, written to through a view in inference mode, is refused."""
+    x, n = torch.ones(3, requires_grad=True), torch.ones(3)
+    y = (x * n).sum()
+    with torch.inference_mode():
+        n.view(3).mul_(2)
+        assert n._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_modes_of_another_thread_leave_ops_alone() -> None:
+    """A slow mode is open in another thread; here the same results, the same graph."""
+    opened, done = threading.Event(), threading.Event()
+
+    def elsewhere() -> None:
+        with forward_ad.dual_level():
+            opened.set()
+            done.wait()
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    try:
+        opened.wait()
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = (x * x + 1).sin()
+        assert y.grad_fn.name() == "SinBackward0"
+        y.sum().backward()
+        assert torch.allclose(x.grad, 2 * x * (x * x + 1).cos())
+        assert (torch.tensor([1, 2]) * x.detach()).tolist() == [1.0, 4.0]
+        with pytest.raises(RuntimeError, match="must match the size"):
+            x + torch.ones(3)
+    finally:
+        done.set()
+        thread.join()
