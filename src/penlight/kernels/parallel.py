@@ -41,7 +41,7 @@ class _Job:
 
     __slots__ = ("body", "done", "error", "left", "lock", "ranges")
 
-    def __init__(self, body: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
+    def __init__(self, body: Callable[[int, int], object], ranges: list[tuple[int, int]]) -> None:
         self.body, self.left = body, len(ranges)
         self.ranges = iter(ranges)
         self.error: BaseException | None = None
@@ -186,7 +186,7 @@ def _run(job: _Job, helpers: int) -> None:
     del job.body  # a helper that wakes up later holds the job, but not the arrays
 
 
-def parallel_for(body: Callable[[int, int], None], total: int, grain: int = 1, blas: bool = True) -> None:
+def parallel_for(body: Callable[[int, int], object], total: int, grain: int = 1, blas: bool = True) -> None:
     """Call ``body(low, high)`` on ranges that together cover ``0 .. total``, each of at least `grain` items.
 
     The ranges run at the same time in several threads, with floating-point warnings off. The first error is raised after all
