@@ -179,3 +179,55 @@ def test_out(name):
         assert mine[0] is mine[1], "out= is not what is returned"
         if record.equal:
             assert close(mine[1], mine[2]) is None, f"{record.samples[place]!r}: {close(mine[1], mine[2])}"
+
+
+IN_PLACE = [
+    n for n, r in records.RECORDS.items() if r.inplace is not False and hasattr(torch.Tensor, n + "_") and "." not in n
+]
+
+
+# Where PyTorch's own derivative of an in-place form fails.
+ITS_OWN = ("is not implemented", "INTERNAL ASSERT FAILED", "returned an invalid gradient")
+
+
+def in_place(lib, record: Record, place: int):
+    """What `name_` leaves in a clone of the first argument, with its gradients; or the error."""
+
+    def run(first, *args, **kwargs):
+        own = first.clone()
+        result = getattr(own, record.name + "_")(*args, **kwargs)
+        assert result is own
+        return own
+
+    try:
+        result, leaves = call(lib, record, place, run)
+        outs = differentiable([result])
+        grads = first_order(lib, outs, leaves, seed_of(record.name, place)) if outs and leaves else []
+        return result, grads, None
+    except Exception as error:
+        return None, None, error
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_is_pytorchs(name):
+    record = records.RECORDS[name]
+    wrong = []
+    for place, sample in enumerate(record.samples[:12]):
+        if not isinstance(sample.args[0], X) or "dtype" in sample.kwargs:
+            continue
+        theirs, expected, refusal = in_place(torch, record, place)
+        mine, grads, error = in_place(penlight, record, place)
+        if refusal is not None:
+            if error is None and not any(said in str(refusal) for said in ITS_OWN):
+                wrong.append(f"{sample!r}: no error; {refusal}")
+        elif error is not None:
+            if tuple(theirs.shape) == sample.args[0].array(seed_of(name, place)).shape:  # or PyTorch has resized it
+                wrong.append(f"{sample!r}: {error!r}")
+        else:
+            said = close(mine, theirs, record.rtol, coarsest(sample)) if record.equal else None
+            pairs = zip(grads, expected) if record.equal else []
+            said = said or next(
+                (d for a, b in pairs if (d := gradients_close(a, b, record.rtol, coarsest(sample)))), None
+            )
+            wrong += [f"{sample!r}: {said}"] if said else []
+    assert not wrong, "\n" + "\n".join(wrong)

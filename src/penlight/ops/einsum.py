@@ -43,7 +43,10 @@ def einsum(*args: Any) -> Tensor:
     if gone:
         tensor = tensor.sum(gone)
         labels = [label for label in labels if label in output]
-    return tensor.permute([labels.index(label) for label in output])
+    order = [labels.index(label) for label in output]
+    if (gone or rest) and order == list(range(len(order))):
+        return tensor
+    return tensor.permute(order)
 
 
 def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
