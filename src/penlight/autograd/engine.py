@@ -12,6 +12,12 @@ batching). Then the same rules run on tensors through differentiable ops. Hooks 
 `autograd.grad` takes a gradient where it arrives. A node that must run anyway, on the way to another input, gives it before
 the hooks on its tensor; one that need not run gives it after them. That is what PyTorch does. `backward(inputs=...)`
 captures nothing: it runs the nodes on the way to the inputs, and non-leaf inputs keep their gradient by retain_grad().
+
+# Note [Only what was asked for]
+On the way to the gradient of an image, those of the weights are not computed: a rule does not run if its edge leads to nothing
+that was captured. Nodes read their edges by `wanted_edges` then; what such a rule would have used is still looked at, as in
+PyTorch: it may have been modified since. Since most passes want everything, generated code asks only
+while `NAMESPACE["PICKY"]`, the number of passes anywhere in the process that leave something out, is not zero.
 """
 
 from __future__ import annotations
@@ -26,8 +32,8 @@ import numpy as np
 from ..kernels.silence import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
-from .modes import NAMESPACE, grad_mode
-from .node import AccumulateGrad, Edge, Node
+from .modes import NAMESPACE, count_picky, grad_mode
+from .node import NO_EDGE, AccumulateGrad, Edge, Node
 
 add = np.add
 _by_age = attrgetter("seq")
@@ -99,6 +105,9 @@ def execute(
         # Nodes that need not run have nothing to give, nor to tell anyone: they are left out.
         chosen, picky = [node for node in order if node in needed], None
     outer, token = task.set(Task(order, last, needed, captures)), grad_mode.set(create_graph)
+    some = needed is not None and not _all_wanted(order, last, needed, captures)
+    if some:
+        count_picky(1)
     try:
         if create_graph or NAMESPACE["SLOW"]:
             _loop(roots, list(grads), chosen, last, buffers, keep, True, captures, picky)
@@ -109,8 +118,25 @@ def execute(
             finally:
                 unhush(silence)
     finally:
+        if some:
+            count_picky(-1)
         grad_mode.reset(token)
         task.reset(outer)
+
+
+def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:
+    """Whether every leaf was asked for, so that every edge leads to something wanted."""
+    places = captures.places
+    return captures.leaves and len(last) == len(places) and len(needed) == len(order) + len(places)
+
+
+def wanted_edges(node: Node) -> tuple[Edge, ...]:
+    """A node's edges, without those that lead to nothing asked for. See Note [Only what was asked for]."""
+    running = task.get()
+    if running is None or running.needed is None or node not in running.needed:
+        return node.next_functions  # a node within another: see CopySlices, which has the edges that count
+    needed, places = running.needed, running.captures.places  # type: ignore[union-attr]
+    return tuple([edge if edge[0] in needed or edge[0] in places else NO_EDGE for edge in node.next_functions])
 
 
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0}
+NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "PICKY": 0}
 
 _lock = threading.Lock()
 
@@ -35,6 +35,12 @@ def open_slow_mode() -> None:
 def close_slow_mode() -> None:
     with _lock:
         NAMESPACE["SLOW"] -= 1
+
+
+def count_picky(change: int) -> None:
+    """One more, or one less, pass of the engine that needs only some gradients. See Note [Only what was asked for]."""
+    with _lock:
+        NAMESPACE["PICKY"] += change
 
 
 def slow() -> bool:

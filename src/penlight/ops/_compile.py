@@ -347,7 +347,7 @@ def _backward(op: Op) -> list[str]:
     if any(op.kinds[i] == LIST for i in op.rules):
         return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
     if len(op.wants) > 1 or "needs" in next(iter(op.wants.values()), ()):
-        out.append("    edges = node.next_functions")
+        out.append("    edges = node.next_functions if not PICKY else wanted_edges(node)")
     if grad == "grads":
         out.append("    if type(grads) is not list: grads = [grads]")
     if _on_scalars(op):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd import modes, saved
+from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, USED_TWICE, Freed, Node
 from ._op import LIST, Op, slot_kind
@@ -55,6 +55,21 @@ def dispatch_backward(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     return _run_rules(node, grads, keep, unpack_raw, NAMESPACE["raw"])
 
 
+def wanted_edges(node: Any) -> Any:
+    """A node's edges, without those that lead to nothing asked for, whose saved values are only looked at."""
+    edges = engine.wanted_edges(node)
+    op: Op = node.op
+    for wants, edge, whole in zip(op.wants.values(), edges, node.next_functions):
+        if edge is not whole and whole[0] is not None:
+            for want in wants:
+                if slot_kind(op, want) in ("input", "result"):
+                    unpack_raw(op, node, want)
+    return edges
+
+
+NAMESPACE["wanted_edges"] = wanted_edges
+
+
 def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     """Run a node's rules on tensors: the same formulas over differentiable ops."""
     return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
@@ -65,7 +80,8 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
     if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
         grads = [grads]
     given = {"grad": grads, "grads": grads, "xp": xp}
-    given["needs"] = [e[0] is not None for e in node.next_functions]
+    edges = engine.wanted_edges(node) if NAMESPACE["PICKY"] else node.next_functions
+    given["needs"] = [e[0] is not None for e in edges]
     fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
     conjugate = isinstance(fit, ComplexFit) and not op.complex_rule
     if conjugate and op.outputs == 1:
@@ -78,6 +94,9 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         for want in op.wants[i]:
             if want not in given:
                 given[want] = unpack(op, node, want)  # once: with saved-tensor hooks this calls the user's function
+        if op.kinds[i] != LIST and edges[place][0] is None:
+            results.append(None)
+            continue
         g = rule(*[given[want] for want in op.wants[i]])
         if op.kinds[i] == LIST:
             results += g
