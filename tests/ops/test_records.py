@@ -294,3 +294,19 @@ def test_every_function_has_a_record():
     known = set(records.RECORDS) | set(records.WITHOUT)
     missing = [n for n in penlight.ops.__all__ if n not in known and n not in ("OPS",) and not n.endswith("_")]
     assert not missing
+
+
+def test_long_logcumsumexp_needs_no_table(monkeypatch):
+    """Its derivative of any order is that of short ones."""
+    from penlight.ops import scans
+
+    penlight.manual_seed(0)
+    x = penlight.randn(2, 7, dtype=penlight.float64, requires_grad=True)
+    weight = penlight.randn(2, 7, dtype=penlight.float64)
+    found = []
+    for table in (1024, 1):
+        monkeypatch.setattr(scans, "TABLE", table)
+        (first,) = penlight.autograd.grad((x.logcumsumexp(1) * weight).sum(), x, create_graph=True)
+        found.append([first, penlight.autograd.grad((first**2).sum(), x)[0]])
+    for a, b in zip(*found):
+        assert penlight.allclose(a, b, 1e-10, 1e-12)
