@@ -50,15 +50,20 @@ def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x if x.dtype == dtype else x.astype(dtype)
 
 
-def each_block(body: Callable[[slice], None], rows: int, columns: int, least: int = 1) -> None:
-    """Call `body` with slices that cover `rows` rows of `columns` elements, of at least `least` rows; see Note [Row blocks].
+def each_block(
+    body: Callable[[slice], None], rows: int, columns: int, least: int = 1, block: int = BLOCK_ELEMENTS
+) -> None:
+    """Call `body` with slices that cover `rows` rows of `columns` elements: blocks of `block` elements, and of at least `least`
+    rows. See Note [Row blocks].
 
     A large array is shared between threads, so `body` must only write to its own rows.
     """
-    step = max(least, min(rows, BLOCK_ELEMENTS // max(columns, 1)))
-    if rows <= step:
-        if rows * columns:
-            body(slice(0, rows))
+    size = rows * columns
+    if not size:
+        return
+    step = max(least, min(rows, block // columns))
+    if size < THREADS_FROM and rows <= step:
+        body(slice(0, rows))
         return
 
     def run(low: int, high: int) -> None:
@@ -66,7 +71,7 @@ def each_block(body: Callable[[slice], None], rows: int, columns: int, least: in
         for i in range(count):  # of one size, or nearly
             body(slice(low + (high - low) * i // count, low + (high - low) * (i + 1) // count))
 
-    if rows * columns < THREADS_FROM or rows < 2:
+    if size < THREADS_FROM or rows < 2:
         run(0, rows)
     else:
         from .parallel import parallel_for
