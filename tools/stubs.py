@@ -176,13 +176,16 @@ def lines() -> list[str]:
 
 
 def own_names() -> set[str]:
-    """What the class statement in tensor.py defines itself."""
+    """What the class statements of Tensor and its parts define themselves."""
     import ast
 
-    tree = ast.parse((ROOT / "src" / "penlight" / "tensor.py").read_text())
-    cls = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
+    parts = {"tensor.py": "Tensor", "_tensor_memory.py": "ShapeAndMemory", "_tensor_python.py": "AsPython"}
+    body: list[ast.stmt] = []
+    for file, name in parts.items():
+        tree = ast.parse((ROOT / "src" / "penlight" / file).read_text())
+        body += next(n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name)
     names: set[str] = set()
-    for node in cls.body:
+    for node in body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import autograd, dtypes
+from ._tensor_memory import ShapeAndMemory
+from ._tensor_python import AsPython
 from .autograd import modes, views
 from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, HookDict, Node, RemovableHandle, add_hook
-from .device import CPU, device
-from .size import Size
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
+
+    class _Parts(ShapeAndMemory, AsPython, TensorMethods): ...
+
 else:
 
-    class TensorMethods:
+    class _Parts:
         __slots__ = ()
 
 
@@ -61,7 +65,7 @@ def wrap(array: np.ndarray[Any, Any]) -> Tensor:
     return out
 
 
-class Tensor(TensorMethods):
+class Tensor(_Parts):
     """A multi-dimensional array that remembers how it was computed.
 
     >>> import penlight as torch
@@ -464,462 +468,28 @@ class Tensor(TensorMethods):
         """
         return self._meta is not None and self._meta.inference
 
-    # ----- Shape and memory -----------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension.
-
-        >>> import penlight as torch
-        >>> torch.ones(2, 3).shape
-        torch.Size([2, 3])
-        """
-        return Size(self._array.shape)
-
-    def size(self, dim: int | None = None) -> Any:
-        """The sizes of all dimensions, or of one.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)
-        (torch.Size([2, 3]), 3)
-        """
-        if dim is None:
-            return Size(self._array.shape)
-        from .ops._args import wrap_dim
-
-        return self._array.shape[wrap_dim(dim, self._array.ndim)]
-
-    def stride(self, dim: int | None = None) -> Any:
-        """How many elements to step over in memory for the next index, for all dimensions or one.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
-        ((3, 1), (1, 3))
-        """
-        array = self._array
-        if array.size == 0 or 1 in array.shape:
-            strides = _torch_strides(array)
-        else:
-            itemsize = array.itemsize
-            strides = tuple(s // itemsize for s in array.strides)
-        if dim is None:
-            return strides
-        from .ops._args import wrap_dim
-
-        return strides[wrap_dim(dim, array.ndim)]
-
-    def storage_offset(self) -> int:
-        """Where this tensor starts in the memory that it shares, in elements.
-
-        >>> import penlight as torch
-        >>> torch.arange(5)[2:].storage_offset()
-        2
-        """
-        return storage_offset_of(self._array)
-
-    def data_ptr(self) -> int:
-        """The address of the first element.
-
-        >>> import penlight as torch
-        >>> x = torch.zeros(4)
-        >>> x[1:].data_ptr() - x.data_ptr()
-        4
-        """
-        return _address(self._array)
-
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie one after the other in memory, last dimension fastest.
-
-        >>> import penlight as torch
-        >>> x = torch.zeros(2, 3)
-        >>> x.is_contiguous(), x.t().is_contiguous()
-        (True, False)
-        """
-        if memory_format is not None and str(memory_format) in ("torch.channels_last", "torch.channels_last_3d"):
-            rank = 5 if str(memory_format).endswith("3d") else 4
-            return self._array.ndim == rank and np.moveaxis(self._array, 1, -1).flags.c_contiguous
-        return self._array.flags.c_contiguous
-
-    def element_size(self) -> int:
-        """How many bytes one element takes.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, dtype=torch.float64).element_size()
-        8
-        """
-        return self._array.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        """How many bytes one element takes.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2).itemsize
-        4
-        """
-        return self._array.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes all elements take.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).nbytes
-        24
-        """
-        return self._array.nbytes
-
-    def numel(self) -> int:
-        """The number of elements.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).numel()
-        6
-        """
-        return self._array.size
-
-    nelement = numel
-
-    def dim(self) -> int:
-        """The number of dimensions.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).dim()
-        2
-        """
-        return self._array.ndim
-
-    ndimension = dim
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).ndim
-        2
-        """
-        return self._array.ndim
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The element type.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).dtype
-        torch.float32
-        """
-        try:
-            return dtypes.BY_NP[self._array.dtype]
-        except KeyError:
-            return dtypes.from_np(self._array.dtype)
-
-    @property
-    def device(self) -> device:
-        """Where the data is: always the CPU.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).device
-        device(type='cpu')
-        """
-        return CPU
-
-    @property
-    def layout(self) -> Any:
-        """How the elements lie in memory: `torch.strided`.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2).layout
-        torch.strided
-        """
-        from .layout import strided
-
-        return strided
-
-    is_cuda = is_sparse = is_sparse_csr = is_quantized = is_meta = is_mps = is_mkldnn = is_xpu = is_nested = False
-    is_cpu = True
-    names: Any = None
-    name: Any = None
-
-    def get_device(self) -> int:
-        """The number of the device: -1 for the CPU.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).get_device()
-        -1
-        """
-        return -1
-
-    def is_floating_point(self) -> bool:
-        """Whether the elements are floating-point numbers.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).is_floating_point(), torch.tensor(1).is_floating_point()
-        (True, False)
-        """
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Whether the elements are complex.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1, dtype=torch.complex64).is_complex()
-        True
-        """
-        return self._array.dtype.kind == "c"
-
-    def is_signed(self) -> bool:
-        """Whether the dtype has negative numbers.
-
-        >>> import penlight as torch
-        >>> torch.tensor(1).is_signed(), torch.tensor(True).is_signed()
-        (True, False)
-        """
-        return self.dtype.is_signed
-
-    def is_same_size(self, other: Tensor) -> bool:
-        """Whether the other tensor has the same shape.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2).is_same_size(torch.ones(2))
-        True
-        """
-        return self.shape == other.shape
-
-    def is_shared(self) -> bool:
-        """Whether the data is in memory that other processes share: see `share_memory_`.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).is_shared()
-        False
-        """
-        from .multiprocessing._shared import memory_of
-
-        return memory_of(self._array) is not None
-
-    def is_pinned(self) -> bool:
-        """False: there is no device that pinned memory would help.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).is_pinned()
-        False
-        """
-        return False
-
-    def share_memory_(self) -> Tensor:
-        """Move the data to memory that this process shares with those it starts or sends the tensor to.
-
-        >>> import penlight as torch
-        >>> torch.zeros(1).share_memory_().is_shared()
-        True
-        """
-        from .multiprocessing._shared import share
-
-        return share(self)
-
-    def pin_memory(self, device: Any = None) -> Tensor:
-        """The tensor itself: there is no device that pinned memory would help.
-
-        >>> import penlight as torch
-        >>> x = torch.zeros(2)
-        >>> x.is_pinned()
-        False
-        """
-        return self
-
-    def untyped_storage(self) -> Any:
-        """The memory that this tensor and its views share.
-
-        >>> import penlight as torch
-        >>> torch.zeros(2, 3).untyped_storage().nbytes()
-        24
-        """
-        from .storage import UntypedStorage
-
-        return UntypedStorage(_root(self._array))
-
-    def storage(self) -> Any:
-        """The memory that this tensor and its views share, in elements of its dtype.
-
-        >>> import penlight as torch
-        >>> torch.arange(6)[2:].untyped_storage().nbytes()
-        48
-        """
-        from .storage import TypedStorage
-
-        return TypedStorage(_root(self._array), self.dtype)
-
-    # ----- To Python and NumPy --------------------------------------------------------------------------------------
-
-    def item(self) -> Any:
-        """The only element as a Python number.
-
-        >>> import penlight as torch
-        >>> torch.tensor([2.5]).item()
-        2.5
-        """
-        if self._array.size != 1:
-            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
-        return _number(self._array.item())
-
-    def tolist(self) -> Any:
-        """Nested lists of Python numbers; a number if there is no dimension.
-
-        >>> import penlight as torch
-        >>> torch.arange(4).view(2, 2).tolist()
-        [[0, 1], [2, 3]]
-        """
-        array = self._array
-        return (array.astype(np.float32) if array.dtype.kind == "V" else array).tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The data as a NumPy array that shares this tensor's memory.
-
-        >>> import penlight as torch
-        >>> torch.ones(2).numpy()
-        array([1., 1.], dtype=float32)
-        """
-        if force:
-            return self.detach()._array
-        if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.dtype is dtypes.bfloat16:
-            raise TypeError("Got unsupported ScalarType BFloat16")
-        return self._array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    __array_priority__ = 1000
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        array = np.asarray(array)
-        return wrap(array.astype(np.uint8) if array.dtype == np.bool_ else array)
-
-    def __len__(self) -> int:
-        if self._array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self._array)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if self._array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
-
-    def __bool__(self) -> bool:
-        size = self._array.size
-        if size == 1:
-            return bool(self._array.item())
-        if size == 0:
-            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-
-    def _one(self) -> Any:
-        if self._array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
-
-    def __float__(self) -> float:
-        warn_of_scalar(self)
-        return float(self._one())
-
-    def __int__(self) -> int:
-        return int(self._one())
-
-    def __complex__(self) -> complex:
-        warn_of_scalar(self)
-        return complex(self._one())
-
-    def __index__(self) -> int:
-        if self._array.size != 1 or self._array.dtype.kind not in "iub":
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._array.item())
-
-    def __format__(self, spec: str) -> str:
-        if self._array.ndim == 0 and type(self) is Tensor:
-            return format(self.item(), spec)
-        if spec:
-            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
-        return str(self)
-
-    def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, bool, int, float, complex)):
-            return bool((element == self).any().item())  # type: ignore[union-attr]
-        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from .printing import tensor_repr
-
-        tangent = None
-        if self._meta is not None and self._meta.tangents:
-            from .autograd.forward_ad import current_tangent
-
-            tangent = current_tangent(self)
-        return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
-
-    def __dir__(self) -> list[str]:
-        return sorted(set(dir(type(self))) | set(self.__dict__))
-
-    # ----- Copy and pickle ------------------------------------------------------------------------------------------
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
-            )
-        if id(self) in memo:
-            return memo[id(self)]
-        from copy import deepcopy
-
-        array = memo.get(id(_root(self._array)))
-        out = new(type(self))
-        out._array = np.array(self._array, order="K") if array is None else array
-        out._edge, out._vc, out._grad, out._view, out._meta = NO_EDGE, None, None, None, None
-        if self.requires_grad:
-            out.requires_grad_()
-        memo[id(self)] = out
-        if self._grad is not None:
-            out._grad = deepcopy(self._grad, memo)
-        if self.__dict__:
-            out.__dict__.update(deepcopy(self.__dict__, memo))
-        return out
-
-    def __copy__(self) -> Any:
-        out = new(type(self))
-        out._array, out._edge, out._view, out._meta = self._array, views.edge_of(self), self._view, self._meta
-        out._vc, out._grad = views_of(self), None
-        if self.is_leaf and self.requires_grad:
-            out._edge = NO_EDGE
-            out.requires_grad_()
-        out.__dict__.update(self.__dict__)
-        return out
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        array = self._array
-        packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
-        return rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
-
-
-_warned: list[bool] = []
-
-
-def warn_of_scalar(tensor: Tensor) -> None:
-    """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number where gradients are recorded."""
-    if not _warned and tensor.requires_grad and modes.is_grad_enabled():
-        _warned.append(True)
-        warnings.warn(
-            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-            "tensor.detach() first.",
-            stacklevel=3,
-        )
+def _take_over(part: type) -> None:
+    """Make the members of a part of the class `Tensor`'s own."""
+    for name, value in vars(part).items():
+        if name in (
+            "__module__",
+            "__qualname__",
+            "__doc__",
+            "__slots__",
+            "__annotations__",
+            "__firstlineno__",
+            "__static_attributes__",
+        ):
+            continue
+        for function in (value.fget, value.fset) if isinstance(value, property) else (value,):
+            if isinstance(function, FunctionType):
+                function.__qualname__, function.__module__ = f"Tensor.{name}", __name__
+        setattr(Tensor, name, value)
+
+
+_take_over(ShapeAndMemory)
+_take_over(AsPython)
 
 
 def _notice(cls: type) -> None:
@@ -943,39 +513,6 @@ def views_of(tensor: Tensor) -> list[Any]:
     if tensor._vc is None:
         tensor._vc = [0, None]
     return tensor._vc
-
-
-def _number(value: Any) -> Any:
-    """What `ndarray.item` gives, as a Python number (bfloat16 gives its own scalar type)."""
-    return value if isinstance(value, (bool, int, float, complex)) else float(value)
-
-
-def _root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array that owns the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
-    """Where an array starts in the memory that it shares, in elements."""
-    root = _root(array)
-    return (array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // array.itemsize
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return array.__array_interface__["data"][0] if array.size else 0
-
-
-def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    """Strides in elements as PyTorch gives them: NumPy has 0 for a new dimension of size 1, and odd ones for no elements."""
-    strides: list[int] = []
-    step = 1
-    for n, s in zip(reversed(array.shape), reversed(array.strides)):
-        own = s // array.itemsize
-        strides.append(step if array.size == 0 or (n == 1 and s == 0) else own)
-        step = max(n, 1) * strides[-1]
-    return tuple(reversed(strides))
 
 
 def _is_leaf(tensor: Tensor) -> bool:

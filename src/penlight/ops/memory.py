@@ -11,8 +11,9 @@ import numpy as np
 
 from .. import dtypes
 from .._docstrings import documented
+from .._tensor_memory import root_of
 from ..autograd import views
-from ..tensor import Tensor, _root, wrap
+from ..tensor import Tensor, wrap
 from ._args import sizes
 from ._declare import install_method, method
 
@@ -30,7 +31,7 @@ __all__ = [
 
 def _flat_memory(array: Any) -> Any:
     """All the memory that an array is a window of, as a flat array of its dtype."""
-    root = _root(array)
+    root = root_of(array)
     if not root.flags.c_contiguous:
         root = root.transpose(sorted(range(root.ndim), key=lambda d: -root.strides[d]))
     return root.reshape(-1).view(array.dtype)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._tensor_memory import storage_offset_of
 from ..autograd import views
 from ..autograd.node import Edge, Node
-from ..tensor import Tensor, storage_offset_of
+from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
