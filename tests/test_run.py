@@ -241,7 +241,7 @@ def test_started_processes_have_the_name_too(tmp_path):
     )
     methods = [m for m in ("fork", "spawn", "forkserver") if m in __import__("multiprocessing").get_all_start_methods()]
     lines = run("run", "script.py", *methods, cwd=tmp_path)[0].splitlines()
-    assert lines == [line for m in methods for line in (f"{m} ('penlight', 2.0)", "[[0, 1], [4, 9]]")]
+    assert lines == [line for m in methods for line in (f"{m} ('torch', 2.0)", "[[0, 1], [4, 9]]")]
 
 
 def test_install_and_uninstall_in_this_process():

@@ -363,6 +363,24 @@ _LAZY_NAMES = {
     **dict.fromkeys(("AcceleratorError", "OutOfMemoryError"), "cuda"),
     **dict.fromkeys(("Event", "Stream"), "cpu"),
     **dict.fromkeys(("load", "save"), "serialization"),
+    **dict.fromkeys(
+        [
+            "chalf",
+            "complex32",
+            "float4_e2m1fn_x2",
+            "float8_e4m3fn",
+            "float8_e4m3fnuz",
+            "float8_e5m2",
+            "float8_e5m2fnuz",
+            "float8_e8m0fnu",
+            "qint32",
+            "qint8",
+            "quint2x4",
+            "quint4x2",
+            "quint8",
+        ],
+        "dtypes",
+    ),
     "segment_reduce": "ops.segments",
     "sparse_coo_tensor": "_sparse_coo",
     **dict.fromkeys(
@@ -499,13 +517,15 @@ if _typing.TYPE_CHECKING:
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
-        return _importlib.import_module("." + name, __name__)
+        return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
-        found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __name__), name)
+        found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = found
         return found
+    if name == "torch":
+        return _importlib.import_module(__package__)
     if name.startswith("_foreach_"):
-        return getattr(_importlib.import_module(".ops.foreach", __name__), name)
+        return getattr(_importlib.import_module(".ops.foreach", __package__), name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    raise _importlib.import_module("._refused", __name__).missing("torch", name)
+    raise _importlib.import_module("._refused", __package__).missing("torch", name)

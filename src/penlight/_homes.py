@@ -77,6 +77,7 @@ def rename(ours: set[str]) -> None:
     if _watcher in sys.meta_path:
         return
     sys.meta_path.insert(0, _watcher)
+    sys.modules["penlight"].__name__ = "torch"
     for name, module in list(sys.modules.items()):
         if name.startswith("penlight.") and module is not None:
             _rename(module)
@@ -86,6 +87,7 @@ def restore() -> None:
     """Classes have their own names again."""
     if _watcher in sys.meta_path:
         sys.meta_path.remove(_watcher)
+        sys.modules["penlight"].__name__ = "penlight"
     for cls, module in reversed(_renamed):
         cls.__module__ = module
     _renamed.clear()

@@ -105,7 +105,7 @@ def install() -> None:
     `penlight run` does this before a program starts; `import penlight.as_torch` does it anywhere.
     """
     there = sys.modules.get("torch")
-    if there is not None and there.__name__ != "penlight":
+    if there is not None and there is not sys.modules[__package__]:
         raise ImportError("PyTorch itself is imported in this process already: Penlight cannot take its name")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)

@@ -31,7 +31,13 @@ class dtype:
     @property
     def np(self) -> np.dtype[Any]:
         """The NumPy dtype that stores it; bfloat16 needs the `ml_dtypes` package."""
-        return self._np if self._np is not None else _load_bfloat16()
+        if self._np is not None:
+            return self._np
+        if self is bfloat16:
+            return _load_bfloat16()
+        raise NotImplementedError(
+            f"{self} can be named, but Penlight has no tensors of it. Use float16, bfloat16 or float32"
+        )
 
     @property
     def is_floating_point(self) -> bool:
@@ -80,6 +86,21 @@ float16, float32, float64 = (_make(f"float{n}", FLOATING) for n in (16, 32, 64))
 complex64, complex128 = (_make(f"complex{n}", COMPLEX) for n in (64, 128))
 bfloat16 = dtype("bfloat16", None, FLOATING, 2)
 
+# Types that programs name in tables, and that no tensor here has.
+float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
+    dtype(name, None, FLOATING, 1)
+    for name in (
+        "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2",
+    )
+)  # fmt: skip
+qint8, quint8, quint4x2, quint2x4 = (dtype(n, None, INTEGRAL, 1) for n in ("qint8", "quint8", "quint4x2", "quint2x4"))
+qint32, complex32 = dtype("qint32", None, INTEGRAL, 4), dtype("complex32", None, COMPLEX, 4)
+_NAMED_ONLY = (
+    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2, qint8, quint8, quint4x2,
+    quint2x4, qint32, complex32,
+)  # fmt: skip
+chalf = complex32
+
 half, float_, double, cfloat, cdouble = float16, float32, float64, complex64, complex128
 short, int_, long = int16, int32, int64
 
@@ -100,7 +121,7 @@ ALL = (
     complex128,
 )
 BY_NP: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
-_NAMES = {d._name: d for d in (*ALL, bfloat16)}
+_NAMES = {d._name: d for d in (*ALL, bfloat16, *_NAMED_ONLY)}
 _REAL = {complex64: float32, complex128: float64}
 _COMPLEX = {float32: complex64, float64: complex128, complex64: complex64, complex128: complex128}
 

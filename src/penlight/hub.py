@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 from typing import Any, BinaryIO
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _dir: builtins.list[str | None] = [None]
+
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir() -> str:

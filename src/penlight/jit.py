@@ -88,7 +88,7 @@ def _same(fn: Any) -> Any:
     return fn
 
 
-export = unused = interface = script_method = script_if_tracing = _same
+export = unused = interface = script_method = script_if_tracing = _overload = _overload_method = _same
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:

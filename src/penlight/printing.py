@@ -341,3 +341,15 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None, tangent: 
         text = close_with(prefix + tensor_contents, suffixes, len(prefix))
     named = not plain and isinstance(tensor, tuple(PARAMETER_TYPES))
     return f"Parameter({text})" if named else text
+
+
+# PyTorch's names for the parts, which libraries with tensors of their own use.
+_str_intern = tensor_repr
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    return format_contents(self.detach()._array, indent)
+
+
+def _add_suffixes(tensor_str: str, suffixes: Sequence[str], indent: int, force_newline: bool = False) -> str:
+    return close_with(tensor_str, suffixes, indent)

@@ -55,6 +55,10 @@ __all__ = [
 
 DEFAULT_PROTOCOL = 2
 
+# Names for annotations.
+FILE_LIKE: Any = Any
+MAP_LOCATION: Any = Any
+
 UNSAFE_MESSAGE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
     "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "

@@ -14,6 +14,15 @@ from .tensor import Tensor
 # ----- Limits of dtypes ---------------------------------------------------------------------------------------------
 
 
+# eps, max and smallest normal number of the 8-bit types, which can be named and asked about.
+_FINFO8 = {
+    dtypes.float8_e4m3fn: (2.0**-3, 448.0, 2.0**-6),
+    dtypes.float8_e4m3fnuz: (2.0**-3, 240.0, 2.0**-7),
+    dtypes.float8_e5m2: (2.0**-2, 57344.0, 2.0**-14),
+    dtypes.float8_e5m2fnuz: (2.0**-3, 57344.0, 2.0**-15),
+}
+
+
 class finfo:
     """The limits of a floating dtype.
 
@@ -33,6 +42,8 @@ class finfo:
         found = found.to_real()
         if found is dtypes.bfloat16:
             self.eps, self.max, self.tiny, self.resolution = 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01
+        elif found in _FINFO8:
+            (self.eps, self.max, self.tiny), self.resolution = _FINFO8[found], 1.0
         else:
             info: Any = np.finfo(found.np)
             self.eps, self.max, self.tiny = float(info.eps), float(info.max), float(info.tiny)

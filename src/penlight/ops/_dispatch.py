@@ -143,6 +143,13 @@ def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
         op_watchers.reset(token)
 
 
+# Ops that take a number for their first tensor too, as PyTorch does: torch.mul(2.0, x).
+_NUMBERS_FIRST = frozenset(
+    ("mul", "_add", "_add_scaled", "_sub", "_sub_scaled", "_div", "_div_floor", "_div_trunc", "bitwise_and", "bitwise_or",
+     "bitwise_xor")
+)  # fmt: skip
+
+
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
     from ..tensor import Tensor
@@ -158,6 +165,10 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             continue
         elif kind == NUMBER and isinstance(value, np.generic) and value.dtype.kind in "biufc":
             env[i] = value.item()
+        elif place == 0 and op.name in _NUMBERS_FIRST and isinstance(value, (bool, int, float, complex, np.generic)):
+            from .arithmetic import scalar_like
+
+            env[i] = scalar_like(value.item() if isinstance(value, np.generic) else value)
         else:
             wanted = "tuple of Tensors" if kind == LIST else "Tensor"
             raise TypeError(
