@@ -381,6 +381,7 @@ _LAZY_NAMES = {
         ],
         "dtypes",
     ),
+    "Future": "futures",
     "segment_reduce": "ops.segments",
     "sparse_coo_tensor": "_sparse_coo",
     **dict.fromkeys(

@@ -30,6 +30,9 @@ _renamed: list[tuple[type, str]] = []
 def _rename(module: ModuleType) -> None:
     """Give the classes of a loaded module the names of PyTorch's."""
     name = module.__name__
+    if name == "penlight.optim":  # libraries go through its __dict__ to find the optimisers
+        for own in module.__all__:
+            getattr(module, own)
     place = name.removeprefix("penlight").removeprefix(".")
     if name in _ELSEWHERE:
         home, chosen = _ELSEWHERE[name]

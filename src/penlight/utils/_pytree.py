@@ -519,3 +519,28 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf 
             return None
         out += found
     return out
+
+
+# The parts of PyTorch's registration of dicts and lists, which libraries use for mappings of their own.
+Context = Any
+
+
+def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
+    return list(d.values()), list(d.keys())
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values))
+
+
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    values, context = _dict_flatten(d)
+    return [(MappingKey(k), v) for k, v in zip(context, values)], context
+
+
+def _list_flatten(d: list[Any]) -> tuple[list[Any], None]:
+    return d, None
+
+
+def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
+    return list(values)
