@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from typing import Any
 
 from ._refused import refused_function
@@ -15,6 +16,10 @@ from .compiler import reset as reset
 
 config = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
 utils = sys.modules[f"{__name__}.utils"] = Settings(f"{__name__}.utils", counters=Counter())
+
+_trace_wrapped_higher_order_op = sys.modules[f"{__name__}._trace_wrapped_higher_order_op"] = Settings(
+    f"{__name__}._trace_wrapped_higher_order_op", TransformGetItemToIndex=nullcontext
+)
 
 __path__: list[str] = []
 
