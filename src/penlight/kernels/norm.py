@@ -113,7 +113,7 @@ def layer_norm_backward(
                 weight_parts[part.start] = dweight
 
     with blas_alone():
-        each_block(run, *rows.shape, block=_BLOCK)
+        each_block(run, len(rows), columns, block=_BLOCK)
     dweight = _sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
     dbias = _sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
     shape = x.shape[x.ndim - dims :]
