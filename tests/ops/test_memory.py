@@ -80,8 +80,6 @@ def test_as_strided_in_place():
 def test_dense_tensors_say_so():
     x = torch.ones(2)
     assert x.to_dense() is x and x.sparse_dim() == 0 and x.dense_dim() == 1 and not x.is_sparse
-    with pytest.raises(NotImplementedError, match="Penlight has no sparse tensors"):
-        x.to_sparse()
     with pytest.raises(RuntimeError, match="coalesce expected sparse coordinate tensor layout but got Strided"):
         x.coalesce()
     with pytest.raises(NotImplementedError, match="no quantized tensors"):

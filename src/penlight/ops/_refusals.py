@@ -72,7 +72,7 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
     if name not in REFUSED or (pointwise and set(REFUSED[name]) == {"c"}):
         return kernel
 
-    kinds = "".join(REFUSED[name])
+    kinds = "".join(REFUSED[name]).replace("h", "fV")
 
     def run(*args: Any) -> Any:
         if args[0].dtype.kind in kinds:
