@@ -105,7 +105,7 @@ def test_distributed():
 @pytest.mark.parametrize(
     "path",
     [
-        "fx.symbolic_trace", "fx.Tracer", "export.export", "onnx.export", "library.custom_op", "sparse.as_sparse_gradcheck", "nested.nested_tensor",
+        "fx.symbolic_trace", "fx.Tracer", "export.export", "onnx.export", "library.triton_op", "sparse.as_sparse_gradcheck", "nested.nested_tensor",
         "masked.masked_tensor", "package.PackageExporter", "quantization.quantize_dynamic", "ao.quantization.QConfig",
         "distributed.fsdp.FullyShardedDataParallel", "distributed.checkpoint.save", "utils.cpp_extension.load_inline", "jit.save",
         "hub.load", "distributed.rpc.init_rpc", "utils.benchmark.Fuzzer", "fx.experimental.optimization.fuse",

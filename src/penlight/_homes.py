@@ -40,6 +40,7 @@ def _rename(module: ModuleType) -> None:
             _move(getattr(module, own), home)
     elif not any(part.startswith("_") for part in place.split(".")) and place.partition(".")[0] not in _ours:
         home = f"torch.{place}".removesuffix(".")
+        sys.modules.setdefault(home, module)  # where annotations of the classes are looked up
         for own, value in list(vars(module).items()):
             if isinstance(value, type) and value.__qualname__ == own:
                 where = value.__module__

@@ -1,11 +1,16 @@
-"""torch.library, which is refused when it is used. Penlight has no dispatcher to register operators with."""
+"""torch.library: functions as operators with a derivative (`custom_op`); the rest is refused when it is used."""
 
 from __future__ import annotations
 
+from penlight._custom_ops import CustomOpDef as CustomOpDef
+from penlight._custom_ops import custom_op as custom_op
+from penlight._custom_ops import register_autograd as register_autograd
+from penlight._custom_ops import register_fake as register_fake
+from penlight._custom_ops import register_kernel as register_kernel
 from penlight._refused import refuse
 
 __getattr__ = refuse(
     __name__,
     "Penlight has no dispatcher to register operators with.",
-    "Call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
+    "Use torch.library.custom_op, call the function itself, or write a torch.autograd.Function for one with a derivative of its own.",
 )

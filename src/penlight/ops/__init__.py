@@ -55,8 +55,14 @@ def __getattr__(name: str) -> object:
         return aten
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from types import SimpleNamespace
+
+    from .._custom_ops import REGISTERED
     from .._refused import NotAvailable, message, refused_function
 
+    own = {op._name: op for op in REGISTERED.values() if op._namespace == name}
+    if own:
+        return SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
     if name == "load_library":
         return refused_function("ops.load_library", why)

@@ -7,6 +7,16 @@ from typing import Any, NoReturn
 __all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]
 
 
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest:
+    """Not available; see `flex_attention`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _refuse("AuxRequest")
+
+
 def _refuse(name: str) -> NoReturn:
     raise NotImplementedError(
         f"torch.nn.attention.flex_attention.{name} is not part of Penlight. "
