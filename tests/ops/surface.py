@@ -13,7 +13,7 @@ FUNCTIONS, METHODS = (part.split() for part in (Path(__file__).parent / "surface
 # Names without a record, by the reason.
 REASONS = {
     "no function on tensors: settings and state, tests/test_*.py": "manual_seed, set_printoptions, set_default_dtype, is_grad_enabled, get_default_dtype, use_deterministic_algorithms, set_default_device, set_default_tensor_type, set_float32_matmul_precision, set_num_threads, get_num_threads, get_default_device, get_rng_state, set_rng_state, is_autocast_enabled, typename, compile, _check",
-    "sparse tensors are refused: tests/test_refusals.py": "to_dense, to_sparse, _indices, _values, coalesce, sparse_mask, to_sparse_coo, to_sparse_csr, to_padded_tensor, values",
+    "sparse tensors: tests of sparse and of refusals": "to_dense, to_sparse, _indices, _values, coalesce, sparse_mask, to_sparse_coo, to_sparse_csr, to_padded_tensor, values",
     "files: tests/test_serialization*.py": "save, load",
     "shared memory: tests/ops/test_memory.py": "from_numpy",
     "a transform: tests/func": "vmap",
