@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from html import escape
 from typing import Any
 
@@ -37,7 +38,7 @@ def legend(results: dict[str, Any]) -> list[str]:
         ("dot", color, f"{name} {results['about']['versions'][name]}")
         for name, color in zip(peers_of(results), PEER_COLORS)
     ]
-    parts, x, y = [], float(LEFT), 62.0
+    parts, x, y = [], 16.0, 62.0
     for kind, color, words in entries:
         if kind == "rect":
             parts.append(f'<rect x="{x:.1f}" y="{y - 9}" width="12" height="10" fill="{color}"/>')
@@ -102,7 +103,7 @@ def svg(results: dict[str, Any]) -> str:
             y += ROW
         rows += bar(name, y, results)
         y += ROW
-    height = y + 60
+    height = y + 66
     mean = geometric_mean(ratios(results).values())
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" '
@@ -117,5 +118,6 @@ def svg(results: dict[str, Any]) -> str:
         ),
         text(WIDTH - 16, 28, "" if math.isnan(mean) else f"geometric mean {mean:.2f}", "end", size=14, bold=True),
     ]
-    foot = [text(16, height - 12, about_line(results), color=FAINT, size=9)]
+    lines = textwrap.wrap(about_line(results), 150)
+    foot = [text(16, height - 10 - 12 * up, words, color=FAINT, size=9) for up, words in enumerate(reversed(lines))]
     return "\n".join([*head, *legend(results), *axis(y), *rows, *foot, "</svg>", ""])

@@ -136,7 +136,7 @@ def about_line(results: dict[str, Any]) -> str:
     about = results["about"]
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     return (
-        f"{about['date']}, {about['machine']}, {about['threads']} threads, Python {about['python']}, NumPy {about['numpy']}, "
+        f"{about['date']}, {about['machine']}, {about['threads']} thread{'s' if about['threads'] != 1 else ''}, Python {about['python']}, NumPy {about['numpy']}, "
         f"{versions}; best of {about['rounds']} rounds, load {about['load']:.1f}"
     )
 
