@@ -10,6 +10,7 @@ import numpy as np
 
 from . import dtypes
 from ._docstrings import documented
+from ._from_data import NEGATIVE_STRIDES, array_of
 from .autograd import modes
 from .device import require_cpu
 from .tensor import Tensor, wrap
@@ -41,7 +42,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-    out = wrap(_array_of(data, dtype, copy=True))
+    out = wrap(array_of(data, dtype, copy=True))
     return _leaf(out, requires_grad)
 
 
@@ -64,140 +65,6 @@ def _check(dtype: Any, device: Any, name: str) -> None:
         require_cpu(device)
 
 
-def _array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:
-    """Data as an array in PyTorch's dtype for it: floats are the default dtype, ints int64."""
-    if type(data) in _NUMBERS:
-        return _from_python(data, dtype)
-    if isinstance(data, Tensor):
-        array = data._array
-    elif isinstance(data, np.ndarray):
-        dtypes.from_np(data.dtype)
-        array = data
-        if any(s < 0 for s in data.strides):
-            raise ValueError(_NEGATIVE_STRIDES)
-        if not data.dtype.isnative:
-            array = data.astype(data.dtype.newbyteorder("="))
-    elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
-        array = np.asarray(data)
-    else:
-        return _from_python(data, dtype)
-    if dtype is not None and array.dtype != dtype.np:
-        return array.astype(dtype.np)
-    return np.array(array, order="C") if copy else array
-
-
-_NUMBERS = (float, int, bool, complex)
-
-
-def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
-    if type(data) in _NUMBERS:
-        found = dtype or dtypes.of_number(data)
-        try:
-            return np.asarray(data, found.np)
-        except OverflowError:
-            if found.category == dtypes.INTEGRAL:
-                raise RuntimeError(f"value cannot be converted to type {_c_name(found)} without overflow") from None
-            raise
-        except TypeError:
-            return np.asarray(data).astype(found.np)
-    if isinstance(data, (str, bytes)) or data is None:
-        raise (
-            TypeError(f"new(): invalid data type '{type(data).__name__}'")
-            if data is not None
-            else RuntimeError("Could not infer dtype of NoneType")
-        )
-    if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-    return _from_sequence(data, dtype)
-
-
-def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
-    leaf = data
-    while isinstance(leaf, (list, tuple)) and leaf:
-        leaf = leaf[0]
-    if isinstance(leaf, (Tensor, np.ndarray)):
-        parts = _items(data)
-        array = np.array(parts)
-    else:
-        try:
-            array = np.array(data)
-        except ValueError:
-            raise _ragged(data) from None
-        except OverflowError:
-            array = np.array(data, dtype=object)
-    if array.dtype.kind in "OUS":
-        raise _unusable(data, array)
-    if dtype is None:
-        dtype = _inferred(array, leaf)
-    elif dtype.category == dtypes.INTEGRAL and array.dtype.kind == "f":
-        return array.astype(np.int64).astype(dtype.np)
-    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
-
-
-def _inferred(array: Any, leaf: Any) -> dtypes.dtype:
-    if array.dtype.kind == "f":
-        if isinstance(leaf, (np.generic, np.ndarray, Tensor)):
-            return dtypes.from_np(array.dtype)
-        return dtypes.get_default_dtype()
-    if array.dtype.kind == "c" and not isinstance(leaf, (np.generic, np.ndarray, Tensor)):
-        return dtypes.default_complex()
-    return dtypes.from_np(array.dtype)
-
-
-def _items(data: Any) -> Any:
-    """Nested lists with tensors replaced by arrays (one-element ones by numbers)."""
-    if isinstance(data, (list, tuple)):
-        return [_items(d) for d in data]
-    return data._array if isinstance(data, Tensor) else data
-
-
-def _ragged(data: Any) -> Exception:
-    """PyTorch's complaint about nested lists of unequal lengths."""
-    lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]
-    if -1 in lengths and max(lengths) >= 0:
-        if lengths[0] >= 0:
-            odd = next(d for d in data if not isinstance(d, (list, tuple)))
-            return TypeError(f"expected sequence of length {lengths[0]} at dim 1 (got {type(odd).__name__})")
-        bad = next(d for d in data if isinstance(d, (list, tuple)))
-        return TypeError(f"'{type(bad).__name__}' object cannot be interpreted as an integer" if isinstance(data[0], int)
-                         else f"must be real number, not {type(bad).__name__}")  # fmt: skip
-    for dim in range(1, 10):
-        first = len(data[0])
-        for d in data:
-            if len(d) != first:
-                return ValueError(f"expected sequence of length {first} at dim {dim} (got {len(d)})")
-        data = [e for d in data for e in d]
-    return ValueError("expected nested sequences of equal length")
-
-
-def _unusable(data: Any, array: Any) -> Exception:
-    flat = array.ravel().tolist()
-    bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
-    if isinstance(bad, (str, bytes)):
-        return (
-            ValueError(f"too many dimensions '{type(bad).__name__}'")
-            if array.ndim
-            else TypeError("new(): invalid data type 'str'")
-        )
-    if bad is None and any(d is None for d in flat):
-        return TypeError("must be real number, not NoneType")
-    return (
-        TypeError(f"must be real number, not {type(bad).__name__}")
-        if bad is not None
-        else RuntimeError("Overflow when unpacking long long")
-    )
-
-
-def _c_name(d: dtypes.dtype) -> str:
-    return str(d).removeprefix("torch.") + "_t"
-
-
-_NEGATIVE_STRIDES = (
-    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-    "(You can probably work around this by making a copy of your array  with array.copy().) "
-)
-
-
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """Data as a tensor, without copying where memory can be shared; a tensor stays itself.
 
@@ -208,7 +75,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     _check(dtype, device, "as_tensor")
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
-    return wrap(_array_of(data, dtype, copy=False))
+    return wrap(array_of(data, dtype, copy=False))
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
@@ -226,7 +93,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
         )
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError(_NEGATIVE_STRIDES)
+        raise ValueError(NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
         import warnings
 
@@ -267,7 +134,7 @@ def asarray(
     tensor([1, 2])
     """
     _check(dtype, device, "asarray")
-    out = obj if isinstance(obj, Tensor) else wrap(_array_of(obj, dtype, copy=bool(copy)))
+    out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
     if dtype is not None:
         out = out.to(dtype)
     out = out.detach().clone() if copy and isinstance(obj, Tensor) else out
@@ -313,7 +180,7 @@ def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any
             return data.detach()
         if isinstance(data, (float, complex)):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-        return wrap(_array_of(data, dtype, copy=True))
+        return wrap(array_of(data, dtype, copy=True))
     if any(not isinstance(a, int) for a in args):
         raise TypeError("new() received an invalid combination of arguments")
     return wrap(np.empty(_size(args, "new"), dtype.np))

@@ -1,0 +1,144 @@
+"""Data as arrays: numbers, nested sequences, arrays of others, in the dtypes that PyTorch gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .tensor import Tensor
+
+
+def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[Any, Any]:
+    """Data as an array in PyTorch's dtype for it: floats are the default dtype, ints int64."""
+    if type(data) in _NUMBERS:
+        return _from_python(data, dtype)
+    if isinstance(data, Tensor):
+        array = data._array
+    elif isinstance(data, np.ndarray):
+        dtypes.from_np(data.dtype)
+        array = data
+        if any(s < 0 for s in data.strides):
+            raise ValueError(NEGATIVE_STRIDES)
+        if not data.dtype.isnative:
+            array = data.astype(data.dtype.newbyteorder("="))
+    elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
+        array = np.asarray(data)
+    else:
+        return _from_python(data, dtype)
+    if dtype is not None and array.dtype != dtype.np:
+        return array.astype(dtype.np)
+    return np.array(array, order="C") if copy else array
+
+
+_NUMBERS = (float, int, bool, complex)
+
+
+def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    if type(data) in _NUMBERS:
+        found = dtype or dtypes.of_number(data)
+        try:
+            return np.asarray(data, found.np)
+        except OverflowError:
+            if found.category == dtypes.INTEGRAL:
+                raise RuntimeError(f"value cannot be converted to type {_c_name(found)} without overflow") from None
+            raise
+        except TypeError:
+            return np.asarray(data).astype(found.np)
+    if isinstance(data, (str, bytes)) or data is None:
+        raise (
+            TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            if data is not None
+            else RuntimeError("Could not infer dtype of NoneType")
+        )
+    if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__len__"):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    return _from_sequence(data, dtype)
+
+
+def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    leaf = data
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if isinstance(leaf, (Tensor, np.ndarray)):
+        parts = _items(data)
+        array = np.array(parts)
+    else:
+        try:
+            array = np.array(data)
+        except ValueError:
+            raise _ragged(data) from None
+        except OverflowError:
+            array = np.array(data, dtype=object)
+    if array.dtype.kind in "OUS":
+        raise _unusable(data, array)
+    if dtype is None:
+        dtype = _inferred(array, leaf)
+    elif dtype.category == dtypes.INTEGRAL and array.dtype.kind == "f":
+        return array.astype(np.int64).astype(dtype.np)
+    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
+
+
+def _inferred(array: Any, leaf: Any) -> dtypes.dtype:
+    if array.dtype.kind == "f":
+        if isinstance(leaf, (np.generic, np.ndarray, Tensor)):
+            return dtypes.from_np(array.dtype)
+        return dtypes.get_default_dtype()
+    if array.dtype.kind == "c" and not isinstance(leaf, (np.generic, np.ndarray, Tensor)):
+        return dtypes.default_complex()
+    return dtypes.from_np(array.dtype)
+
+
+def _items(data: Any) -> Any:
+    """Nested lists with tensors replaced by arrays (one-element ones by numbers)."""
+    if isinstance(data, (list, tuple)):
+        return [_items(d) for d in data]
+    return data._array if isinstance(data, Tensor) else data
+
+
+def _ragged(data: Any) -> Exception:
+    """PyTorch's complaint about nested lists of unequal lengths."""
+    lengths = [len(d) if isinstance(d, (list, tuple)) else -1 for d in data]
+    if -1 in lengths and max(lengths) >= 0:
+        if lengths[0] >= 0:
+            odd = next(d for d in data if not isinstance(d, (list, tuple)))
+            return TypeError(f"expected sequence of length {lengths[0]} at dim 1 (got {type(odd).__name__})")
+        bad = next(d for d in data if isinstance(d, (list, tuple)))
+        return TypeError(f"'{type(bad).__name__}' object cannot be interpreted as an integer" if isinstance(data[0], int)
+                         else f"must be real number, not {type(bad).__name__}")  # fmt: skip
+    for dim in range(1, 10):
+        first = len(data[0])
+        for d in data:
+            if len(d) != first:
+                return ValueError(f"expected sequence of length {first} at dim {dim} (got {len(d)})")
+        data = [e for d in data for e in d]
+    return ValueError("expected nested sequences of equal length")
+
+
+def _unusable(data: Any, array: Any) -> Exception:
+    flat = array.ravel().tolist()
+    bad = next((d for d in flat if not isinstance(d, (int, float, complex))), None)
+    if isinstance(bad, (str, bytes)):
+        return (
+            ValueError(f"too many dimensions '{type(bad).__name__}'")
+            if array.ndim
+            else TypeError("new(): invalid data type 'str'")
+        )
+    if bad is None and any(d is None for d in flat):
+        return TypeError("must be real number, not NoneType")
+    return (
+        TypeError(f"must be real number, not {type(bad).__name__}")
+        if bad is not None
+        else RuntimeError("Overflow when unpacking long long")
+    )
+
+
+def _c_name(d: dtypes.dtype) -> str:
+    return str(d).removeprefix("torch.") + "_t"
+
+
+NEGATIVE_STRIDES = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+    "(You can probably work around this by making a copy of your array  with array.copy().) "
+)
