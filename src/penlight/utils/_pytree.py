@@ -522,7 +522,6 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf 
 
 
 # The parts of PyTorch's registration of dicts and lists, which libraries use for mappings of their own.
-Context = Any
 
 
 def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
