@@ -37,6 +37,9 @@ CHAOTIC = {
     "reinforce": 1e-2,
 }
 
+# PyTorch differentiates samples of gamma and beta distributions by approximations with errors up to 1e-3; Penlight's are exact.
+APPROXIMATE = {"random_variables": 1e-5}
+
 
 class Run:
     """What a program did: its losses, the rest of what it printed, its error if it failed, and its seconds."""
@@ -86,7 +89,8 @@ def distance(ours: list[float], theirs: list[float]) -> float:
 
 def allowed(name: str, precision: str) -> float:
     """How far the losses of a program may be from PyTorch's."""
-    return CHAOTIC.get(name, TOLERANCE["float32"]) if precision == "float32" else TOLERANCE["float64"]
+    special = CHAOTIC if precision == "float32" else APPROXIMATE
+    return special.get(name, TOLERANCE[precision])
 
 
 def check(programs: list[str], precision: str, expected: dict[str, list[float]]) -> list[str]:
