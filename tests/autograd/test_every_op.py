@@ -35,6 +35,9 @@ UNCHECKED = {
     **dict.fromkeys(["_shared_log_softmax", "_shared_nll"], "two halves of one function: tests/kernels/test_loss.py"),
     **dict.fromkeys(["_ctc_loss", "_ctc_backward", "_linalg_eig"], "defined for some of its inputs: tests/ops"),
     **dict.fromkeys(["_window_to_tensor", "_tensor_to_window", "_as_strided", "_view_dtype"], "of memory, not of numbers"),
+    **dict.fromkeys(["_stack_one", "_mkldnn_rnn_layer", "_lstm_sequence", "_lstm_sequence_packed", "_lstm_projected", "_lstm_projected_packed",
+                     "_gru_sequence", "_gru_sequence_packed", "_rnn_sequence", "_rnn_sequence_packed"],
+                    "whole sequences, which are a loop of other ops while calls are noted: tests/nn/test_rnn_fused.py"),
     "_gelu_kept": "for large float32 arrays: tests/ops/test_gelu_kept.py",
     "_floor_divide": "not differentiable", "_floor_divide_number": "not differentiable",
 }  # fmt: skip
@@ -128,7 +131,7 @@ def samples():
 
 
 def declared():
-    for table in ("nn.functional", "linalg", "fft", "special"):
+    for table in ("nn.functional", "linalg", "fft", "special", "ops.recurrent"):
         __import__("penlight." + table)
     return [n for n, op in OPS.items() if op.rules and n not in UNCHECKED and not n.endswith("_into")]
 
