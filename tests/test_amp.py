@@ -213,3 +213,16 @@ def test_grad_scaler_without_gpu_does_nothing():
     scaler.step(optimizer)
     scaler.update()
     assert weight.item() == 0.0 and scaler.get_scale() == 1.0 and scaler.state_dict() == {} and not scaler.is_enabled()
+
+
+def test_the_function_behind_unscaling() -> None:
+    grads, found = [torch.tensor([2.0, 4.0]), torch.tensor([float("inf")])], torch.zeros(1)
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([0.5]))
+    assert grads[0].tolist() == [1.0, 2.0] and found.tolist() == [1.0]
+    with pytest.raises(RuntimeError, match=r"inv_scale must be a 1-element tensor\."):
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"found_inf must be a float tensor\."):
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, torch.zeros(1, dtype=torch.int32), torch.ones(1))
+    whole = [torch.ones(2, dtype=torch.int64)]
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        torch._amp_foreach_non_finite_check_and_unscale_(whole, found, torch.ones(1))

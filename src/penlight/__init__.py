@@ -251,6 +251,7 @@ _LAZY |= set(
 )
 _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "set_printoptions": "printing",
     **dict.fromkeys(

@@ -80,6 +80,7 @@ from .amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from .amp._state import set_autocast_dtype as set_autocast_dtype
 from .amp._state import set_autocast_enabled as set_autocast_enabled
 from .amp._state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from .amp.grad_scaler import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .compiler import compile as compile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import penlight
-from penlight import Tensor
+from penlight import Tensor, dtypes
 
 if TYPE_CHECKING:
     from penlight.optim import Optimizer
@@ -252,9 +252,35 @@ def _unscale(optimizer: Any, inverse: np.float32) -> bool | None:
     grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
     if any(g.dtype is penlight.float16 for g in grads):
         raise ValueError("Attempting to unscale FP16 gradients.")
-    found = None
+    return _scale_all(grads, float(inverse)) if grads else None
+
+
+def _scale_all(grads: Any, factor: float) -> bool:
+    """Multiply gradients in place; whether one has an infinity or NaN."""
+    found = False
     with penlight.no_grad():
         for grad in grads:
-            found = bool(found) or not np.isfinite(grad._array).all()
-            grad.mul_(float(inverse))
+            found = found or not np.isfinite(grad._array).all()
+            grad.mul_(factor)
     return found
+
+
+def _amp_foreach_non_finite_check_and_unscale_(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Multiply tensors in place by a number, and write 1 to `found_inf` if one has an infinity or NaN.
+
+    >>> import penlight as torch
+    >>> grads, found = [torch.tensor([2.0, 4.0])], torch.zeros(1)
+    >>> torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([0.5])); grads, found
+    ([tensor([1., 2.])], tensor([0.]))
+    """
+    for name, value in (("found_inf", found_inf), ("inv_scale", inv_scale)):
+        if value.numel() != 1:
+            raise RuntimeError(f"{name} must be a 1-element tensor.")
+        if value.dtype is not penlight.float32:
+            raise RuntimeError(f"{name} must be a float tensor.")
+    for tensor in self:
+        if not tensor.is_floating_point():
+            kind = dtypes.LEGACY[tensor.dtype]
+            raise NotImplementedError(f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{kind}'")
+    if _scale_all(self, inv_scale.item()):
+        found_inf.fill_(1.0)
