@@ -435,11 +435,11 @@ def test_complex() -> None:
 
 def call(name: str, x: np.ndarray) -> np.ndarray:
     if name in PAIRS:
-        return getattr(special, name)(x + 1 if name == "zeta" else x, x)
+        return getattr(special, name)(x + x.dtype.type(1) if name == "zeta" else x, x)
     if name == "polygamma":
         return special.polygamma(1, x)
     if name == "multigammaln":
-        return special.multigammaln(x + 4, 2)
+        return special.multigammaln(x + x.dtype.type(4), 2)
     return getattr(special, name)(x)
 
 
