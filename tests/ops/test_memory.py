@@ -50,8 +50,8 @@ def test_python_functions_on_elements():
 def test_dlpack_shares_memory():
     x = torch.zeros(3)
     array = np.from_dlpack(x)
-    array[0] = 7
-    assert x[0] == 7
+    x[0] = 7  # not the array: NumPy 2.0 makes it read-only
+    assert array[0] == 7
     y = torch.from_dlpack(np.ones(2, np.float32))
     assert y.dtype is torch.float32
     with pytest.raises(BufferError, match="Can't export tensors that require gradient"):
