@@ -175,3 +175,10 @@ def test_affine_grid_base():
     base = affine_grid_base((1, 5), False, np.dtype(np.float64))
     np.testing.assert_allclose(base[0, :, 0], [-0.8, -0.4, 0, 0.4, 0.8], atol=1e-15)
     assert base.shape == (1, 5, 3) and (base[..., 1] == 0).all()
+
+
+def test_lanczos() -> None:
+    """From torch 2.13.0."""
+    row = np.array([[[[1.0, 4.0, 2.0, 8.0, 5.0, 7.0]]]])
+    found = interpolate(row, (1, 3), "lanczos", antialias=True)
+    assert np.allclose(found, [[[[2.021052697793957, 4.997835386632765, 6.562510339937948]]]], rtol=1e-14)

@@ -77,7 +77,7 @@ SAMPLES = {
     F + "channel_shuffle": [S(X((2, 4, 3, 3)), 2)],
     F + "interpolate": [S(X((1, 2, 3)), size=5), S(X((1, 1, 2, 2, 2)), size=3), S(X((1, 2, 3)), size=5, mode="nearest-exact"), S(X((1, 1, 2, 3)), size=4, mode="nearest-exact"),
                         S(X((1, 1, 2, 2, 2)), size=3, mode="nearest-exact"), S(X((1, 1, 5, 5)), size=3, mode="bilinear", antialias=True),
-                        S(X((1, 1, 5, 5)), size=3, mode="bicubic", antialias=True), S(x4, scale_factor=2), S(x4, size=(3, 8), mode="bilinear"), S(x4, size=(3, 8), mode="bicubic", align_corners=True),
+                        S(X((1, 1, 5, 5)), size=3, mode="bicubic", antialias=True), S(X((1, 1, 5, 5)), size=3, mode="lanczos", antialias=True), S(x4, scale_factor=2), S(x4, size=(3, 8), mode="bilinear"), S(x4, size=(3, 8), mode="bicubic", align_corners=True),
                         S(X((2, 3, 5)), size=8, mode="linear"), S(X((1, 2, 3, 3, 3)), size=4, mode="trilinear"), S(x4, size=3, mode="area")],
     F + "grid_sample": [ S(x4, X((2, 3, 3, 2), low=-0.9, high=0.9), align_corners=False), S(X((1, 1, 2, 2, 2)), X((1, 2, 1, 1, 3), low=-0.9, high=0.9), align_corners=False)],
     F + "affine_grid": [S(X((2, 2, 3)), (2, 1, 3, 4), align_corners=False)],

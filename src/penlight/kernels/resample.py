@@ -158,11 +158,11 @@ def _cubic(size: int, out: int, align_corners: bool, scale: float | None, real: 
 
 
 def _antialiased(
-    size: int, out: int, cubic: bool, align_corners: bool, scale: float | None, real: type[np.floating]
+    size: int, out: int, mode: str, align_corners: bool, scale: float | None, real: type[np.floating]
 ) -> AxisMap:
-    """A filter that widens as the image shrinks: a triangle, or a cubic of sharpness -0.5."""
+    """A filter that widens as the image shrinks: a triangle, a cubic of sharpness -0.5, or Lanczos' of three lobes."""
     step = _step(size, out, align_corners, scale, real)
-    half = real(2 if cubic else 1)
+    half = real({"bicubic": 2, "lanczos": 3}.get(mode, 1))
     support = half * step if step >= 1 else half
     inverse = real(1) / step if step >= 1 else real(1)
     center = step * (np.arange(out).astype(real) + real(0.5))
@@ -171,7 +171,9 @@ def _antialiased(
     tap = np.arange(max(int((last - first).max()), 1))
     valid = tap < (last - first)[:, None]
     distance = np.abs((tap + (first[:, None] - center[:, None]) + real(0.5)) * inverse).astype(real)
-    if cubic:
+    if mode == "lanczos":
+        weights = np.where(distance < 3, np.sinc(distance) * np.sinc(distance / 3), 0)
+    elif mode == "bicubic":
         a = -0.5
         inner = ((a + 2) * distance - (a + 3)) * distance * distance + 1
         outer = ((distance - 5) * distance + 8) * distance * a - 4 * a
@@ -193,10 +195,10 @@ def axis_map(
     real = dtype.type if dtype.kind == "f" else np.float32
     if mode in _NEAREST:
         return _nearest(size, out, mode == "nearest-exact", scale, real, small)
-    if mode not in (*_LINEAR, "bicubic"):
+    if mode not in (*_LINEAR, "bicubic", "lanczos"):
         raise NotImplementedError(f"interpolation mode {mode!r} is not known")
     if antialias:
-        return _antialiased(size, out, mode == "bicubic", align_corners, scale, real)
+        return _antialiased(size, out, mode, align_corners, scale, real)
     return (_cubic if mode == "bicubic" else _linear)(size, out, align_corners, scale, real)
 
 

@@ -96,6 +96,7 @@ for (_mode, _dims), _node in _NODES.items():
     _declare(_mode, _dims, _node, False)
     if _mode in ("bilinear", "bicubic"):
         _declare(_mode, _dims, _node, True)
+_declare("lanczos", 2, "UpsampleLanczos2D", True)
 
 
 def _resize(input: Tensor, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool) -> Tensor:
@@ -181,7 +182,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         from . import adaptive_pool
 
         return getattr(adaptive_pool, f"adaptive_avg_pool{dims}d")(input, found)
-    if (mode, dims) not in _NODES:
+    if (mode, dims) not in _NODES and not (mode == "lanczos" and dims == 2 and antialias and not align_corners):
         _refuse_mode(mode, dims, align_corners, antialias)
     _check_resize(input, found, mode, dims)
     return _resize(input, found, mode, bool(align_corners), factors, antialias)
@@ -194,9 +195,7 @@ def _refuse_mode(mode: str, dims: int, align_corners: Any, antialias: bool) -> N
     if mode == "lanczos" and dims == 2:
         if align_corners:
             raise ValueError("Lanczos mode does not support align_corners=True")
-        if not antialias:
-            raise ValueError("Lanczos mode requires antialias=True")
-        raise NotImplementedError("interpolate(mode='lanczos'): use mode='bicubic' with antialias=True instead")
+        raise ValueError("Lanczos mode requires antialias=True")
     raise NotImplementedError(
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims + 2}D) for the modes: nearest | linear | bilinear | "
         f"bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
