@@ -59,15 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"penlight: no command {name!r}\n\n{USAGE}", end="", file=sys.stderr)
             return 2
         name, rest = "run", given
-    run = import_module(f"penlight._cli.{name}").main
     if name == "run":
-        return run(rest)
+        return import_module("penlight._cli.run").main(rest)
     try:
-        code = run(rest)
+        code = import_module(f"penlight._cli.{name}").main(rest)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read the output, `head` say, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        code = 130
     return code
 
 

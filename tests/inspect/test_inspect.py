@@ -279,7 +279,7 @@ def test_html_is_one_file_without_network():
     graph = page_data(page)
     assert [box["title"] for box in graph["boxes"]] == [box.title for box in drawing.boxes]
     assert [(k["source"], k["target"]) for k in graph["links"]] == [(k.source, k.target) for k in drawing.links]
-    assert graph["modules"] == ["layers", "layers.0", "layers.1", "layers.2"]
+    assert list(graph["modules"]) == ["layers", "layers.0", "layers.1", "layers.2"]
 
 
 def test_notebooks_show_it():
@@ -482,9 +482,16 @@ def test_folding():
     assert one.kind == "module" and one.lines == ["Block", f"{one.details['nodes']} nodes, 40 parameters"]
     assert "module" in folded.svg() and '"1\\nBlock' in folded.dot()
     assert_no_overlaps(folded)
-    assert len(drawing.fold(9).boxes) == len(drawing.boxes)
+    innermost = [box.title for box in drawing.fold(9).boxes if box.kind == "module"]
+    assert sorted(innermost) == ["0.act", "0.first", "0.second", "1.act", "1.first", "1.second"]
     with pytest.raises(ValueError, match="at least 1"):
         drawing.fold(0)
+
+
+def test_folding_keeps_shallow_modules_whole():
+    model = torch.nn.Sequential(Block(), torch.nn.Linear(4, 1))
+    drawing = draw(model(torch.ones(2, 4)).sum(), params=model)
+    assert [box.title for box in drawing.fold(2).boxes if box.kind == "module"] == ["1", "0.second", "0.first"]
 
 
 def test_record_and_calls_refuse_strangers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,3 +182,29 @@ def test_names_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
     show(browser, draw(w * 2, {name: w}), tmp_path)
     assert name in browser.ask("[...document.querySelectorAll('.title')].map(t => t.textContent)")
     assert browser.errors == []
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_the_page_lays_out_as_the_picture_does(browser: Browser, tmp_path: Path, depth: int) -> None:
+    """See Note [Laid out twice] in inspect/layout.py."""
+    drawing = encoder(3)
+    show(browser, drawing, tmp_path)
+    browser.ask(f"foldTo({depth})")
+    expected = drawing.fold(depth) if depth else drawing
+    layout = expected.layout()
+    places = browser.ask("picture.boxes.map(box => [box.title, box.x, box.y, box.width, box.height])")
+    assert [place[0] for place in places] == [box.title for box in expected.boxes]
+    for place, box in zip(places, expected.boxes):
+        assert place[1:] == pytest.approx([box.x, box.y, box.width, box.height], abs=0.1), box.title
+    assert browser.ask("[picture.width, picture.height]") == pytest.approx([layout.width, layout.height], abs=0.1)
+    assert browser.ask("[...picture.trunks.keys()]") == list(layout.trunks)
+    drawn = browser.ask(
+        "picture.links.map((link, i) => document.querySelector(`.edge[data-link='${i}'] path`).getAttribute('d'))"
+    )
+    for here, there in zip(drawn, re.findall('<g class="edge .*?<path d="(.*?)"', expected.svg()), strict=True):
+        assert re.findall("[A-Za-z]", here) == re.findall("[A-Za-z]", there)
+        assert numbers(here) == pytest.approx(numbers(there), abs=0.11)
+
+
+def numbers(path: str) -> list[float]:
+    return [float(word) for word in re.findall(r"[-.\d]+", path)]

@@ -159,11 +159,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         print(f"penlight demo: cannot write to {options.out}: {error.strerror}", file=sys.stderr)
         return 1
-    try:
-        return _demo(options.epochs, options.seed, folder)
-    except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
-        return 130
+    return _demo(options.epochs, options.seed, folder)
 
 
 def _demo(epochs: int, seed: int, folder: Path) -> int:

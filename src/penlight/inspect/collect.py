@@ -29,8 +29,8 @@ def size_of(value: Any) -> str:
 
 
 def value_of(tensor: Any) -> str | None:
-    """The number that a tensor with one element holds, to four digits."""
-    array = getattr(tensor, "_array", None)
+    """The number that a tensor or an array with one element holds, to four digits."""
+    array = tensor if isinstance(tensor, np.ndarray) else getattr(tensor, "_array", None)
     if array is None or array.size != 1 or array.dtype.kind not in "fiubc":
         return None
     return f"{array.reshape(-1)[0].item():.4g}" if array.dtype.kind in "fc" else str(array.reshape(-1)[0].item())
@@ -234,7 +234,8 @@ class Collector:
         return self.tensor(value, title_of(name))
 
     def array_box(self, node: Node, name: str, value: Any, stale: bool) -> Box:
-        lines = [size_of(value)] + ["modified in place since"] * stale
+        number = value_of(value)
+        lines = [size_of(value)] + ([] if number is None else [f"value {number}"]) + ["modified in place since"] * stale
         return Box(
             "tensor",
             title_of(name),

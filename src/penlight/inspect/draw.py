@@ -100,6 +100,8 @@ class Drawing:
     def fold(self, depth: int = 1) -> Drawing:
         """The same picture with one box for each module this deep in the tree of modules, in place of what is inside.
 
+        Modules that are less deep and have no others inside become one box too.
+
         >>> import penlight as torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
         >>> drawing = torch.inspect.draw(model(torch.ones(2, 4)).sum(), params=model, saved=False)

@@ -7,6 +7,12 @@ the boxes of each row near their neighbours.
 An arrow over several rows needs a way past the boxes between. Arrows to the same box share one way, its trunk: a column
 of thin places, one in each row above the box, which each arrow joins in the row below its source. So a weight that is
 used in every step of a long recurrence costs one column, not one for each step.
+
+# Note [Laid out twice]
+The page of `html.py` lays out again whenever a module is folded or unfolded: any set of modules may be folded, too many
+sets to lay out beforehand, and a file has no Python to ask. So page.html has these steps in JavaScript too, function by
+function in the same order. All else is done once: sizes, the boxes of modules and the constants below are handed to the
+page. `tests/inspect/test_page.py` holds both to the same coordinates; a change here is made there.
 """
 
 from __future__ import annotations
@@ -18,10 +24,9 @@ from .draw import Box, Link
 
 TITLE, SMALL, LINE = 13.0, 11.0, 15.0  # sizes of the two fonts, and the height of a line of text
 GAP_X, GAP_Y, TRUNK = 22.0, 44.0, 14.0
-MOST_PORTS = (
-    40  # a node with more entries of next_functions is not widened further, and they are labelled at the other end
-)
+MOST_PORTS = 40  # a node with more entries of next_functions is not widened further; they are labelled at the other end
 FIRM = 200.0  # from this heft on a box belongs to a main line
+NEAR = 12.0  # what is so little beside its neighbour above is put right below it
 MOST_PLACES = 8_000  # trunks of more places than this are cut short: their arrows go straight
 
 _NARROW, _WIDE = frozenset("iljtfr.,:;|!'()[] "), frozenset("mwMW@%")
@@ -53,7 +58,7 @@ class Layout:
 def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
     """Set the places of the boxes and the joins of the links."""
     for box in boxes:
-        _measure(box)
+        measure(box)
     arcs = _acyclic(len(boxes), links)
     layers = _rank(len(boxes), arcs)
     for box, layer in zip(boxes, layers):
@@ -64,7 +69,8 @@ def lay_out(boxes: list[Box], links: list[Link]) -> Layout:
     return rows.result()
 
 
-def _measure(box: Box) -> None:
+def measure(box: Box) -> None:
+    """Set the size of a box."""
     widths = [text_width(box.title, TITLE * 1.04)] + [text_width(line, SMALL) for line in box.lines]
     entries, saved = min(len(box.ports), MOST_PORTS), min(box.exits - len(box.ports), MOST_PORTS)
     box.width = max(56.0, max(widths) + 20, 20.0 * (entries + 1), 44.0 * entries if saved else 0.0, 24.0 * saved)
@@ -315,8 +321,34 @@ class _Rows:
         for _ in range(3):
             for row in self.rows:  # what hangs on the main line follows it
                 self._settle(row, near, halves, firm)
+        for line in self._lines(heft):
+            self._pull_straight(line, halves)
         for column in self.trunk.values():
             self._pull_straight(list(column.values()), halves)
+
+    def _lines(self, heft: list[float]) -> list[list[int]]:
+        """Places that stand nearly below each other, each the other's weightiest neighbour."""
+        above = [max(near, key=heft.__getitem__, default=-1) for near in self.up]
+        lines: list[list[int]] = []
+        line_of: dict[int, list[int]] = {}
+        for row in self.rows:
+            for p in row:
+                upper = above[p]
+                line = line_of.get(upper)
+                if (
+                    line is None
+                    or line[-1] != upper
+                    or abs(self.x[upper] - self.x[p]) > NEAR
+                    or not self._single(upper)
+                ):
+                    lines.append(line := [])
+                line.append(p)
+                line_of[p] = line
+        return [line for line in lines if len(line) > 1]
+
+    def _single(self, p: int) -> bool:
+        """Whether an arrow leaves this place in the middle."""
+        return p >= len(self.boxes) or len(self.boxes[p].ports) < 2
 
     def _pull_straight(self, column: list[int], halves: list[float]) -> None:
         """Move the places of a trunk under each other, as far down as the room between their neighbours allows."""

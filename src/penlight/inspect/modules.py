@@ -132,26 +132,34 @@ def paths_of(boxes: list[Box]) -> list[str]:
     return sorted(found, key=lambda path: (path.count("."), path))
 
 
+def holders(boxes: list[Box], depth: int) -> dict[str, str]:
+    """For each module of a picture the one at this depth that it is in or is; a shallower one with nothing inside is kept whole."""
+    paths = paths_of(boxes)
+    outer = {path.rpartition(".")[0] for path in paths}
+    found = {path: ".".join(path.split(".")[:depth]) for path in paths}
+    return {path: top for path, top in found.items() if path.count(".") + 1 >= depth or path not in outer}
+
+
 def fold(drawing: Drawing, depth: int) -> Drawing:
     """A Drawing with one box for each module at this depth of the tree, in place of all that is inside."""
+    holder = holders(drawing.boxes, depth)
     boxes: list[Box] = []
     inside: dict[str, list[Box]] = {}
     place: dict[str, int] = {}
     moved: list[int] = []
     for box in drawing.boxes:
-        words = box.module.split(".") if box.module else []
-        if len(words) < depth:
+        path = holder.get(box.module)
+        if path is None:
             moved.append(len(boxes))
             boxes.append(box.copy())
             continue
-        path = ".".join(words[:depth])
         if path not in place:
             place[path] = len(boxes)
             boxes.append(Box("module", path, []))
         inside.setdefault(path, []).append(box)
         moved.append(place[path])
     for path, members in inside.items():
-        boxes[place[path]] = _module_box(path, members, drawing.types)
+        boxes[place[path]] = module_box(path, members, drawing.types)
     links: dict[tuple[int, int, str], Link] = {}
     for link in drawing.links:
         source, target = moved[link.source], moved[link.target]
@@ -164,7 +172,8 @@ def fold(drawing: Drawing, depth: int) -> Drawing:
     return Drawing(boxes, list(links.values()), drawing.unreached, drawing.types)
 
 
-def _module_box(path: str, members: list[Box], types: dict[str, str]) -> Box:
+def module_box(path: str, members: list[Box], types: dict[str, str]) -> Box:
+    """The box of a folded module: its class, how many nodes and parameters are inside."""
     nodes = sum(box.kind == "node" for box in members)
     leaves = [box for box in members if box.kind == "leaf"]
     count = sum(int(box.details.get("elements", "0")) for box in leaves)
