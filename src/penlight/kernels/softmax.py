@@ -23,13 +23,16 @@ from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, spl
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
+_NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
 
 
-def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+def _along(
+    dim: int, rows: Callable[..., None], columns: Callable[..., None], *arrays: np.ndarray, native: str = ""
+) -> np.ndarray:
     """Run a kernel on blocks of `arrays` that keep dimension `dim` whole, and return its result.
 
     `rows` gets contiguous 2-d blocks if `dim` is the last dimension that matters, `columns` 3-d blocks with `dim` in the
-    middle; both write to their last argument.
+    middle; both write to their last argument. `native` names what may do the work of `rows`, see Note [Native kernels].
     """
     dtype, shape = arrays[0].dtype, arrays[0].shape
     outer, n, inner = split_shape(shape, dim)
@@ -38,7 +41,7 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
     out = np.empty(shape, inputs[0].dtype)
     inputs.append(out.reshape(cut))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # inf - inf is the NaN that PyTorch gives
-        if out.size == 0:
+        if out.size == 0 or (native and inner == 1 and out.size >= _NATIVE_FROM and _by_machine(native, inputs)):
             pass
         elif out.size <= BLOCK_ELEMENTS:
             (rows if inner == 1 else columns)(*inputs)
@@ -50,6 +53,18 @@ def _along(dim: int, rows: Callable[..., None], columns: Callable[..., None], *a
             for i in range(outer):
                 each_block(partial(_one_of, columns, inputs, i), inner, n, 256)  # shorter inner loops are slow
     return narrow(out, dtype)
+
+
+def _by_machine(name: str, arrays: list[np.ndarray]) -> bool:
+    """Run a native kernel over the rows of `arrays`, if that can be done."""
+    from . import native
+
+    if not native.suits(*arrays):
+        return False
+    from .native import softmax as definitions
+
+    native.over_rows(getattr(definitions, name), arrays[0].shape, *arrays)
+    return True
 
 
 def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:
@@ -71,7 +86,7 @@ def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.nd
 
 def softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """e^x / sum(e^x) along `dim`."""
-    return _along(dim, _softmax_rows, _softmax_columns, x)
+    return _along(dim, _softmax_rows, _softmax_columns, x, native="softmax")
 
 
 def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
@@ -109,7 +124,7 @@ def _log_softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
 
 def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of softmax given its result `y`: y * (grad - sum(grad * y))."""
-    return _along(dim, _softmax_backward_rows, _softmax_backward_columns, y, grad)
+    return _along(dim, _softmax_backward_rows, _softmax_backward_columns, y, grad, native="softmax_backward")
 
 
 def _softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:

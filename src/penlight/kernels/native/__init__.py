@@ -1,0 +1,85 @@
+"""Kernels in machine code that Python writes when they are first used, for large float32 arrays.
+
+Note [Native kernels]
+NumPy does one thing at a time: each of its functions reads its operands from the cache and writes its result back, and its `exp`
+alone takes longer than all of PyTorch's softmax. A row of softmax, a gelu with its derivative, or a step of Adam is a few dozen
+instructions on eight numbers that need not leave the processor's registers in between. So such kernels are also written down
+as small Python functions (`softmax.py`, `norm.py`, ...), from which `_build.py` makes machine code with the assembler in `_x86.py`:
+no compiler and no binary is shipped or needed. `Kernel.listing` shows the instructions.
+
+What is written in NumPy stays: it is the specification that the tests compare with, it serves every other dtype, layout and machine
+(`available` says whether this one can), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
+
+A kernel gets arrays by their `id` and reads the address of their data itself. So whoever calls one holds the arrays, and has checked
+that they are float32, contiguous and large enough: `suits`, `over_rows` and `over_elements` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..parallel import parallel_for
+from ._build import Builder
+from ._compile import Kernel
+from ._pages import available
+
+__all__ = ["Builder", "Kernel", "available", "kernel", "over_elements", "over_rows", "suits"]
+
+GRAIN = 1 << 15  # elements; the least that is worth waking a thread for
+_FLOAT = np.dtype(np.float32)
+
+
+def suits(*arrays: np.ndarray | None) -> bool:
+    """Whether kernels run here and can work on these arrays; None stands for one that is not given."""
+    return available() and all(a is None or (a.dtype == _FLOAT and a.flags.c_contiguous) for a in arrays)
+
+
+@lru_cache(None)
+def kernel(define: Callable[..., None], flat: bool = False, **options: Any) -> Kernel:
+    """The kernel of a definition, compiled at the first call."""
+    return Kernel(define, flat, **options)
+
+
+def over_rows(
+    define: Callable[..., None],
+    shape: tuple[int, int],
+    *arrays: np.ndarray,
+    numbers: tuple[float, ...] = (),
+    **options: Any,
+) -> None:
+    """Run a kernel over `shape` = (rows, columns), shared between threads if that is large.
+
+    `arrays` are those that the definition asks for, in its order. Rows are shared out, so each must only write what is its own.
+    """
+    rows, columns = shape
+    for array, least in zip(arrays, kernel(define, **options).sizes(rows, columns), strict=True):
+        if array.size < least:
+            raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
+    run = kernel(define, **options).run
+    places = [id(array) for array in arrays]
+    if rows * columns < 2 * GRAIN:
+        run(0, rows, columns, *places, *numbers)
+    else:
+        parallel_for(
+            lambda low, high: run(low, high, columns, *places, *numbers), rows, -(-GRAIN // columns), blas=False
+        )
+
+
+def over_elements(
+    define: Callable[..., None], *arrays: np.ndarray, numbers: tuple[float, ...] = (), **options: Any
+) -> None:
+    """Run a flat kernel over all elements of arrays of one size, shared between threads if there are many."""
+    run = kernel(define, flat=True, **options).run
+    size = arrays[0].size
+    for array in arrays:
+        if array.size != size:
+            raise ValueError(f"a native kernel over {size} elements got an array of {array.size}")
+    places = [id(array) for array in arrays]
+    if size < 2 * GRAIN:
+        run(0, size, *places, *numbers)
+    else:
+        parallel_for(lambda low, high: run(low, high, *places, *numbers), size, GRAIN, blas=False)

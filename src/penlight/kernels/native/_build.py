@@ -1,0 +1,228 @@
+"""Kernels over rows of float32, written as Python functions and compiled to machine code.
+
+A definition gets a `Builder`, asks it for its arrays, and says what happens to one row:
+
+    def softmax(b):
+        x, out = b.array(), b.array()
+        top = b.largest(lambda: x.load())
+        total = b.total(lambda: out.store(exp(x.load() - top)))
+        b.each(lambda: out.store(out.load() / total))
+
+The function runs once. Arithmetic on what `load` gives is written down as a list of operations; each of them becomes one
+instruction on eight floats. `Kernel` (_compile.py) assigns registers, wraps the loops around and loads the result.
+
+Note [Loops over a row]
+What a loop does to eight elements is written down three times: `unroll` times in a row for the bulk of a row, once for the
+vectors that are left, and once more for the last elements that fill no vector, where loads and stores take a mask and a
+fold ignores the other lanes. The sums of an unrolled loop have `unroll` registers, so that additions need not wait
+for each other; a row's sum is thereby more accurate than a running one, too.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, Address, Pooled
+
+BYTES = 32  # of a vector: eight floats
+POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
+_NEUTRAL = {"vaddps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
+
+
+def _bits(number: float) -> int:
+    return int(struct.unpack("<I", struct.pack("<f", number))[0])
+
+
+class Value:
+    """Eight floats that a kernel computes: an operation and its operands."""
+
+    __slots__ = ("builder", "dies", "made", "operands", "operation", "register")
+
+    def __init__(self, builder: Builder, operation: str, operands: tuple[Any, ...]) -> None:
+        self.builder, self.operation, self.operands = builder, operation, operands
+        self.made = self.dies = -1
+        self.register = -1
+
+    def __add__(self, other: Any) -> Value:
+        return self.builder.emit("vaddps", self, other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.builder.emit("vsubps", self, other)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self.builder.emit("vsubps", other, self)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.builder.emit("vmulps", self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.builder.emit("vdivps", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self.builder.emit("vdivps", other, self)
+
+    def __neg__(self) -> Value:
+        return self.builder.emit("vxorps", self, Pooled(0x80000000))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class Array:
+    """An argument: `width` times as many floats for each row as the row has columns, of which this is part `part`."""
+
+    def __init__(self, builder: Builder, pointer: int) -> None:
+        self._builder, self._pointer = builder, pointer
+
+    def load(self) -> Value:
+        """The elements at the loop's place."""
+        b = self._builder
+        if b.mask is not None:
+            return b.emit("load some", b.mask, Address(self._pointer, RAX))
+        return b.emit("load", Address(self._pointer, RAX, b.offset))
+
+    def store(self, value: Value) -> Value:
+        """Write the elements at the loop's place; gives the value back."""
+        b = self._builder
+        if b.mask is not None:
+            b.emit("store some", b.mask, Address(self._pointer, RAX), value)
+        else:
+            b.emit("store", Address(self._pointer, RAX, b.offset), value)
+        return value
+
+    def get(self) -> Value:
+        """Of an array with one number for each row: this row's, in all lanes."""
+        return self._builder.emit("broadcast", Address(self._pointer))
+
+    def put(self, value: Value) -> None:
+        """Of an array with one number for each row: set this row's."""
+        self._builder.emit("store one", Address(self._pointer), value)
+
+
+class Builder:
+    """Writes down what a kernel does; see the module's example."""
+
+    def __init__(self, flat: bool) -> None:
+        self.flat = flat  # one row, from element `low` to `high`, instead of rows `low` to `high`
+        self.operations: list[Value | tuple[str, Any]] = []  # values, and the marks of loops
+        self.arrays: list[list[int]] = []  # for each argument: the pointers to its parts
+        self.widths: list[int | None] = []  # for each argument: rows' width in columns, None for one number
+        self.numbers = 0  # how many numbers are passed behind the arrays
+        self.mask: Value | None = None  # in the masked part of a loop
+        self.offset = 0  # bytes that the part of an unrolled loop is ahead
+        self._pointers = iter(POINTERS)
+        self._loops = 0
+
+    # Arguments
+
+    def array(self, width: int = 1) -> Array:
+        """The next argument: an array of as many rows; `width` 0 for one row that all share."""
+        return self.parts(1, width)[0]
+
+    def parts(self, count: int, width: int | None = None) -> list[Array]:
+        """The next argument, whose rows are `count` parts of as many columns."""
+        pointers = [next(self._pointers) for _ in range(count)]
+        self.arrays.append(pointers)
+        self.widths.append(count if width is None else width)
+        return [Array(self, pointer) for pointer in pointers]
+
+    def per_row(self) -> Array:
+        """The next argument: an array with one number for each row."""
+        pointer = next(self._pointers)
+        self.arrays.append([pointer])
+        self.widths.append(None)
+        return Array(self, pointer)
+
+    def number(self) -> Callable[[], Value]:
+        """The next number among the arguments, which come after all arrays; call it where it is used."""
+        place = self.numbers
+        self.numbers += 1
+        return lambda: self.emit("number", place)
+
+    # Operations
+
+    @staticmethod
+    def constant(number: float) -> Pooled:
+        """A number as an operand."""
+        return Pooled(_bits(number))
+
+    def emit(self, operation: str, *operands: Any) -> Value:
+        """Write an operation down. Plain numbers among the operands become constants."""
+        if operation not in _TAKE_NUMBERS:
+            operands = tuple(Pooled(_bits(o)) if isinstance(o, (int, float)) else o for o in operands)
+            operands = self._readable(operation, operands)
+        value = Value(self, operation, operands)
+        self.operations.append(value)
+        return value
+
+    def _readable(self, operation: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operands with constants only where an instruction can read memory, which is its last source."""
+        if operation in _COMMUTE and isinstance(operands[0], Pooled):
+            operands = operands[::-1]
+        last = len(operands) - 1
+        if operation in ("fma", "fnma"):  # either the factor `b` or the summand `c`
+            last = 2 if isinstance(operands[2], Pooled) else 1
+        return tuple(
+            self.emit("constant", o) if isinstance(o, Pooled) and i != last else o for i, o in enumerate(operands)
+        )
+
+    def each(self, body: Callable[[], object], unroll: int = 1) -> None:
+        """Do `body` for all elements of the row."""
+        self._loop([], lambda: (body(), [])[1], unroll)
+
+    def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
+        """The sum of `body` over the row, in all lanes."""
+        return self._loop(["vaddps"], lambda: [body()], unroll)[0]
+
+    def totals(self, body: Callable[[], list[Value]], count: int, unroll: int = 1) -> list[Value]:
+        """Several sums at once."""
+        return self._loop(["vaddps"] * count, body, unroll)
+
+    def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
+        """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
+        return self._loop(["vmaxps"], lambda: [body()], unroll)[0]
+
+    def _loop(self, folds: list[str], body: Callable[[], list[Value]], unroll: int) -> list[Value]:
+        """See Note [Loops over a row]."""
+        self._loops += 1
+        name = f"loop{self._loops}"
+        sums = [[self.emit("constant", Pooled(_bits(_NEUTRAL[fold]))) for fold in folds] for _ in range(unroll)]
+        self.operations.append(("begin", name))
+        if unroll > 1:
+            self.operations.append(("bulk", (name, unroll, "few")))
+            for i in range(unroll):
+                self.offset = i * BYTES
+                self._fold(folds, sums[i], body())
+            self.offset = 0
+            self.operations.append(("bulk end", (name, unroll, "few")))
+        self.operations.append(("vectors", (name, 1, "rest")))
+        self._fold(folds, sums[0], body())
+        self.operations.append(("vectors end", (name, 1, "rest")))
+        self.operations.append(("rest", name))
+        self.mask = self.emit("mask")
+        self._fold(folds, sums[0], body())
+        self.mask = None
+        self.operations.append(("rest end", name))
+        return [self._across(fold, [s[i] for s in sums]) for i, fold in enumerate(folds)]
+
+    def _fold(self, folds: list[str], sums: list[Value], values: list[Value]) -> None:
+        for fold, held, value in zip(folds, sums, values):
+            if self.mask is not None:
+                neutral = self.emit("constant", Pooled(_bits(_NEUTRAL[fold])))
+                value = self.emit("blend", neutral, value, self.mask)
+            self.emit("fold", fold, held, value)
+
+    def _across(self, fold: str, held: list[Value]) -> Value:
+        """One value in all lanes from the lanes of several."""
+        while len(held) > 1:
+            held = [self.emit(fold, a, b) for a, b in zip(held[::2], held[1::2])] + held[len(held) & ~1 :]
+        value = held[0]
+        value = self.emit(fold, value, self.emit("swap halves", value))
+        value = self.emit(fold, value, self.emit("shuffle", value, 0x4E))
+        return self.emit(fold, value, self.emit("shuffle", value, 0xB1))
+
+
+_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd"))
+# Operations some of whose operands are not values: places, counts, relations, names, or a constant on purpose.
+_TAKE_NUMBERS = frozenset(("number", "shuffle", "constant", "vpslld", "vpsrad", "vpsrld", "fold", "blend"))

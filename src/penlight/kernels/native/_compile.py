@@ -1,0 +1,310 @@
+"""From what a `Builder` wrote down to machine code: registers, loops, arguments.
+
+Note [Registers]
+Values get one of sixteen registers from where they are made to where they are used last, or to the end of the loop if they were
+made outside of it. There is no spilling: a definition that needs more is refused when it is compiled. Constants lie in
+memory behind the code, where most instructions can read them directly.
+
+Note [A kernel's frame]
+A kernel is called like a C function. It keeps what it needs for all rows on the stack: how far its loops go, how far rows of
+several parts are apart, its numbers, and the mask of a row's last elements. `rdi` counts rows up to `rsi`, `rdx` is a row's length in
+bytes, `rax` the place in a row; the other registers point to the rows of the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from . import _pages
+from ._build import BYTES, Builder, Value
+from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler, Pooled
+
+_SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
+_ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers are passed
+# Operations that may write their result over any operand.
+_REUSE = frozenset(
+    ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
+    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "nearest", "less", "greater", "unordered", "blend", "vpsrad", "vpsrld", "vpslld")
+)  # fmt: skip
+
+
+def _assign_registers(operations: list[Any]) -> None:
+    """Give each value its register. See Note [Registers]."""
+    _find_lifetimes(operations)
+    free = list(range(15, -1, -1))
+    held: list[Value] = []
+    for when, item in enumerate(operations):
+        for value in [v for v in held if v.dies < when]:
+            held.remove(value)
+            free.append(value.register)
+        if isinstance(item, tuple) or item.operation.startswith("store") or item.operation == "fold":
+            continue
+        heir = _heir(item, [v for v in held if v.dies == when])
+        if heir is not None:
+            held.remove(heir)
+            item.register = heir.register
+        elif free:
+            item.register = free.pop()
+        else:
+            raise ValueError("a native kernel needs more than sixteen registers")
+        held.append(item)
+
+
+def _find_lifetimes(operations: list[Any]) -> None:
+    ends = {item[1]: when for when, item in enumerate(operations) if isinstance(item, tuple) and item[0] == "rest end"}
+    start, end = -1, -1
+    for when, item in enumerate(operations):
+        if isinstance(item, tuple):
+            if item[0] == "begin":
+                start, end = when, ends[item[1]]
+            elif item[0] == "rest end":
+                start = -1
+            continue
+        item.made = item.dies = when
+        for operand in item.operands:
+            if isinstance(operand, Value):
+                operand.dies = max(operand.dies, end if operand.made < start else when)
+
+
+def _heir(item: Value, dying: list[Value]) -> Value | None:
+    """The operand whose register the result gets, as it is not used any more."""
+    if item.operation in _REUSE:
+        candidates = item.operands
+    elif item.operation in ("fma", "fnma"):
+        a, b, c = item.operands
+        candidates = (c,) if isinstance(b, Pooled) else (c, a, b)
+    else:
+        return None
+    return next((o for o in candidates if isinstance(o, Value) and o in dying), None)
+
+
+class _Frame:
+    """The kernel's places on the stack."""
+
+    def __init__(self) -> None:
+        self.size = 32  # the mask of a row's last elements is at its start
+        self._places: dict[Any, int] = {}
+
+    def place(self, key: Any) -> Address:
+        """The eight bytes that hold `key`."""
+        if key not in self._places:
+            self._places[key] = self.size
+            self.size += 8
+        return Address(RSP, None, self._places[key])
+
+    def held(self) -> list[Any]:
+        """All keys so far."""
+        return list(self._places)
+
+
+class _Writer:
+    """Writes a builder's operations as machine code."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.asm, self.frame = builder, Assembler(), _Frame()
+        _assign_registers(builder.operations)
+
+    def write(self) -> bytes:
+        body, self.asm = self.asm, Assembler()
+        self._rows()
+        body, self.asm = self.asm, body  # the body knows how large the frame is
+        self._enter()
+        self.asm.append(body)
+        self._leave()
+        return self.asm.finish()
+
+    def _enter(self) -> None:
+        asm, builder, frame = self.asm, self.builder, self.frame
+        leading = 2 if builder.flat else 3
+        arguments = [frame.place(("argument", i)) for i in range(min(6, leading + len(builder.arrays)))]
+        for i in range(builder.numbers):
+            frame.place(("number", i))
+        frame.size += -(frame.size + 8 * len(_SAVED) + 8) % 32
+        for register in _SAVED:
+            asm.push(register)
+        asm.add_number(RSP, -frame.size)
+        for register, place in zip(_ARGUMENTS, arguments):
+            asm.store_register(place, register)
+        for i in range(builder.numbers):
+            asm.store_one(frame.place(("number", i)), i)
+        if builder.flat:
+            asm.copy_register(RDX, RDI)
+            asm.negate(RDX)
+            asm.add(RDX, RSI)
+        asm.shift_left(RDX, 2)
+        self._limits()
+        for i, (parts, width) in enumerate(zip(builder.arrays, builder.widths)):
+            self._pointers(leading + i, parts, width)
+
+    def _limits(self) -> None:
+        """How far the loops of each kind go, how far rows are apart, and the mask of a row's end."""
+        asm, frame = self.asm, self.frame
+        for key in frame.held():
+            if key[0] == "limit":
+                asm.copy_register(RAX, RDX)
+                asm.and_number(RAX, -BYTES * key[1])
+                asm.store_register(frame.place(key), RAX)
+            elif key[0] == "stride":
+                asm.copy_register(RAX, RDX)
+                asm.multiply_number(RAX, key[1])
+                asm.store_register(frame.place(key), RAX)
+        asm.copy_register(RAX, RDX)
+        asm.and_number(RAX, BYTES - 1)
+        asm.negate(RAX)
+        asm.address_of_lanes(RBX)
+        asm.move(15, Address(RBX, RAX, BYTES))
+        asm.store(Address(RSP), 15)
+
+    def _pointers(self, argument: int, parts: list[int], width: int | None) -> None:
+        """Load where the parts of an argument begin, at row `low`."""
+        asm, first = self.asm, parts[0]
+        if argument < 6:
+            asm.load_register(first, self.frame.place(("argument", argument)))
+        else:
+            above = self.frame.size + 8 * len(_SAVED) + 8
+            asm.load_register(first, Address(RSP, None, above + 8 * (argument - 6)))
+        asm.load_register(first, Address(first, None, _pages.DATA_OFFSET))
+        asm.copy_register(RAX, RDI)
+        if width is None or self.builder.flat:
+            asm.shift_left(RAX, 2)
+        else:
+            asm.multiply_number(RAX, width)
+            asm.multiply(RAX, RDX)
+        asm.add(first, RAX)
+        for before, pointer in pairwise(parts):
+            asm.copy_register(pointer, before)
+            asm.add(pointer, RDX)
+
+    def _rows(self) -> None:
+        asm, builder = self.asm, self.builder
+        if builder.flat:
+            self._operations()
+            return
+        asm.compare_numbers(RDI, RSI)
+        asm.jump("done", "not less")
+        asm.label("row")
+        self._operations()
+        for parts, width in zip(builder.arrays, builder.widths):
+            for pointer in parts:
+                if width is None:
+                    asm.add_number(pointer, 4)
+                elif width == 1:
+                    asm.add(pointer, RDX)
+                elif width:
+                    asm.add(pointer, self.frame.place(("stride", width)))
+        asm.add_number(RDI, 1)
+        asm.compare_numbers(RDI, RSI)
+        asm.jump("row", "less")
+        asm.label("done")
+
+    def _leave(self) -> None:
+        self.asm.forget_upper()
+        self.asm.add_number(RSP, self.frame.size)
+        for register in reversed(_SAVED):
+            self.asm.pop(register)
+        self.asm.leave()
+
+    def _operations(self) -> None:
+        for item in self.builder.operations:
+            if isinstance(item, tuple):
+                self._mark(*item)
+            else:
+                self._instruction(item)
+
+    def _mark(self, word: str, name: Any) -> None:
+        """What surrounds the three forms of a loop's body. See Note [Loops over a row]."""
+        asm = self.asm
+        if word == "begin":
+            asm.zero(RAX)
+        elif word in ("bulk", "vectors"):
+            name, unroll, after = name
+            asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
+            asm.jump(f"{name} {after}", "not less")
+            asm.label(f"{name} {word}")
+        elif word in ("bulk end", "vectors end"):
+            name, unroll, after = name
+            asm.add_number(RAX, BYTES * unroll)
+            asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
+            asm.jump(f"{name} {word[:-4]}", "less")
+            asm.label(f"{name} {after}")
+        elif word == "rest":
+            asm.compare_numbers(RAX, RDX)
+            asm.jump(f"{name} end", "not less")
+        else:
+            asm.label(f"{name} end")
+
+    def _instruction(self, value: Value) -> None:
+        asm, operation, target = self.asm, value.operation, value.register
+        operands: list[Any] = [o.register if isinstance(o, Value) else o for o in value.operands]
+        match operation:
+            case "fma" | "fnma":
+                self._multiply_add(value, "vfmadd" if operation == "fma" else "vfnmadd")
+            case "load" | "constant":
+                asm.move(target, operands[0])
+            case "load some":
+                asm.load_some(target, *operands)
+            case "store":
+                asm.store(*operands)
+            case "store some":
+                asm.store_some(operands[1], operands[0], operands[2])
+            case "store one":
+                asm.store_one(*operands)
+            case "broadcast":
+                asm.broadcast(target, operands[0])
+            case "number":
+                asm.broadcast(target, self.frame.place(("number", operands[0])))
+            case "mask":
+                asm.move(target, Address(RSP))
+            case "blend":
+                asm.blend(target, *operands)
+            case "less" | "greater" | "unordered":
+                asm.compare(operation, target, *operands)
+            case "nearest":
+                asm.nearest(target, operands[0])
+            case "swap halves":
+                asm.swap_halves(target, operands[0])
+            case "shuffle":
+                asm.shuffle(target, *operands)
+            case "fold":
+                asm.binary(operands[0], operands[1], operands[2], operands[1])
+            case "vpsrad" | "vpsrld" | "vpslld":
+                asm.shift(operation, target, *operands)
+            case _ if len(operands) == 1:
+                asm.unary(operation, target, operands[0])
+            case _:
+                asm.binary(operation, target, *operands)
+
+    def _multiply_add(self, value: Value, name: str) -> None:
+        """a * b + c (or c - a * b) in the form of the instruction that overwrites the operand whose register the result has."""
+        target = value.register
+        a, b, c = (o.register if isinstance(o, Value) else o for o in value.operands)
+        if target == c:
+            self.asm.binary(f"{name}231ps", target, a, b)
+        elif target == b:
+            self.asm.binary(f"{name}213ps", target, a, c)
+        elif isinstance(b, Pooled):
+            self.asm.move(target, c)
+            self.asm.binary(f"{name}231ps", target, a, b)
+        else:
+            if target != a:
+                self.asm.move(target, a)
+            self.asm.binary(f"{name}213ps", target, b, c)
+
+
+class Kernel:
+    """A compiled definition. Call `run(low, high, columns, id(array), ..., number, ...)`, without `columns` if it is flat."""
+
+    def __init__(self, define: Callable[..., None], flat: bool = False, **options: Any) -> None:
+        builder = Builder(flat)
+        define(builder, **options)
+        writer = _Writer(builder)
+        code = writer.write()
+        self.listing = "\n".join(writer.asm.listing)
+        self._widths = builder.widths
+        self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
+
+    def sizes(self, rows: int, columns: int) -> list[int]:
+        """How many elements each array must have at least, for so many rows and columns."""
+        return [rows if width is None else columns * (rows * width or 1) for width in self._widths]

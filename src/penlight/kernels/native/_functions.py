@@ -1,0 +1,141 @@
+"""Elementary functions for native kernels, built of vector instructions; float32, within about one unit in the last place.
+
+The coefficients are our own minimax fits (Lawson's iteration in float64). `exp` gives subnormal results, zero and infinity where they are
+due, and NaN for NaN.
+"""
+
+from __future__ import annotations
+
+from ._build import Value
+from ._x86 import Pooled
+
+_SIGN = Pooled(0x80000000)
+_REST = Pooled(0x7FFFFFFF)
+_ONE = Pooled(0x3F800000)
+_MAGIC = 12582912.0  # 1.5 * 2**23: a sum with it has the rounded number in its lowest bits
+_MAGIC_BITS = Pooled(0x4B400000)
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4  # the first has few bits: its product with a small integer is exact
+_EXP = (
+    1.0,
+    1.0,
+    0.4999999403953552,
+    0.1666652113199234,
+    0.04166838899254799,
+    0.00836874544620514,
+    0.001381453825160861,
+)
+_TANH = (-0.33333271741867065, 0.13331152498722076, -0.05371410399675369, 0.020551711320877075, -0.00560390530154109)
+_ERF_NEAR = (
+    (0.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853810995817184, 0.005188327748328447)
+    + (-0.0008010192541405559, 7.853857823647559e-05)
+)  # fmt: skip
+_ERF_FAR = (
+    (-0.0001880402269307524, 1.1295784711837769, 0.6332198977470398, 0.10841857641935349, -0.025208257138729095)
+    + (0.004204561933875084, -0.00044133636401966214, 2.1686850232072175e-05)
+)  # fmt: skip
+
+
+def fma(a: Value, b: Value | float, c: Value | float) -> Value:
+    """a * b + c, rounded once."""
+    return a.builder.emit("fma", a, b, c)
+
+
+def fnma(a: Value, b: Value | float, c: Value | float) -> Value:
+    """c - a * b, rounded once."""
+    return a.builder.emit("fnma", a, b, c)
+
+
+def sqrt(x: Value) -> Value:
+    """The square root."""
+    return x.builder.emit("vsqrtps", x)
+
+
+def absolute(x: Value) -> Value:
+    """The absolute value."""
+    return x.builder.emit("vandps", x, _REST)
+
+
+def where(mask: Value, yes: Value, no: Value) -> Value:
+    """`yes` where a comparison holds, else `no`."""
+    return mask.builder.emit("blend", no, yes, mask)
+
+
+def less(a: Value, b: Value | float) -> Value:
+    """The mask of a < b, false for NaN."""
+    return a.builder.emit("less", a, b)
+
+
+def greater(a: Value, b: Value | float) -> Value:
+    """The mask of a > b, false for NaN."""
+    return a.builder.emit("greater", a, b)
+
+
+def is_nan(a: Value) -> Value:
+    """The mask of NaN."""
+    return a.builder.emit("unordered", a, a)
+
+
+def maximum(a: Value, b: Value | float) -> Value:
+    """The larger; NaN if either is, as NumPy and PyTorch have it. The instruction itself gives `b` for any NaN."""
+    return where(is_nan(a), a, a.builder.emit("vmaxps", a, b))
+
+
+def minimum(a: Value, b: Value | float) -> Value:
+    """The smaller; NaN if either is."""
+    return where(is_nan(a), a, a.builder.emit("vminps", a, b))
+
+
+def only(mask: Value, value: Value) -> Value:
+    """`value` where a comparison holds, else 0."""
+    return mask.builder.emit("vandps", mask, value)
+
+
+def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
+    """The sum of coefficients[i] * x**i, by Horner's rule."""
+    result: Value | float = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        result = x * result + coefficient if isinstance(result, float) else fma(result, x, coefficient)
+    assert isinstance(result, Value)
+    return result
+
+
+def exp(x: Value) -> Value:
+    """e**x: 2**n times e**r, with x = n * log(2) + r and |r| at most half of log(2)."""
+    b = x.builder
+    x = b.emit("vminps", b.constant(89.0), b.emit("vmaxps", b.constant(-105.0), x))  # in this order NaN stays
+    shifted = x * 1.4426950408889634 + _MAGIC
+    whole = shifted - _MAGIC
+    rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, x))
+    power = polynomial(rest, _EXP)
+    # 2**n may be out of range where the result is not: two factors, each about its square root.
+    n = b.emit("vpsubd", shifted, _MAGIC_BITS)
+    half = b.emit("vpsrad", n, 1)
+    other = b.emit("vpsubd", n, half)
+    power = power * b.emit("vpaddd", b.emit("vpslld", half, 23), _ONE)
+    return power * b.emit("vpaddd", b.emit("vpslld", other, 23), _ONE)
+
+
+def sigmoid(x: Value) -> Value:
+    """1 / (1 + e**-x)."""
+    return 1.0 / (exp(-x) + 1.0)
+
+
+def tanh(x: Value) -> Value:
+    """The hyperbolic tangent: a polynomial near 0, else by way of e**(2 * |x|)."""
+    size, square = absolute(x), x * x
+    near = fma(size * square, polynomial(square, _TANH), size)
+    far = 1.0 - 2.0 / (exp(size + size) + 1.0)
+    return _with_sign_of(x, where(less(size, 0.625), near, far))
+
+
+def erf(x: Value) -> Value:
+    """The error function: a polynomial in x**2 up to 1, beyond it 1 - e**-Q(|x|)."""
+    size = absolute(x)
+    near = fma(size, polynomial(x * x, _ERF_NEAR), size)
+    capped = x.builder.emit("vminps", x.builder.constant(4.0), size)  # NaN stays
+    far = 1.0 - exp(-polynomial(capped, _ERF_FAR))
+    return _with_sign_of(x, where(less(size, 1.0), near, far))
+
+
+def _with_sign_of(x: Value, size: Value) -> Value:
+    return x.builder.emit("vorps", size, x.builder.emit("vandps", x, _SIGN))

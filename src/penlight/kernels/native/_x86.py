@@ -1,0 +1,287 @@
+"""An assembler for the few x86-64 instructions that the native kernels are made of.
+
+Vectors are AVX2's: eight float32 in a `ymm` register. Each method of `Assembler` appends one instruction to `code` and its text
+to `listing`. Jumps go to labels; constants lie behind the code and are addressed relative to the instruction.
+
+Note [Encoding]
+A vector instruction is the three-byte VEX prefix (C4), its opcode, and ModRM with what follows it. The prefix holds, inverted,
+the high bits of the register numbers and the second source (vvvv); `space` says which opcode table is meant (1: 0F, 2: 0F 38,
+3: 0F 3A), `pp` which of the older prefixes it replaces (0: none, 1: 66). Instructions on addresses and counters have the
+one-byte REX prefix (4x) instead. Every memory operand is written with a four-byte displacement: longer, but one form.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+# General registers by their numbers.
+RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
+_NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
+
+
+class Address(NamedTuple):
+    """Memory at base + step + offset bytes; `step`, a register like `base`, may be None."""
+
+    base: int
+    step: int | None = None
+    offset: int = 0
+
+    def __str__(self) -> str:
+        step = "" if self.step is None else f"+{_NAMES[self.step]}"
+        return f"[{_NAMES[self.base]}{step}{self.offset:+}]"
+
+
+class Pooled(NamedTuple):
+    """A constant behind the code: eight times one 32-bit pattern."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return f"[{struct.unpack('<f', struct.pack('<I', self.bits))[0]:.9g} x 8]"
+
+
+_LANES = Pooled(-1)  # stands for the table of `address_of_lanes`
+Operand = int | Address | Pooled  # a ymm register's number, or memory
+
+# name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
+_BINARY = {
+    "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0), "vdivps": (0x5E, 1, 0),
+    "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
+    "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
+    "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
+}  # fmt: skip
+# The same for `name target, source`.
+_UNARY = {"vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0)}
+# Shifts of each 32-bit lane by a fixed count: (opcode's extension).
+_SHIFTS = {"vpsrld": 2, "vpsrad": 4, "vpslld": 6}
+
+
+class Assembler:
+    """Machine code in the making."""
+
+    def __init__(self) -> None:
+        self.code = bytearray()
+        self.listing: list[str] = []
+        self._labels: dict[str, int] = {}
+        self._jumps: list[tuple[int, str]] = []  # where a displacement stands, and what it leads to
+        self._pooled: list[tuple[int, int, int]] = []  # where it stands, where its instruction ends, the pattern
+
+    # Vectors
+
+    def binary(self, name: str, target: int, first: int, second: Operand) -> None:
+        """target = first `name` second."""
+        opcode, space, pp = _BINARY[name]
+        self._vector(f"{name} {{}}, ymm{first}, {{}}", opcode, space, pp, target, second, first)
+
+    def unary(self, name: str, target: int, source: Operand) -> None:
+        """target = name(source)."""
+        opcode, space, pp = _UNARY[name]
+        self._vector(f"{name} {{}}, {{}}", opcode, space, pp, target, source)
+
+    def shift(self, name: str, target: int, source: int, count: int) -> None:
+        """Shift each 32-bit lane."""
+        self._vector(f"{name} ymm{target}, {{1}}, {count}", 0x72, 1, 1, _SHIFTS[name], source, target, bytes((count,)))
+
+    def compare(self, relation: str, target: int, first: int, second: Operand) -> None:
+        """All bits of a lane set where first is "less", "greater" or "unordered" (one of them NaN) to second."""
+        tail = bytes(({"less": 0x11, "greater": 0x1E, "unordered": 0x03}[relation],))
+        self._vector(f"vcmpps({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, 0, target, second, first, tail)
+
+    def blend(self, target: int, no: int, yes: int, mask: int) -> None:
+        """In each lane `yes` where the mask's highest bit is set, else `no`."""
+        tail = bytes((mask << 4,))
+        self._vector(f"vblendvps {{}}, ymm{no}, {{}}, ymm{mask}", 0x4A, 3, 1, target, yes, no, tail)
+
+    def nearest(self, target: int, source: Operand) -> None:
+        """Round to the nearest integer, halves to the even one."""
+        self._vector("vroundps {}, {}, 0", 0x08, 3, 1, target, source, tail=b"\0")
+
+    def move(self, target: int, source: Operand) -> None:
+        """Load a vector from memory, or copy a register."""
+        self._vector("vmovups {}, {}", 0x10, 1, 0, target, source)
+
+    def store(self, target: Address, source: int) -> None:
+        """Write a vector to memory."""
+        self._vector("vmovups {1}, {0}", 0x11, 1, 0, source, target)
+
+    def broadcast(self, target: int, source: Operand) -> None:
+        """All lanes from one float in memory, or from a register's lowest lane."""
+        self._vector("vbroadcastss {}, {}", 0x18, 2, 1, target, source)
+
+    def load_some(self, target: int, mask: int, source: Address) -> None:
+        """Load the lanes that the mask selects; 0 in the others, whose memory is not touched."""
+        self._vector(f"vmaskmovps {{}}, ymm{mask}, {{}}", 0x2C, 2, 1, target, source, mask)
+
+    def store_some(self, target: Address, mask: int, source: int) -> None:
+        """Write the lanes that the mask selects."""
+        self._vector(f"vmaskmovps {{1}}, ymm{mask}, {{0}}", 0x2E, 2, 1, source, target, mask)
+
+    def store_one(self, target: Address, source: int) -> None:
+        """Write the lowest lane."""
+        self._vector("vmovss {1}, {0}", 0x11, 1, 2, source, target, wide=False)
+
+    def swap_halves(self, target: int, source: int) -> None:
+        """Exchange the upper four lanes and the lower."""
+        self._vector(f"vperm2f128 {{}}, ymm{source}, {{}}, 1", 0x06, 3, 1, target, source, source, b"\x01")
+
+    def shuffle(self, target: int, source: int, order: int) -> None:
+        """Reorder the lanes within each half."""
+        self._vector(f"vpermilps {{}}, {{}}, {order:#x}", 0x04, 3, 1, target, source, tail=bytes((order,)))
+
+    def forget_upper(self) -> None:
+        """Before returning to code that uses the older instructions, which would be slow otherwise."""
+        self._raw(b"\xc5\xf8\x77", "vzeroupper")
+
+    # Addresses and counters
+
+    def load_register(self, target: int, source: Address) -> None:
+        """A 64-bit number from memory."""
+        self._general(f"mov {_NAMES[target]}, {source}", b"\x8b", target, source)
+
+    def store_register(self, target: Address, source: int) -> None:
+        """A 64-bit number to memory."""
+        self._general(f"mov {target}, {_NAMES[source]}", b"\x89", source, target)
+
+    def copy_register(self, target: int, source: int) -> None:
+        self._general(f"mov {_NAMES[target]}, {_NAMES[source]}", b"\x8b", target, source)
+
+    def add(self, target: int, source: int | Address) -> None:
+        text = source if isinstance(source, Address) else _NAMES[source]
+        self._general(f"add {_NAMES[target]}, {text}", b"\x03", target, source)
+
+    def multiply(self, target: int, source: int | Address) -> None:
+        text = source if isinstance(source, Address) else _NAMES[source]
+        self._general(f"imul {_NAMES[target]}, {text}", b"\x0f\xaf", target, source)
+
+    def add_number(self, target: int, number: int) -> None:
+        tail = struct.pack("<i", number)
+        self._general(f"add {_NAMES[target]}, {number}", b"\x81", 0, target, tail)
+
+    def multiply_number(self, target: int, number: int) -> None:
+        tail = struct.pack("<i", number)
+        self._general(f"imul {_NAMES[target]}, {number}", b"\x69", target, target, tail)
+
+    def and_number(self, target: int, number: int) -> None:
+        tail = struct.pack("<i", number)
+        self._general(f"and {_NAMES[target]}, {number}", b"\x81", 4, target, tail)
+
+    def shift_left(self, target: int, count: int) -> None:
+        self._general(f"shl {_NAMES[target]}, {count}", b"\xc1", 4, target, bytes((count,)))
+
+    def zero(self, target: int) -> None:
+        self._general(f"xor {_NAMES[target]}, {_NAMES[target]}", b"\x33", target, target)
+
+    def negate(self, target: int) -> None:
+        self._general(f"neg {_NAMES[target]}", b"\xf7", 3, target)
+
+    def compare_numbers(self, first: int, second: int | Address) -> None:
+        text = second if isinstance(second, Address) else _NAMES[second]
+        self._general(f"cmp {_NAMES[first]}, {text}", b"\x3b", first, second)
+
+    def address_of_lanes(self, target: int) -> None:
+        """The address of a table behind the code: eight lanes with all bits set, then eight with none."""
+        self._general(f"lea {_NAMES[target]}, [lanes]", b"\x8d", target, _LANES)
+
+    def push(self, register: int) -> None:
+        self._raw(
+            bytes((0x41, 0x50 + register - 8)) if register > 7 else bytes((0x50 + register,)),
+            f"push {_NAMES[register]}",
+        )
+
+    def pop(self, register: int) -> None:
+        self._raw(
+            bytes((0x41, 0x58 + register - 8)) if register > 7 else bytes((0x58 + register,)), f"pop {_NAMES[register]}"
+        )
+
+    def leave(self) -> None:
+        self._raw(b"\xc3", "ret")
+
+    # Jumps
+
+    def label(self, name: str) -> None:
+        """This place is called `name`."""
+        self._labels[name] = len(self.code)
+        self.listing.append(f"{name}:")
+
+    def jump(self, to: str, when: str = "") -> None:
+        """Go on at a label: always, or after a comparison `when` it was "less" or "not less"."""
+        opcode = {"": b"\xe9", "less": b"\x0f\x8c", "not less": b"\x0f\x8d"}[when]
+        self._raw(opcode + bytes(4), f"jump {when} {to}")
+        self._jumps.append((len(self.code) - 4, to))
+
+    def append(self, other: Assembler) -> None:
+        """Go on with another's instructions."""
+        start = len(self.code)
+        self.code += other.code
+        self.listing += other.listing
+        self._labels.update({name: start + place for name, place in other._labels.items()})
+        self._jumps += [(start + place, name) for place, name in other._jumps]
+        self._pooled += [(start + place, start + end, bits) for place, end, bits in other._pooled]
+
+    def finish(self) -> bytes:
+        """The code with its constants, all addresses filled in."""
+        for place, name in self._jumps:
+            struct.pack_into("<i", self.code, place, self._labels[name] - place - 4)
+        self.code += bytes(-len(self.code) % 32)
+        homes: dict[int, int] = {}
+        for place, end, bits in self._pooled:
+            if bits not in homes:
+                homes[bits] = len(self.code)
+                self.code += b"\xff" * 32 + bytes(32) if bits < 0 else struct.pack("<I", bits) * 8
+            struct.pack_into("<i", self.code, place, homes[bits] - end)
+        return bytes(self.code)
+
+    # See Note [Encoding]
+
+    def _raw(self, code: bytes, text: str) -> None:
+        self.code += code
+        self.listing.append("    " + text)
+
+    def _vector(
+        self,
+        text: str,
+        opcode: int,
+        space: int,
+        pp: int,
+        register: int,
+        other: Operand,
+        second: int = 0,
+        tail: bytes = b"",
+        wide: bool = True,
+    ) -> None:
+        index, base = _high_bits(other)
+        first = (register < 8) << 7 | (not index) << 6 | (not base) << 5 | space
+        self.code += bytes((0xC4, first, (~second & 15) << 3 | wide << 2 | pp, opcode))
+        self._operand(register, other, tail)
+        named = f"ymm{other}" if isinstance(other, int) else str(other)
+        self.listing.append("    " + text.format(f"ymm{register}", named))
+
+    def _general(self, text: str, opcode: bytes, register: int, other: Operand, tail: bytes = b"") -> None:
+        index, base = _high_bits(other)
+        self.code += bytes((0x48 | (register > 7) << 2 | index << 1 | base, *opcode))
+        self._operand(register, other, tail)
+        self.listing.append("    " + text)
+
+    def _operand(self, register: int, other: Operand, tail: bytes) -> None:
+        """ModRM and what follows it; `tail` is the instruction's last bytes."""
+        low = (register & 7) << 3
+        if isinstance(other, int):
+            self.code.append(0xC0 | low | other & 7)
+        elif isinstance(other, Pooled):
+            self.code.append(low | 5)
+            self._pooled.append((len(self.code), len(self.code) + 4 + len(tail), other.bits))
+            self.code += bytes(4)
+        else:
+            index = RSP if other.step is None else other.step  # 4 in SIB's place of the index means none
+            self.code += bytes((0x80 | low | 4, (index & 7) << 3 | other.base & 7)) + struct.pack("<i", other.offset)
+        self.code += tail
+
+
+def _high_bits(operand: Operand) -> tuple[bool, bool]:
+    """Whether a memory operand's index and its base (or a register operand) are among the upper eight registers."""
+    if isinstance(operand, int):
+        return False, operand > 7
+    if isinstance(operand, Pooled):
+        return False, False
+    return operand.step is not None and operand.step > 7, operand.base > 7

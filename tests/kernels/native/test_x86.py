@@ -1,0 +1,116 @@
+"""The assembler: encodings as GNU's disassembler reads them."""
+
+import pytest
+
+from penlight.kernels.native._x86 import (
+    R9,
+    R10,
+    R12,
+    R13,
+    R14,
+    R15,
+    RAX,
+    RBP,
+    RBX,
+    RCX,
+    RDI,
+    RSP,
+    Address,
+    Assembler,
+    Pooled,
+)
+
+# An instruction, and its bytes, which objdump 2.40 prints as the same instruction.
+ENCODINGS = [
+    (lambda a: a.binary("vaddps", 1, 2, 3), "c4e16c58cb"),
+    (lambda a: a.binary("vsubps", 9, 10, 11), "c4412c5ccb"),
+    (lambda a: a.binary("vmulps", 9, 3, Address(R12, RAX, 64)), "c44164598c0440000000"),
+    (lambda a: a.binary("vdivps", 2, 14, Address(RDI)), "c4e10c5e942700000000"),
+    (lambda a: a.binary("vfmadd213ps", 9, 10, 11), "c4422da8cb"),
+    (lambda a: a.binary("vfnmadd231ps", 9, 3, Address(R12, RAX, 64)), "c44265bc8c0440000000"),
+    (lambda a: a.binary("vandnps", 1, 2, 3), "c4e16c55cb"),
+    (lambda a: a.binary("vpaddd", 2, 14, Address(RDI)), "c4e10dfe942700000000"),
+    (lambda a: a.unary("vsqrtps", 3, 12), "c4c17c51dc"),
+    (lambda a: a.unary("vcvtps2dq", 12, 3), "c4617d5be3"),
+    (lambda a: a.unary("vcvtdq2ps", 12, Address(R13, RCX)), "c4417c5ba40d00000000"),
+    (lambda a: a.shift("vpslld", 9, 3, 23), "c4e13572f317"),
+    (lambda a: a.shift("vpsrad", 3, 9, 1), "c4c16572e101"),
+    (lambda a: a.compare("less", 2, 3, Address(RBP, R15, 32)), "c4a164c2943d2000000011"),
+    (lambda a: a.compare("greater", 2, 3, 9), "c4c164c2d11e"),
+    (lambda a: a.compare("unordered", 2, 3, 9), "c4c164c2d103"),
+    (lambda a: a.blend(1, 2, 3, 12), "c4e36d4acbc0"),
+    (lambda a: a.nearest(3, 9), "c4c37d08d900"),
+    (lambda a: a.move(1, 9), "c4c17c10c9"),
+    (lambda a: a.store(Address(R9, R10, 96), 13), "c4017c11ac1160000000"),
+    (lambda a: a.broadcast(3, Address(RSP, None, 8)), "c4e27d189c2408000000"),
+    (lambda a: a.broadcast(3, 9), "c4c27d18d9"),
+    (lambda a: a.load_some(1, 2, Address(RDI, RAX)), "c4e26d2c8c0700000000"),
+    (lambda a: a.store_some(Address(RDI, RAX), 9, 10), "c462352e940700000000"),
+    (lambda a: a.store_one(Address(R14), 9), "c4417a118c2600000000"),
+    (lambda a: a.swap_halves(9, 10), "c4432d06ca01"),
+    (lambda a: a.shuffle(3, 9, 0x4E), "c4c37d04d94e"),
+    (lambda a: a.forget_upper(), "c5f877"),
+    (lambda a: a.load_register(RDI, Address(RDI, None, 16)), "488bbc2710000000"),
+    (lambda a: a.store_register(Address(RSP, None, 8), R9), "4c898c2408000000"),
+    (lambda a: a.copy_register(R10, RDI), "4c8bd7"),
+    (lambda a: a.add(R9, Address(RSP, None, 4)), "4c038c2404000000"),
+    (lambda a: a.add(RAX, R15), "4903c7"),
+    (lambda a: a.multiply(RCX, R9), "490fafc9"),
+    (lambda a: a.multiply_number(R9, 5), "4d69c905000000"),
+    (lambda a: a.add_number(R9, -32), "4981c1e0ffffff"),
+    (lambda a: a.and_number(RCX, -32), "4881e1e0ffffff"),
+    (lambda a: a.shift_left(R9, 2), "49c1e102"),
+    (lambda a: a.negate(R9), "49f7d9"),
+    (lambda a: a.zero(R12), "4d33e4"),
+    (lambda a: a.compare_numbers(R9, Address(RSP, None, 8)), "4c3b8c2408000000"),
+    (lambda a: a.push(RBX), "53"),
+    (lambda a: a.push(R12), "4154"),
+    (lambda a: a.pop(R12), "415c"),
+    (lambda a: a.leave(), "c3"),
+]
+
+
+@pytest.mark.parametrize("write, code", ENCODINGS, ids=[code for _, code in ENCODINGS])
+def test_encoding(write, code):
+    asm = Assembler()
+    write(asm)
+    assert asm.code.hex() == code
+    assert len(asm.listing) == 1
+
+
+def test_jumps_lead_to_labels_before_and_after():
+    asm = Assembler()
+    asm.jump("end")
+    asm.label("start")
+    asm.zero(RAX)
+    asm.jump("start", "less")
+    asm.label("end")
+    asm.leave()
+    assert asm.finish()[:15].hex() == "e909000000" + "4833c0" + "0f8cf7ffffff" + "c3"
+
+
+def test_constants_lie_behind_the_code_once():
+    asm = Assembler()
+    asm.move(1, Pooled(0x3F800000))
+    asm.binary("vaddps", 2, 1, Pooled(0x3F800000))
+    asm.binary("vaddps", 2, 1, Pooled(0x40000000))
+    code = asm.finish()
+    assert len(code) == 32 + 64
+    assert code[32:] == bytes.fromhex("0000803f" * 8 + "00000040" * 8)
+    assert int.from_bytes(code[5:9], "little") + 9 == 32
+    assert int.from_bytes(code[14:18], "little") + 18 == 32
+    assert int.from_bytes(code[23:27], "little") + 27 == 64
+
+
+def test_append_moves_labels_and_constants():
+    inner = Assembler()
+    inner.label("again")
+    inner.move(0, Pooled(7))
+    inner.jump("again")
+    outer = Assembler()
+    outer.push(RBX)
+    outer.append(inner)
+    code = outer.finish()
+    assert int.from_bytes(code[6:10], "little") + 10 == 32
+    assert int.from_bytes(code[11:15], "little", signed=True) + 15 == 1
+    assert outer.listing[1] == "again:"
