@@ -54,6 +54,15 @@ class GradientEdge(_Edge):
     """A place in the backward graph: the gradient of output `output_nr` of `node`.
 
     It stands for its tensor in `backward` and `grad`, without keeping the tensor alive.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> edge = torch.autograd.graph.get_gradient_edge(y)
+    >>> isinstance(edge, torch.autograd.graph.GradientEdge), edge.output_nr
+    (True, 0)
+    >>> torch.autograd.grad(edge, x)
+    (tensor(6.),)
     """
 
     _metadata: Any = None  # (shape, dtype) of the tensor
@@ -342,7 +351,14 @@ class node_creation_hook:
 
 
 def region_activation_memory_budget(budget: float) -> NoReturn:
-    """Only for torch.compile, which there is none of: raises, as in PyTorch outside of a compiled region."""
+    """Only for torch.compile, which there is none of: raises, as in PyTorch outside of a compiled region.
+
+    >>> import penlight as torch
+    >>> torch.autograd.graph.region_activation_memory_budget(0.5)
+    Traceback (most recent call last):
+      ...
+    RuntimeError: ... can only be used inside a torch.compile region; it has no effect in eager mode.
+    """
     name = "torch.autograd.graph.region_activation_memory_budget"
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
         raise TypeError(f"{name}: expects a float, got {type(budget).__name__}")

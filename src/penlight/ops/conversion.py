@@ -184,7 +184,14 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 
 @method
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Refused: Penlight runs on the CPU."""
+    """Refused: Penlight runs on the CPU.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).cuda()
+    Traceback (most recent call last):
+      ...
+    AssertionError: Torch not compiled with CUDA enabled...
+    """
     require_cpu("cuda")
     return input
 

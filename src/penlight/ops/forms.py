@@ -111,10 +111,24 @@ def _no_float8(name: str) -> NoReturn:
 
 
 def scaled_mm(*args: Any, **kwargs: Any) -> Tensor:
-    """Products of 8-bit floats, which there are none of here."""
+    """Refused: products of 8-bit floats, which there are none of here.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.scaled_mm(torch.ones(1, 1), torch.ones(1, 1))
+    Traceback (most recent call last):
+      ...
+    NotImplementedError: scaled_mm: there are no 8-bit floats...
+    """
     _no_float8("scaled_mm")
 
 
 def scaled_grouped_mm(*args: Any, **kwargs: Any) -> Tensor:
-    """Grouped products of 8-bit floats, which there are none of here."""
+    """Refused: grouped products of 8-bit floats, which there are none of here.
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.scaled_grouped_mm(torch.ones(1, 1), torch.ones(1, 1))
+    Traceback (most recent call last):
+      ...
+    NotImplementedError: scaled_grouped_mm: there are no 8-bit floats...
+    """
     _no_float8("scaled_grouped_mm")

@@ -478,7 +478,14 @@ def is_distributed(input: Tensor) -> bool:
 
 @method
 def reinforce(input: Tensor, *args: Any) -> None:
-    """Removed from PyTorch: use torch.distributions."""
+    """Removed from PyTorch: use torch.distributions.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).reinforce()
+    Traceback (most recent call last):
+      ...
+    RuntimeError: reinforce() was removed...
+    """
     raise RuntimeError(
         "reinforce() was removed.\nUse torch.distributions instead: Categorical(probs).log_prob(action) * reward"
     )
@@ -522,6 +529,13 @@ for _name in ("is_xla", "is_ipu", "is_maia", "is_mtia", "is_vulkan"):
 
 
 def _volatile(self: Tensor) -> bool:
+    """Removed from PyTorch: warns, and is always False.
+
+    >>> import penlight as torch, warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.ones(2).volatile
+    False
+    """
     warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
     return False
 

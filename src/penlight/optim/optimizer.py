@@ -251,7 +251,18 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: _F) -> _F:
-        """Wrap a ``step`` so that the hooks registered for it run around it."""
+        """Wrap a ``step`` so that the hooks registered for it run around it.
+
+        Every optimizer's own ``step`` is wrapped when the first of its class is made.
+
+        >>> import penlight as torch
+        >>> opt = torch.optim.SGD([torch.ones(1, requires_grad=True)])
+        >>> step = torch.optim.Optimizer.profile_hook_step(lambda self: "stepped")
+        >>> handle = opt.register_step_pre_hook(lambda *_: print("before"))
+        >>> step(opt)
+        before
+        'stepped'
+        """
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -39,7 +39,16 @@ _KEEP = (
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told besides the op: its result, and whether this is the recomputation (it never is)."""
+    """What a policy is told besides the op: its result, and whether this is the recomputation (it never is).
+
+    >>> import penlight as torch
+    >>> from penlight.utils import checkpoint as c
+    >>> def policy(ctx, op, *args, **kwargs):
+    ...     return c.CheckpointPolicy.MUST_SAVE if ctx.op_output.numel() > 2 else c.CheckpointPolicy.MUST_RECOMPUTE
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> context = lambda: c.create_selective_checkpoint_contexts(policy)
+    >>> c.checkpoint(lambda x: x.exp().sum(), x, use_reentrant=False, context_fn=context).backward()
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute, self.op_output = is_recompute, op_output

@@ -144,7 +144,14 @@ def _chained(functions: Any) -> Callable[[Any], Any]:
 
 
 class CheckpointFunction(Function):
-    """`checkpoint(use_reentrant=True)`: its backward runs the function again with grad, and a backward pass through it."""
+    """`checkpoint(use_reentrant=True)`: its backward runs the function again with grad, and a backward pass through it.
+
+    >>> import penlight as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = torch.utils.checkpoint.CheckpointFunction.apply(lambda x: x * x, True, x)
+    >>> y.backward(); y.grad_fn.name(), x.grad
+    ('CheckpointFunctionBackward', tensor(6.))
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
@@ -241,7 +248,12 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Generator[None, None, 
 
 
 class DefaultDeviceType:
-    """Which kind of device has random states to preserve besides the CPU's; here there is no other."""
+    """Which kind of device has random states to preserve besides the CPU's; here there is no other.
+
+    >>> import penlight as torch
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cpu'
+    """
 
     _default_device_type: str | None = None
 

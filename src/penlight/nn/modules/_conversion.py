@@ -196,19 +196,47 @@ class Conversion:
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Asks for CUDA, which raises as PyTorch built without it does."""
+        """Asks for CUDA, which raises as PyTorch built without it does.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).cuda()
+        Traceback (most recent call last):
+          ...
+        AssertionError: ...
+        """
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device: Any = None) -> Self:
-        """Asks for XPU, which raises as PyTorch built without it does."""
+        """Asks for XPU, which raises as PyTorch built without it does.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).xpu()
+        Traceback (most recent call last):
+          ...
+        RuntimeError: ...
+        """
         return self._apply(lambda t: t.xpu(device))
 
     def ipu(self, device: Any = None) -> Self:
-        """Asks for IPU, which raises as PyTorch built without it does."""
+        """Asks for IPU, which raises as PyTorch built without it does.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).ipu()
+        Traceback (most recent call last):
+          ...
+        RuntimeError: ...
+        """
         return self._apply(lambda t: t.ipu(device))
 
     def mtia(self, device: Any = None) -> Self:
-        """Asks for MTIA, which raises as PyTorch built without it does."""
+        """Asks for MTIA, which raises as PyTorch built without it does.
+
+        >>> import penlight as torch
+        >>> torch.nn.Linear(1, 1).mtia()
+        Traceback (most recent call last):
+          ...
+        RuntimeError: ...
+        """
         return self._apply(lambda t: t.mtia(device))
 
     def share_memory(self) -> Self:

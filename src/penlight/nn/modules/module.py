@@ -58,6 +58,15 @@ def _addindent(text: str, spaces: int) -> str:
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
+    """What the module computes: each class writes its own.
+
+    >>> import penlight as torch
+    >>> class Double(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return 2 * x
+    >>> Double()(torch.ones(2))
+    tensor([2., 2.])
+    """
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 

@@ -131,7 +131,19 @@ def _combined(old: BasePruningMethod, new: BasePruningMethod) -> PruningContaine
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways of pruning one after the other, each applied to what the ones before left."""
+    """Several ways of pruning one after the other, each applied to what the ones before left.
+
+    Pruning a parameter a second time makes one.
+
+    >>> import penlight as torch
+    >>> from penlight.nn.utils import prune
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer = prune.l1_unstructured(layer, "weight", amount=2)
+    >>> layer = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> container = next(iter(layer._forward_pre_hooks.values()))
+    >>> len(container), int(layer.weight_mask.sum())
+    (2, 1)
+    """
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[Any, ...] = ()

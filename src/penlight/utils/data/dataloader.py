@@ -148,7 +148,14 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The context that worker processes are started with; None for the default one."""
+        """The context that worker processes are started with; None for the default one.
+
+        >>> import penlight as torch
+        >>> loader = torch.utils.data.DataLoader([1, 2], num_workers=1)
+        >>> loader.multiprocessing_context = "spawn"
+        >>> loader.multiprocessing_context.get_start_method()
+        'spawn'
+        """
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
@@ -198,7 +205,11 @@ class DataLoader(Generic[_T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn when there are more workers than processors to run them."""
+        """Warn when there are more workers than processors to run them.
+
+        >>> import penlight as torch
+        >>> torch.utils.data.DataLoader([1, 2]).check_worker_number_rationality()
+        """
         if not self.num_workers:
             return
         knows_affinity = hasattr(os, "sched_getaffinity")
