@@ -135,7 +135,6 @@ from .tensor import Tensor as Tensor
 
 from .ops import *  # noqa: F403  # isort: skip
 from .creation import (  # isort: skip
-    arange as arange,
     as_tensor as as_tensor,
     asarray as asarray,
     empty as empty,
@@ -146,15 +145,18 @@ from .creation import (  # isort: skip
     frombuffer as frombuffer,
     full as full,
     full_like as full_like,
-    linspace as linspace,
-    logspace as logspace,
     ones as ones,
     ones_like as ones_like,
-    range_ as range,  # noqa: F401
     scalar_tensor as scalar_tensor,
     tensor as tensor,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from ._spaced import (  # isort: skip
+    arange as arange,
+    linspace as linspace,
+    logspace as logspace,
+    range_ as range,  # noqa: F401
 )
 from .random import (  # isort: skip
     Generator as Generator,

@@ -1145,7 +1145,7 @@ class TensorMethods:
         """A complex tensor as a real one with a last dimension of size two; a view."""
     @property
     def volatile(self) -> Tensor:
-        ...
+        """Removed from PyTorch: warns, and is always False."""
     def vsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
         """Split by rows."""
     def where(self, condition: Tensor, other: Any) -> Tensor:

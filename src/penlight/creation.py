@@ -1,8 +1,7 @@
-"""Making tensors: from data, filled with values, and like other tensors."""
+"""Making tensors: from data, filled with values, and like other tensors. Ranges of numbers are in `_spaced.py`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -323,57 +322,6 @@ def eye(
     return result if out is None else _into(out, result, dtype)
 
 
-def arange(
-    *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **more: Any
-) -> Tensor:
-    """Numbers from `start` (0) up to, not including, `end`, in steps.
-
-    >>> import penlight as torch
-    >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
-    (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
-    """
-    _check(dtype, device, "arange")
-    names = {"start": None, "end": None, "step": None}
-    names.update({k: more.pop(k) for k in list(more) if k in names})
-    values = list(args)
-    if len(values) == 1 and names["start"] is None and names["end"] is None:
-        names["end"] = values[0]
-    else:
-        for key in ("start", "end", "step"):
-            if values and names[key] is None:
-                names[key] = values.pop(0)
-    start = _plain(names["start"] if names["start"] is not None else 0)
-    end, step = _plain(names["end"]), _plain(names["step"] if names["step"] is not None else 1)
-    if end is None:
-        raise TypeError('arange() missing 1 required positional arguments: "end"')
-    _accept("arange", more)
-    if not (np.isfinite(start) and np.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    wanted = dtype
-    if dtype is None:
-        floating = any(isinstance(v, float) for v in (start, end, step))
-        dtype = dtypes.get_default_dtype() if floating else dtypes.int64
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if dtype.category == dtypes.INTEGRAL:
-        start, end, step = int(start), int(end), int(step)  # as in C
-        if step == 0:
-            raise ValueError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    count = math.ceil((end - start) / step)
-    if dtype.category == dtypes.INTEGRAL:
-        array = (np.arange(count, dtype=np.int64) * int(step) + int(start)).astype(dtype.np)
-    elif dtype.category == dtypes.FLOATING and dtype.itemsize >= 4:
-        from .kernels import ranges
-
-        array = ranges.arange(float(start), float(step), count, dtype.np)
-    else:
-        array = (np.arange(count, dtype=np.float64) * step + start).astype(dtype.np)
-    result = _leaf(wrap(array), requires_grad)
-    return result if out is None else _into(out, result, wanted)
-
-
 def _accept(name: str, more: dict[str, Any]) -> None:
     """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
     for ignored in ("layout", "pin_memory", "memory_format", "names"):
@@ -396,129 +344,6 @@ def _into(out: Tensor, result: Tensor, dtype: Any = None) -> Tensor:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
-
-
-def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:
-    """Like `arange`, with the end included; deprecated in PyTorch too.
-
-    >>> import penlight as torch
-    >>> torch.arange(1, 4)
-    tensor([1, 2, 3])
-    """
-    import warnings
-
-    warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=2,
-    )
-    if end is None:
-        start, end = 0, start
-    count = int((end - start) / step) + 1
-    dtype = kwargs.pop("dtype", None) or dtypes.get_default_dtype()
-    return _leaf(wrap((np.arange(count) * step + start).astype(dtype.np)), kwargs.pop("requires_grad", False))
-
-
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **more: Any,
-) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, evenly spaced.
-
-    >>> import penlight as torch
-    >>> torch.linspace(0, 1, 5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
-    """
-    _check(dtype, device, "linspace")
-    _accept("linspace", more)
-    start, end = _ends("linspace", start, end, steps)
-    wanted = dtype
-    if dtype is None:
-        dtype = (
-            dtypes.default_complex()
-            if isinstance(start, complex) or isinstance(end, complex)
-            else dtypes.get_default_dtype()
-        )
-    result = _leaf(wrap(_linspace(start, end, steps, dtype)), requires_grad)
-    return result if out is None else _into(out, result, wanted)
-
-
-def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
-    """The ends of a range as numbers; refuses what is none."""
-    if not isinstance(steps, (int, np.integer, Tensor)):
-        kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
-            " * (Tensor start, Tensor end, int steps, ...)\n * (Number start, Number end, int steps, ...)"
-        )
-    wide = [
-        f"{n} with {v.dim()} dimension(s)"
-        for n, v in (("start", start), ("end", end))
-        if isinstance(v, Tensor) and v.dim()
-    ]
-    if wide:
-        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wide)}.")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    return _plain(start), _plain(end)
-
-
-def _linspace(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """PyTorch counts from both ends toward the middle, in the dtype of the result, multiplying and adding with one rounding."""
-    kind = dtype.np.type
-    if steps == 0:
-        return np.empty(0, dtype.np)
-    if steps == 1:
-        return np.asarray([start]).astype(dtype.np)
-    if dtype.category == dtypes.INTEGRAL:
-        step = (end - start) / (steps - 1)
-        index = np.arange(steps, dtype=np.float64)
-        values = np.where(index < steps // 2, start + step * index, end - step * (steps - 1 - index))
-        return np.trunc(values).astype(dtype.np)
-    if dtype.itemsize == 2:
-        return _linspace(start, end, steps, dtypes.float32).astype(dtype.np)
-    if dtype.category == dtypes.FLOATING:
-        from .kernels import ranges
-
-        return ranges.linspace(start, end, steps, dtype.np)
-    low, high = kind(start), kind(end)
-    step, places = (high - low) / kind(steps - 1), np.arange(steps)
-    values = np.where(places < steps // 2, low + step * places, high - step * (steps - 1 - places))
-    return values.astype(dtype.np)
-
-
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **more: Any,
-) -> Tensor:
-    """`steps` numbers from base**start to base**end, evenly spaced on a logarithmic scale.
-
-    >>> import penlight as torch
-    >>> torch.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.])
-    """
-    _check(dtype, device, "logspace")
-    _accept("logspace", more)
-    start, end = _ends("logspace", start, end, steps)
-    found = dtype or dtypes.get_default_dtype()
-    exponents = _linspace(float(start), float(end), steps, dtypes.float64)
-    result = _leaf(wrap((float(base) ** exponents).astype(found.np)), requires_grad)
-    return result if out is None else _into(out, result, dtype)
 
 
 # ----- Like another tensor ------------------------------------------------------------------------------------------

@@ -200,9 +200,9 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str) -> Any:
         raise RuntimeError(f"torch.{name}: min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    from ..creation import _linspace
+    from .._spaced import linspace_array
 
-    return _linspace(low, high, bins + 1, dtypes.from_np(dtype))
+    return linspace_array(low, high, bins + 1, dtypes.from_np(dtype))
 
 
 def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool, name: str) -> Any:
