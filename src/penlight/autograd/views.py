@@ -303,7 +303,7 @@ def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides:
     while isinstance(root.base, np.ndarray):
         root = root.base
     start = whole.__array_interface__["data"][0] - root.__array_interface__["data"][0] + offset * whole.itemsize
-    return np.ndarray(shape, whole.dtype, _buffer(root), start, strides)
+    return np.ndarray(shape, whole.dtype, _buffer(root), 0 if 0 in shape else start, strides)
 
 
 def _buffer(root: np.ndarray[Any, Any]) -> Any:

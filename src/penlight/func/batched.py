@@ -177,6 +177,13 @@ class Batched(Tensor):
     def data_ptr(self) -> int:
         self._refuse(NO_STORAGE)
 
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        if memory_format is not None and str(memory_format) != "torch.contiguous_format":
+            self._refuse(
+                "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
+            )
+        return super().is_contiguous()
+
     def untyped_storage(self) -> Any:
         return self._value.untyped_storage()
 

@@ -42,7 +42,17 @@ def rule(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def rule_for(op: Op) -> Rule:
     """The batching rule of an op. The modules with rules register them when they are imported."""
     if op.batch is None:
-        from . import batching_dims, batching_index, batching_linalg, batching_matmul, batching_nn, batching_windows  # noqa: F401
+        from . import (  # noqa: F401
+            batching_counts,
+            batching_dims,
+            batching_index,
+            batching_linalg,
+            batching_losses,
+            batching_matmul,
+            batching_nn,
+            batching_recurrent,
+            batching_windows,
+        )
 
         found = RULES.get(op.name)
         if found is None:
@@ -125,6 +135,11 @@ def in_place_arguments(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) ->
 
 # ----- Without a rule -----------------------------------------------------------------------------------------------
 
+DYNAMIC = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an "
+    "issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+
 _warned: set[str] = set()
 
 
@@ -167,10 +182,7 @@ def _stacked(op: Op, column: tuple[Any, ...]) -> Any:
     from ..ops.joining import stack
 
     if len({tuple(t.shape) for t in column}) > 1:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            f"aten::{op.public}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-        )
+        raise RuntimeError(DYNAMIC.format(op.public))
     return stack(list(column))
 
 

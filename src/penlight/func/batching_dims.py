@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..ops import OPS
 from ..ops._op import Op
 from .batching import RULES, elementwise, insert_dims, pointwise, rule
@@ -44,22 +46,15 @@ def adapt(*names: str, **words: str) -> None:
             return tuple([r.reshape(level.size) for r in result])
         return result.reshape(level.size)
 
-    def guarded(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-        if all(not level.has(a) for a in arguments[1:]):
-            return run(level, op, arguments)
-        from .batching import loop
-
-        return loop(level, op, arguments)
-
     for name in names:
-        RULES[name] = guarded
+        RULES[name] = run
 
 
 # ----- As they are --------------------------------------------------------------------------------------------------
 
 for _name in (
     "alias", "_clone", "_to_copy", "_zero", "_fill", "view_as_real", "view_as_complex", "bitwise_not", "logical_not", "isnan",
-    "isfinite", "isinf", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
+    "isfinite", "isinf", "_gelu_kept", "isposinf", "isneginf", "isreal", "signbit", "_frexp", "_constant_pad", "_pixel_shuffle", "_pixel_unshuffle",
     *(f"_{mode}_pad{dims}d" for mode in ("reflect", "replicate", "circular") for dims in (1, 2, 3)),
 ):  # fmt: skip
     RULES[_name] = elementwise
@@ -193,6 +188,14 @@ _whole("_mean_all", "_mean_dims", False)
 _whole("_prod_all", "_prod_dims", False)
 
 
+def _medians(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    input, lead = arguments
+    return op.function(input._value, lead + 1)
+
+
+RULES["_median_all"] = RULES["_nanmedian_all"] = _medians
+
+
 def _extreme(name: str, along: str, public: str) -> None:
     @rule(name)
     def run(level: BatchLevel, input: Any) -> Any:
@@ -259,6 +262,37 @@ def _stack_list(level: BatchLevel, tensors: Any, dim: int, tensors_dtypes: Any) 
     return OPS["_stack_list"].function(tuple([level.full(t) for t in tensors]), dim + 1, tensors_dtypes)
 
 
+@rule("_stack_one")
+def _stack_one(level: BatchLevel, input: Any) -> Any:
+    return input._value.unsqueeze(1).clone()
+
+
+@rule("_block_diag")
+def _block_diag(level: BatchLevel, tensors: Any, tensors_shapes: Any, tensors_dtypes: Any) -> Any:
+    """Each block between zeros on both sides, and all of them below each other."""
+    from ..ops import cat
+    from ..ops.padding import _constant_pad
+
+    blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
+    widths = [b.shape[1] for b in blocks]
+    rows = []
+    for place, block in enumerate(blocks):
+        margins = (sum(widths[:place]), sum(widths[place + 1 :]))
+        rows.append(_constant_pad(level.full(block), margins, 0))
+    return cat(rows, 1)
+
+
+@rule("_in_format_copy")
+def _in_format_copy(level: BatchLevel, input: Any, contiguous: Any) -> Any:
+    """Channels last: each sample's second dimension."""
+    return input._value.movedim(2, -1).clone().movedim(-1, 2)
+
+
+@rule("_shared_log_softmax")
+def _shared_log_softmax(level: BatchLevel, input: Any, dim: int, shared: Any) -> Any:
+    return OPS["_log_softmax"].function(input._value, dim + 1)
+
+
 def _in_parts(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """A tensor with one part replaced: both have the batch, dims count it."""
     input, src, *rest = arguments
@@ -273,21 +307,62 @@ RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] 
 
 @rule("_as_strided")
 def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Any:
-    """A window into each sample's memory: in steps of a sample. The tensor's own samples must be laid out like that too."""
+    """A window into each sample's memory: the first one's, moved on by the step from sample to sample."""
     from ..ops.parts import as_strided
 
     value = input._value
-    step, start = value.stride(0), value.storage_offset()
-    ends = [
-        1 + sum((n - 1) * s for n, s in zip(g[0], g[1])) + g[2] - start
-        for g in (geometry, (size, stride, storage_offset))
-    ]
-    if (max(ends) <= step or step == 0) and storage_offset >= start:
-        return as_strided(value, (level.size, *size), (step, *stride), storage_offset)
-    raise RuntimeError(
-        "vmap: as_strided: the samples don't lie in memory one after the other, or the window reaches beyond a sample. Call "
-        ".contiguous() first, or use other views."
+    own = _reach(geometry[0], geometry[1], value.storage_offset())
+    wanted = _reach(size, stride, storage_offset)
+    if wanted[1] > wanted[0] and not own[0] <= wanted[0] <= wanted[1] <= own[1]:
+        raise RuntimeError(
+            f"result = tensor.as_strided({list(size)}, {list(stride)}, {storage_offset}) can access memory outside of `tensor`. "
+            f"`result` can access some memory in range [{wanted[0]}, {wanted[1]}], but `tensor` can only access some memory in "
+            f"range [{own[0]}, {own[1]}]. This is not supported inside of vmap, please try to rewrite the `as_strided` call as a "
+            "sequence of PyTorch view operations"
+        )
+    step = value.stride(0)
+    if (
+        0 < step < own[1] - own[0]
+        and not np.isin(_offsets(size, stride), _offsets(*geometry[:2]) + own[0] - wanted[0]).all()
+    ):
+        raise RuntimeError(
+            "vmap: as_strided: the samples lie among each other in memory, and this window has elements of other samples. Call "
+            ".contiguous() first, or use other views."
+        )
+    return as_strided(value, (level.size, *size), (step, *stride), storage_offset)
+
+
+def _offsets(size: Any, stride: Any) -> Any:
+    """How far the elements of a window are from its first."""
+    found = np.zeros(1, np.int64)
+    for n, s in zip(size, stride):
+        found = np.add.outer(found, np.arange(n) * s)
+    return found.reshape(-1)
+
+
+def _reach(size: Any, stride: Any, offset: int) -> tuple[int, int]:
+    """The first element of memory that a window has, and the one behind its last."""
+    if 0 in tuple(size):
+        return offset, offset
+    return offset, offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1
+
+
+@rule("_as_strided_scatter")
+def _as_strided_scatter(level: BatchLevel, input: Any, src: Any, size: Any, stride: Any, storage_offset: int) -> Any:
+    """In memory of its own, where samples lie one after the other."""
+    _check_window(input.numel(), size, stride, storage_offset)
+    return OPS["_as_strided_scatter"].function(
+        level.full(input), level.full(src), (level.size, *size), (input.numel(), *stride), storage_offset
     )
+
+
+def _check_window(count: int, size: Any, stride: Any, offset: int) -> None:
+    end = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1
+    if 0 not in size and end > count:
+        raise RuntimeError(
+            f"as_strided_scatter: a window of sizes {list(size)}, strides {list(stride)} and storage offset {offset} reaches beyond "
+            f"the {count} elements of a sample"
+        )
 
 
 def _geometry(level: BatchLevel, geometry: Any, step: int) -> Any:

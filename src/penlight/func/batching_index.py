@@ -10,16 +10,18 @@ one, batch first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dtypes import promote_types
 from ..ops import OPS
 from ..ops._op import Op
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
 from .batched import physical
-from .batching import RULES, insert_dims, loop, rule
+from .batching import DYNAMIC, RULES, insert_dims, rule
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -172,7 +174,11 @@ def index_select(level: BatchLevel, input: Any, dim: int, index: Any) -> Any:
 @rule("_masked_select")
 def masked_select(level: BatchLevel, input: Any, mask: Any) -> Any:
     if level.has(mask):
-        return loop(level, OPS["_masked_select"], (input, mask))
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch "
+            "this would return a differently shaped Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+            "need this feature. Where the shape need not change, use torch.where(mask, a, b)."
+        )
     wide = insert_dims(level, input, mask.dim()).expand(level.size, *mask.shape)
     return _run("_index", wide, (None, *mask.nonzero(as_tuple=True)))
 
@@ -229,16 +235,19 @@ def index_fill_tensor(level: BatchLevel, input: Any, dim: int, index: Any, value
 
 
 def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`scatter_reduce`: as `scatter`. `index_reduce` with one index for all samples."""
+    """`scatter_reduce`: as `scatter`. `index_reduce` as such if there is one index for all samples, else also as `scatter`."""
     input, dim, index, source, *rest = arguments
-    if op.name == "_index_reduce":
-        if level.has(index):
-            return loop(level, op, arguments)
-        places = index
-    else:
+    given = _solid(level, source)
+    run = op.function
+    if op.name == "_scatter_reduce":
         places = _solid(level, index)
-    out = op.function(_solid(level, input), dim + 1, places, _solid(level, source), *rest)
-    return out.reshape(level.size, *input.shape)
+    elif level.has(index):
+        run, ones = OPS["_scatter_reduce"].function, [1] * given.dim()
+        ones[0], ones[dim + 1] = given.shape[0], given.shape[dim + 1]
+        places = index._value.reshape(ones).expand(given.shape)
+    else:
+        places = index
+    return run(_solid(level, input), dim + 1, places, given, *rest).reshape(level.size, *input.shape)
 
 
 RULES["_scatter_reduce"] = RULES["_index_reduce"] = _reduce
@@ -288,12 +297,56 @@ def searchsorted(level: BatchLevel, sorted_sequence: Any, input: Any, right: boo
     return op(rows, values, right, int32, order).reshape(level.size, *input.shape)
 
 
-def _isin(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    elements, tests, invert = arguments
-    return loop(level, op, arguments) if level.has(tests) else op.function(elements._value, tests, invert)
+@rule("_isin")
+def isin(level: BatchLevel, elements: Any, tests: Any, invert: bool) -> Any:
+    """Among one set for all samples as it is; among each sample's own by looking where it would be in the sorted set."""
+    from ..ops.counting import _searchsorted
+
+    if not level.has(tests):
+        return _run("_isin", elements._value, tests, invert)
+    values = level.full(elements).reshape(level.size, elements.numel())
+    if not tests.numel():
+        return (values != values if not invert else values == values).reshape(level.size, *elements.shape)
+    common = promote_types(elements.dtype, tests.dtype)
+    ordered = tests._value.reshape(level.size, -1).to(common).sort(1)[0]
+    places = _searchsorted(ordered, values.to(common), False, False, None).clamp_max(tests.numel() - 1)
+    found = ordered.gather(1, places)
+    same = found != values if invert else found == values
+    return same.reshape(level.size, *elements.shape)
 
 
-RULES["_isin"] = _isin
+# ----- Masks --------------------------------------------------------------------------------------------------------
+
+
+def _ranks(mask: Any, size: int) -> tuple[Any, Any]:
+    """The masks of all samples as rows, and how many elements each element that is under one has before it there."""
+    rows = mask.reshape(size, -1)
+    return rows, (rows.cumsum(1) - 1).clamp_min(0)
+
+
+@rule("_masked_scatter")
+def masked_scatter(level: BatchLevel, input: Any, mask: Any, source: Any) -> Any:
+    marked, ranks = _ranks(level.full(mask), level.size)
+    wanted = int(physical(marked)._array.sum(-1).max(initial=0))
+    if wanted > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    value = level.full(input)
+    if not wanted:
+        return value.clone()
+    given = level.full(source).reshape(level.size, -1)
+    taken = given.gather(1, ranks.clamp_max(given.shape[1] - 1))
+    return taken.where(marked, value.reshape(level.size, -1)).reshape(value.shape)
+
+
+@rule("_masked_scatter_backward")
+def masked_scatter_backward(level: BatchLevel, input: Any, mask: Any, sizes: tuple[int, ...]) -> Any:
+    marked, ranks = _ranks(level.full(mask), level.size)
+    grads = level.full(input).reshape(level.size, -1)
+    out = grads.new_zeros((level.size, prod(sizes)))
+    if out.shape[1]:
+        out = out.scatter_add(1, ranks.clamp_max(out.shape[1] - 1), grads.masked_fill(~marked, 0))
+    return out.reshape(level.size, *sizes)
+
 
 # ----- Filling from a tensor ------------------------------------------------------------------------------------------
 
@@ -309,10 +362,7 @@ def fill_tensor(level: BatchLevel, input: Any, value: Any) -> Any:
 
 def _dynamic(name: str) -> Any:
     def run(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-        )
+        raise RuntimeError(DYNAMIC.format(name))
 
     return run
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 for _name in (
     "_cholesky", "_cholesky_inverse", "_linalg_cholesky_ex", "_linalg_lu", "_linalg_lu_factor_ex", "_lu_unpack", "_linalg_matrix_exp",
     "_linalg_ldl_factor_ex", "_geqrf", "_linalg_qr", "_linalg_det", "_linalg_inv_ex", "_linalg_slogdet", "_eig_values",
-    "_eigvalsh_values", "_linalg_eig", "_linalg_eigh", "_linalg_svd", "_svd_values",
+    "_eigvalsh_values", "_linalg_eig", "_linalg_eigh", "_linalg_svd", "_svd_values", "_linalg_pinv", "_pdist",
 ):  # fmt: skip
     RULES[_name] = elementwise
 
@@ -54,6 +54,17 @@ def _solve(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
 
 
 RULES["_linalg_solve_ex"] = _solve
+
+
+@rule("_linalg_lstsq")
+def lstsq(level: BatchLevel, A: Any, B: Any, rcond: float, driver: str) -> Any:
+    """As `_solve`; what a driver does not compute is empty."""
+    vector = A.dim() - B.dim() == 1
+    b = B.unsqueeze(-1) if vector else B
+    ndim = max(A.dim(), b.dim())
+    X, *rest = OPS["_linalg_lstsq"].function(_wide(level, A, ndim), _wide(level, b, ndim), rcond, driver)
+    rest = [r.expand(level.size, 0) if r.numel() == 0 and r.dim() == 1 else r for r in rest]
+    return X.squeeze(-1) if vector else X, *rest
 
 
 def _same_batches(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -112,6 +123,19 @@ def addbmm(level: BatchLevel, input: Any, batch1: Any, batch2: Any, beta: Any, a
         product = OPS["_bmm"].function(batch1, batch2).sum(0)
         return _plus(level, product, input, 2, beta, alpha).expand(level.size, *product.shape)
     return _plus(level, bmm(level, batch1, batch2).sum(1), input, 2, beta, alpha)
+
+
+@rule("_bilinear_form")
+def bilinear_form(level: BatchLevel, input1: Any, weight: Any, input2: Any) -> Any:
+    """input1[n] @ weight[o] @ input2[n]: with one weight for all samples they join n."""
+    if not level.has(weight):
+        first, second = (level.full(t).reshape(-1, t.shape[1]) for t in (input1, input2))
+        out = OPS["_bilinear_form"].function(first, weight, second)
+        return out.reshape(level.size, input1.shape[0], weight.shape[0])
+    o, i, j = weight.shape
+    columns = weight._value.transpose(1, 2).reshape(level.size, i, o * j)
+    half = level.full(input1).matmul(columns).reshape(level.size, -1, o, j)
+    return half.matmul(level.full(input2).unsqueeze(-1)).squeeze(-1)
 
 
 @rule("_dist")

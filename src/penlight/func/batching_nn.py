@@ -1,4 +1,4 @@
-"""Batching rules of normalisation, losses, embeddings and attention."""
+"""Batching rules of normalisation, embeddings and attention."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from ..ops import OPS
 from ..ops._op import Op
-from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
-from .batching import RULES, insert_dims, loop, rule
+from .batching import RULES, insert_dims, rule
 from .batching_windows import _joined
 
 if TYPE_CHECKING:
@@ -63,94 +62,6 @@ def group_norm(level: BatchLevel, input: Any, weight: Any, bias: Any, group: int
     return out, mean, rstd
 
 
-# ----- Losses element by element --------------------------------------------------------------------------------------
-
-
-def _reduced(losses: Any, reduction: int) -> Any:
-    """Losses over all but the batch: none, mean or sum."""
-    if reduction == 0:
-        return losses
-    if losses.dim() == 1:
-        return losses
-    dims = tuple(range(1, losses.dim()))
-    return losses.mean(dims) if reduction == 1 else losses.sum(dims)
-
-
-def _elementwise_loss(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    """Without reduction on the aligned batch, then reduced sample by sample."""
-    tensors = [a for a in arguments if isinstance(a, Tensor)]
-    ndim = max(t.dim() for t in tensors)
-    place = op.parameters.index("reduction")
-    values = [insert_dims(level, a, ndim) if level.has(a) else a for a in arguments]
-    values[:2] = [level.full(a) for a in arguments[:2]]
-    reduction, values[place] = values[place], 0
-    return _reduced(op.function(*values), reduction)
-
-
-for _name in ("_mse_loss", "_smooth_l1_loss", "_huber_loss", "_bce", "_bce_with_logits", "_soft_margin_loss"):
-    RULES[_name] = _elementwise_loss
-
-# ----- Losses of classes ----------------------------------------------------------------------------------------------
-
-
-def _class_weights(target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
-    """What each target counts (B, ...): its class's weight, 0 if it is ignored."""
-    kept = (target != ignore_index).to(like.dtype)
-    if weight is None:
-        return kept
-    return kept * weight.index_select(0, target.masked_fill(target == ignore_index, 0).reshape(-1)).reshape(
-        target.shape
-    )
-
-
-def _nll(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
-    input, target, weight, ignore_index, reduction = arguments
-    if weight is not None and level.has(weight):
-        return loop(level, op, arguments)
-    single = input.dim() == 1
-    x, t = level.full(input), level.full(target)
-    if single:
-        t = t.reshape(level.size)
-    else:
-        x, t = _joined(x), _joined(t)
-    losses = op.function(x, t, weight, ignore_index, 0)
-    losses = losses.reshape(level.size, *(target.shape if not single else ()))
-    if reduction == 0:
-        return losses
-    if single:
-        total = losses
-        counts = _class_weights(t, weight, ignore_index, losses)
-    else:
-        dims = tuple(range(1, losses.dim()))
-        total = losses.sum(dims)
-        counts = _class_weights(t, weight, ignore_index, losses).reshape(losses.shape).sum(dims)
-    return total / counts if reduction == 1 else total
-
-
-RULES["_nll_loss"] = RULES["_nll_loss2d"] = _nll
-
-
-@rule("_nll_backward")
-def nll_backward(
-    level: BatchLevel, input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Any
-) -> Any:
-    """The gradient of the log-probabilities: each loss's own, placed by the op without reduction."""
-    if weight is not None and level.has(weight):
-        return loop(level, OPS["_nll_backward"], (input, target, weight, ignore_index, reduction, shape))
-    single = len(shape) == 1
-    t = level.full(target).reshape(level.size) if single else level.full(target)
-    grad = level.full(input)
-    if reduction == 1:
-        counts = _class_weights(t, weight, ignore_index, grad)
-        grad = grad / (counts if single else counts.sum(tuple(range(1, counts.dim()))))
-    if reduction and not single:
-        grad = grad.reshape(level.size, *(1,) * (t.dim() - 1)).expand(t.shape)
-    if single:
-        return _run("_nll_backward", grad.reshape(level.size), t, weight, ignore_index, 0, (level.size, *shape))
-    out = _run("_nll_backward", _joined(grad), _joined(t), weight, ignore_index, 0, (level.size * shape[0], *shape[1:]))
-    return out.reshape(level.size, *shape)
-
-
 # ----- Embeddings ---------------------------------------------------------------------------------------------------
 
 
@@ -165,13 +76,11 @@ def _own_rows(level: BatchLevel, indices: Any, count: int) -> Any:
 def embedding(
     level: BatchLevel, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Any:
-    if not level.has(weight):
-        if not scale_grad_by_freq:
-            return _run("_embedding", weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
-        return loop(level, OPS["_embedding"], (weight, indices, padding_idx, scale_grad_by_freq, sparse))
+    if not level.has(weight) and not scale_grad_by_freq:
+        return _run("_embedding", weight, indices._value, padding_idx, scale_grad_by_freq, sparse)
     count = weight.shape[0]
     _check_rows(indices, count)
-    value = weight._value
+    value = level.full(weight)  # each sample counts its own frequencies
     if padding_idx >= 0:
         # The padding row gets no gradient: it is left out, and put back without a graph.
         kept = np.ones((count, 1), bool)
@@ -199,6 +108,50 @@ def embedding_backward(
     rows = _own_rows(level, indices, count)
     out = _run("_embedding_backward", grad, rows, level.size * count, -1, scale_grad_by_freq)
     return out.reshape(level.size, count, *out.shape[1:])
+
+
+@rule("_embedding_bag")
+def embedding_bag(
+    level: BatchLevel,
+    weight: Any,
+    per_sample_weights: Any,
+    indices: Any,
+    bags: Any,
+    mode: int,
+    scale_grad_by_freq: bool,
+) -> Any:
+    """The rows of all bags, which are brought to one length first."""
+    from ..nn.functional import embedding
+    from ..ops import where
+
+    used = bags.owners.size
+    indices = indices[:used]
+    rows = embedding(indices, weight, scale_grad_by_freq=scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:used].unsqueeze(-1)
+    places, present = _table_of_bags(bags)
+    kept: Any = plain_tensor(present)
+    if bags.padding >= 0:
+        kept = kept & (indices != bags.padding)[plain_tensor(places)]
+    kept = kept.unsqueeze(-1)
+    table = rows.index_select(0, plain_tensor(places.reshape(-1))).reshape(*places.shape, weight.shape[1])
+    if mode == 2:
+        found, best = where(kept, table, -np.inf).max(1)
+        filled = kept.any(1)
+        sources = indices[plain_tensor(places)].gather(1, best)
+        return tuple([level.full(t) for t in (where(filled, found, 0.0), where(filled, sources, -1))])
+    total = where(kept, table, 0.0).sum(1)
+    if mode == 1:
+        total = total / kept.sum(1).clamp_min(1).to(total.dtype)
+    return level.full(total), level.full(plain_tensor(np.zeros(0, np.int64)))
+
+
+def _table_of_bags(bags: Any) -> tuple[Any, Any]:
+    """Which index is at each place of each bag, as many for each (0 where there is none), and where there is one."""
+    lengths = np.bincount(bags.owners, minlength=bags.count)
+    longest = np.arange(max(lengths.max(initial=0), 1))
+    present = longest < lengths[:, None]
+    return np.where(present, bags.starts[: bags.count, None] + longest, 0), present
 
 
 # ----- Others -------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ fold("_im2col", dims=lambda op, arguments: 2)
 fold("_col2im", dims=lambda op, arguments: 1)
 fold("_channel_shuffle", dims=lambda op, arguments: -2)
 fold("_resize_backward", "_resize_linear1d", "_resize_bilinear2d", "_resize_bilinear2d_aa", "_resize_bicubic2d",
-     "_resize_bicubic2d_aa", "_resize_trilinear3d",
+     "_resize_bicubic2d_aa", "_resize_lanczos2d_aa", "_resize_trilinear3d",
      *(f"_resize_{mode}{dims}d" for mode in ("nearest", "nearest_exact") for dims in (1, 2, 3)),
      dims=lambda op, arguments: -2)  # fmt: skip
 fold("_grid_sampler2d", "_grid_sampler3d", "_grid_sampler_grid", "_grid_sampler_image", dims=lambda op, arguments: -2)
@@ -82,6 +82,17 @@ def affine_grid(level: BatchLevel, theta: Any, size: Any, align_corners: bool) -
     found = OPS["_affine_grid"].function(_joined(theta._value), (level.size * n, *rest), align_corners)
     return found.reshape(level.size, n, *found.shape[1:])
 
+
+def _fractional(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Fractional pooling: the random samples (N, C, dims) have an N also if the input has none."""
+    input, kernel_size, output_size, samples = arguments
+    value, places = level.full(input), _joined(level.full(samples))
+    single = input.dim() == len(output_size) + 1
+    found = op.function(value if single else _joined(value), kernel_size, output_size, places)
+    return tuple([r if single else r.reshape(level.size, input.shape[0], *r.shape[1:]) for r in found])
+
+
+RULES["_fractional_max_pool2d"] = RULES["_fractional_max_pool3d"] = _fractional
 
 # ----- Into the channels ----------------------------------------------------------------------------------------------
 
@@ -140,6 +151,13 @@ def conv_weight(
     joined = (b * shape[0], *shape[1:])
     out = OPS["_conv_weight"].function(first, second, joined, stride, padding, dilation, groups * b)
     return out.reshape(b, *shape)
+
+
+@rule("_conv_tbc")
+def conv_tbc(level: BatchLevel, input: Any, weight: Any, bias: Any, pad: int) -> Any:
+    """As a convolution of (N, C, T)."""
+    x, w = input.permute(1, 2, 0), weight.permute(2, 1, 0)
+    return convolution(level, x, w, bias, (1,), (pad,), (1,), False, (0,), 1).permute(0, 3, 1, 2).contiguous()
 
 
 @rule("_native_batch_norm")

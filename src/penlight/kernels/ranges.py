@@ -15,22 +15,23 @@ from .rng_uniform import fma64
 
 
 def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
-    """`steps` floats from `start` to `end`, both included.
+    """`steps` floats from `start` to `end`, both included; for columns of these, rows.
 
     >>> import numpy as np
     >>> linspace(0.0, 1.0, 3, np.dtype("float32"))
     array([0. , 0.5, 1. ], dtype=float32)
     """
-    first, last = dtype.type(start), dtype.type(end)
-    step = float((last - first) / dtype.type(steps - 1))
+    first, last = np.asarray(start, dtype), np.asarray(end, dtype)
+    step = ((last - first) / dtype.type(steps - 1)).astype(np.float64)
+    first, last = first.astype(np.float64), last.astype(np.float64)
     half = steps // 2
     forward = np.arange(half, dtype=np.float64)
     backward = np.arange(steps - half - 1, -1, -1, dtype=np.float64)
     if dtype.itemsize == 4:
-        parts = [forward * step + float(first), float(last) - backward * step]
+        parts = [forward * step + first, last - backward * step]
     else:
-        parts = [fma64(forward, step, float(first)), fma64(backward, -step, float(last))]
-    return np.concatenate(parts).astype(dtype)
+        parts = [fma64(forward, step, first), fma64(backward, -step, last)]
+    return np.concatenate(parts, -1).astype(dtype)
 
 
 def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray:

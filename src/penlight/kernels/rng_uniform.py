@@ -201,18 +201,18 @@ def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
     return product.astype(np.float32)
 
 
-def fma64(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
+def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.ndarray:
     """a * b + c for float64, rounded once."""
     # Note [Exact sums and products]
     # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
     # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
     # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
-    size = max(abs(b), float(np.abs(c).max()) if isinstance(c, np.ndarray) else abs(c))
+    size = max(float(np.abs(n).max(initial=0)) if isinstance(n, np.ndarray) else abs(n) for n in (b, c))
     if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
         if size == 0.0:
             return a * b + c
         shift = math.frexp(size)[1]
-        scaled = fma64(a, math.ldexp(b, -shift), np.ldexp(c, -shift))
+        scaled = fma64(a, np.ldexp(b, -shift), np.ldexp(c, -shift))
         np.ldexp(scaled, shift, out=scaled)
         return scaled
     split = 134217729.0

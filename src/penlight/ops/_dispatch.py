@@ -45,7 +45,12 @@ pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
 
 def unwatched() -> bool:
     """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
-    watching = interpreters.get() or op_watchers.get() or node_watchers.get() or everywhere
+    return not interpreters.get() and unseen()
+
+
+def unseen() -> bool:
+    """The same but for vmap and forward mode: whether nobody looks at the ops of this thread, their nodes or what they save."""
+    watching = op_watchers.get() or node_watchers.get() or everywhere
     return not watching and pack_hooks.get() is None and modes.log.get() is None
 
 

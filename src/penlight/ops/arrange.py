@@ -142,10 +142,29 @@ def repeat_interleave(
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         return _repeat_each(input.unsqueeze(0) if input.dim() == 0 else input, int(repeats), place)
-    places = _repeated_places(repeats, input.shape[place] if input.dim() else 1, place)
+    count = input.shape[place] if input.dim() else 1
+    if repeats._level is not None:
+        return input.index_select(place, _batched_places(repeats, count, output_size))
+    places = _repeated_places(repeats, count, place)
     if output_size is not None and output_size != len(places):
         raise RuntimeError("allocated size does not match required size")
     return input.index_select(place, wrap(places))
+
+
+def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
+    """`_repeated_places` for each sample of a vmap; there must be as many for each."""
+    from ..func.batched import levels_of, physical, wrap_all
+    from ..func.batching import DYNAMIC
+
+    repeats = repeats if repeats.dim() else repeats.unsqueeze(0)
+    counts = np.broadcast_to(physical(repeats)._array, (*physical(repeats).shape[:-1], n))
+    totals = counts.sum(-1)
+    if totals.size and (counts.min() < 0 or totals.min() != totals.max()):
+        raise RuntimeError("repeats can not be negative" if counts.min() < 0 else DYNAMIC.format("repeat_interleave"))
+    if output_size is not None and totals.size and output_size != totals.flat[0]:
+        raise RuntimeError("allocated size does not match required size")
+    places = np.repeat(np.broadcast_to(np.arange(n), counts.shape).reshape(-1), counts.reshape(-1))
+    return wrap_all(levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
 
 
 def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:

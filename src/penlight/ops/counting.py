@@ -229,11 +229,42 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     return hist.astype(input.dtype, copy=False), *edges
 
 
-@differentiable(lambda input, bins, limits, weight, density: _histogram_kernel(input, [bins], limits, weight, density, "histogram"),
-                node="NotImplemented", results=("hist", "bin_edges"),
+def _row_edges(rows: Any, bins: int) -> Any:
+    """Bin edges over the values of each row."""
+    from ..kernels.ranges import linspace
+
+    _edges(rows, bins, None, rows.dtype, "histogram")  # refuses what is not finite
+    low, high = rows.min(1, keepdims=True).astype(np.float64), rows.max(1, keepdims=True).astype(np.float64)
+    margin = np.where(low == high, 0.5, 0)
+    return linspace(low - margin, high + margin, bins + 1, rows.dtype)
+
+
+def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, lead: int) -> Any:
+    """Histograms of the parts of a tensor that its first dimensions count, as vmap wants them: (parts..., bins), and the edges."""
+    if not lead:
+        return _histogram_kernel(input, [bins], limits, weight, density, "histogram")
+    shape = input.shape[:lead]
+    rows = input.reshape(int(np.prod(shape)), -1)
+    if isinstance(bins, np.ndarray) or limits is not None or not rows.shape[1]:
+        edges = _edges(rows, bins, limits or (0.0, 1.0), input.dtype, "histogram")
+        edges = np.broadcast_to(edges, (len(rows), len(edges)))
+    else:
+        edges = _row_edges(rows, bins)
+    count = edges.shape[-1] - 1
+    inside = (rows >= edges[:, :1]) & (rows <= edges[:, -1:])
+    place = np.clip(_search_array(np.ascontiguousarray(edges), rows, True, None) - 1, 0, count - 1)
+    cell = (place + np.arange(len(rows))[:, None] * count)[inside]
+    weights = None if weight is None else weight.reshape(rows.shape)[inside]
+    hist = np.bincount(cell, weights, count * len(rows)).astype(input.dtype).reshape(len(rows), count)
+    if density:
+        hist = (hist / hist.sum(-1, keepdims=True) / np.diff(edges)).astype(input.dtype, copy=False)
+    return hist.reshape(*shape, count), np.ascontiguousarray(edges).reshape(*shape, count + 1)
+
+
+@differentiable(_histograms, node="NotImplemented", results=("hist", "bin_edges"),
                 input=lambda grads: no_derivative("histogram")(grads))  # fmt: skip
 def _histogram(
-    input: Tensor, bins: Any, limits: Any, weight: Tensor | None, density: bool
+    input: Tensor, bins: Any, limits: Any, weight: Tensor | None, density: bool, lead: int
 ) -> tuple[Tensor, Tensor]: ...
 
 
@@ -256,7 +287,7 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
             f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
         )
-    return _Histogram(*_histogram(input, bins, range, weight, density, out=out))
+    return _Histogram(*_histogram(input, bins, range, weight, density, 0, out=out))
 
 
 def histogramdd(

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor, wrap
+from ._args import values_of
 from ._declare import differentiable
 from ._guards import lazy, no_derivative
 from ._reduce import reduce_values, reduction_number
@@ -82,7 +83,7 @@ def _check(log_probs: Tensor, targets: Tensor, inputs: Ints, lengths: Ints, blan
     for n in lengths:
         if n < 0:
             raise RuntimeError(f"Expected target_lengths to have non-negative value, but got value {n} {where_}")
-    labels = targets._array
+    labels = values_of(targets)
     if labels.size and targets.dim() == 1 and (labels.min() < 0 or labels.max() >= classes):
         raise RuntimeError(f"ctc_loss: targets must be between 0 and {classes - 1}, the last class")
 
@@ -109,6 +110,9 @@ def ctc(
     zero_infinity: bool,
 ) -> Tensor:
     """`ctc_loss` by the number of its reduction."""
+    if any(isinstance(n, Tensor) and n._level is not None for n in (input_lengths, target_lengths)):
+        lengths_of_samples = (input_lengths, target_lengths)
+        return _with_own_lengths(log_probs, targets, lengths_of_samples, blank, reduction, zero_infinity)
     batched = log_probs.dim() == 3
     inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
     if not batched:
@@ -121,3 +125,25 @@ def ctc(
         counts = wrap(np.maximum(np.asarray(lengths), 1).astype(losses._array.dtype))
         return (losses / counts).mean()
     return reduce_values(losses, reduction) if reduction == 2 else losses if batched else losses.squeeze(0)
+
+
+def _with_own_lengths(
+    log_probs: Tensor, targets: Tensor, lengths: Any, blank: int, reduction: int, zero_infinity: bool
+) -> Tensor:
+    """Inside vmap, with lengths for each sample: the sequences of all samples at once, without reduction."""
+    from ..func.batched import expose, hide, levels_of
+
+    if log_probs.dim() == 2:
+        log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0) if targets.dim() == 1 else targets
+    given = [n if isinstance(n, Tensor) else wrap(np.asarray(n)) for n in lengths]
+    levels = sorted({o for t in (log_probs, targets, *given) for o in levels_of(t)}, key=lambda level: level.depth)
+    frames, count, classes = log_probs.shape
+    wide = expose(log_probs, levels).reshape(-1, frames, count, classes).transpose(0, 1)
+    labels = expose(targets, levels)
+    labels = labels.reshape(-1) if targets.dim() == 1 else labels.reshape(-1, targets.shape[1])
+    sizes = [expose(n.reshape(-1), levels).reshape(-1) for n in given]
+    losses = ctc(wide.reshape(frames, -1, classes), labels, *sizes, blank, 0, zero_infinity)
+    losses = hide(losses.reshape(*(level.size for level in levels), count), levels)
+    if reduction == 1:
+        return (losses / given[1].clamp_min(1)).mean()
+    return losses.sum() if reduction == 2 else losses

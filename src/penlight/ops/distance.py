@@ -217,36 +217,37 @@ def cdist(
 
 
 def _pdist_array(input: Any, p: float) -> Any:
-    rows = len(input)
-    out = np.zeros(rows * (rows - 1) // 2, input.dtype)
+    *lead, rows, _ = input.shape
+    out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
     for row in range(rows - 1):  # a row against all later ones: the table of all pairs would not fit the cache
         stop = start + rows - 1 - row
-        apart = np.subtract(input[row], input[row + 1 :], out=table[row + 1 :])
-        out[start:stop] = np.vecdot(apart, apart) if p == 2 else _norm_array(apart, p, (1,), False)
+        apart = np.subtract(input[..., row : row + 1, :], input[..., row + 1 :, :], out=table[..., row + 1 :, :])
+        out[..., start:stop] = np.vecdot(apart, apart) if p == 2 else _norm_array(apart, p, (apart.ndim - 1,), False)
         start = stop
     return np.sqrt(out, out=out) if p == 2 else out
 
 
 def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
     """As the distances of all rows to all rows, of which each pair is there twice."""
-    rows = len(input)
+    *lead, rows, _ = input.shape
     first, second = np.triu_indices(rows, 1)
-    grads, results = np.zeros((2, rows, rows), input.dtype)
+    grads, results = np.zeros((2, *lead, rows, rows), input.dtype)
     for table, values in ((grads, grad), (results, result)):
-        table[first, second] = table[second, first] = values
+        table[..., first, second] = table[..., second, first] = values
     return _cdist_back_array(grads, input, input, p, results)
 
 
 def _pdist_back_graph(grad: Any, input: Any, p: float, result: Any) -> Any:
     from ._raw import graph
 
-    first, second = (wrap(i) for i in np.triu_indices(input.shape[0], 1))
-    apart = input.index_select(0, first) - input.index_select(0, second)
-    each = _norm_rule(grad, apart, result, p, (1,), False, graph)
+    dim = input.dim() - 2
+    first, second = (wrap(i) for i in np.triu_indices(input.shape[dim], 1))
+    apart = input.index_select(dim, first) - input.index_select(dim, second)
+    each = _norm_rule(grad, apart, result, p, (dim + 1,), False, graph)
     zero = input.new_zeros(input.shape)
-    return zero.index_add(0, first, each).index_add(0, second, each, alpha=-1)
+    return zero.index_add(dim, first, each).index_add(dim, second, each, alpha=-1)
 
 
 both("constant", lambda array: array, wrap)

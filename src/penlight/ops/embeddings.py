@@ -135,14 +135,17 @@ MODES = ("sum", "mean", "max")
 
 
 class Bags:
-    """Which bag each index is in, how much it counts, and where the bags begin."""
+    """Which bag each index is in, how much it counts, and where the bags begin. Inside vmap the indices are not known: how much
+    they count is found by its rule."""
 
-    __slots__ = ("count", "factors", "kept", "owners", "starts")
+    __slots__ = ("count", "factors", "kept", "owners", "padding", "starts")
 
     def __init__(self, indices: Any, offsets: Any, count: int, mode: int, padding_idx: int) -> None:
-        self.count, self.starts = count, offsets
+        self.count, self.starts, self.padding = count, offsets, padding_idx
         lengths = np.diff(np.append(offsets, indices.size))[:count]
         self.owners = np.repeat(np.arange(count), lengths)
+        if type(indices) is not np.ndarray:
+            return
         self.kept = indices[: self.owners.size] != padding_idx if padding_idx >= 0 else None
         self.factors = None if self.kept is None else self.kept.astype(np.float64)
         if mode == 1:

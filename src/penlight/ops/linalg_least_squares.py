@@ -25,12 +25,15 @@ __all__ = [
 
 
 def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Absolute and relative tolerance as arrays; by default relative, the size times the dtype's spacing."""
+    """Absolute and relative tolerance as arrays; by default relative, the size times the dtype's spacing. None if each sample of
+    a vmap has its own."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, Tensor) and value.is_complex():
             raise RuntimeError(
                 f"torch.linalg.{function}: {name} tensor of complex type is not supported. Got {dtypes.LEGACY[value.dtype]}"
             )
+    if any(isinstance(value, Tensor) and value._level is not None for value in (atol, rtol)):
+        return None, None
     absolute = np.asarray(0.0 if atol is None else values_of(atol) if isinstance(atol, Tensor) else atol)
     if rtol is None:
         default = float(np.finfo(input._array.dtype).eps) * max(input.shape[-2:])
@@ -38,6 +41,23 @@ def _tolerances(function: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any
     else:
         relative = np.asarray(values_of(rtol) if isinstance(rtol, Tensor) else rtol)
     return absolute, relative
+
+
+def _by_levels(function: Any, input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    """Inside vmap, with tolerances for each sample: the matrices of all samples at once, each with its own."""
+    from ..func.batched import expose, hide, levels_of
+
+    tensors = [t for t in (input, atol, rtol) if isinstance(t, Tensor)]
+    levels = sorted({level for t in tensors for level in levels_of(t)}, key=lambda level: level.depth)
+
+    def exposed(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        lead = [level.size for level in levels]
+        return expose(value, levels).reshape(*lead, *(1,) * (input.dim() - 2 - value.dim()), *value.shape)
+
+    found = function(expose(input, levels), hermitian=hermitian, atol=exposed(atol), rtol=exposed(rtol))
+    return hide(found, levels)
 
 
 def matrix_rank(
@@ -62,6 +82,8 @@ def matrix_rank(
     if tol is not None:
         atol, rtol = tol, 0.0
     absolute, relative = _tolerances("matrix_rank", input, atol, rtol)
+    if absolute is None:
+        return _by_levels(matrix_rank, input, atol, rtol, hermitian)
     if 0 in input.shape[-2:]:
         return into("linalg_matrix_rank", out, input.new_zeros(input.shape[:-2], dtype=dtypes.int64))
     plain = input.detach()
@@ -128,6 +150,8 @@ def pinv(
     if rcond is not None:
         atol, rtol = 0.0, rcond
     absolute, relative = _tolerances("pinv", input, atol, rtol)
+    if absolute is None:
+        return _by_levels(pinv, input, atol, rtol, hermitian)
     if hermitian:
         need_square(input, "linalg.eigh")
     return into("linalg_pinv", out, _linalg_pinv(input, absolute, relative, hermitian), input)

@@ -243,7 +243,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.LEGACY[target.dtype]}")
-    labels = target._array
+    labels = values_of(target)
     if labels.size and (labels.min() < -1 or labels.max() >= (input.shape[-1] if input.dim() else 1)):
         raise RuntimeError("argument #2 'target' is out of range")
     return _multilabel_margin_loss(input, target, number)

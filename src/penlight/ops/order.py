@@ -189,28 +189,38 @@ def _median_along(name: str) -> Any:
 def _median_of_all(name: str) -> Any:
     kernel = lazy("sorting", name)
 
-    def run(input: Any) -> Any:
+    def run(input: Any, lead: int) -> Any:
         if input.dtype.kind in "bc":
             raise not_implemented("median_cpu", input.dtype)
+        shape = input.shape[:lead]
         if input.size == 0:
-            return np.asarray(math.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min).astype(input.dtype)
-        return kernel(np.ascontiguousarray(input).reshape(-1), 0, False)[0]
+            return np.full(shape, math.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
+        return kernel(np.ascontiguousarray(input).reshape(*shape, -1), lead, False)[0]
 
     return run
 
 
-def _all_equal_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
+def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> Any:
     """The gradient shared by all elements that equal the median; a NaN equals a NaN here."""
+    ndim = len(input.shape)
+    if lead:
+        shape = (*tuple(input.shape)[:lead], *(1,) * (ndim - lead))
+        grad, result = xp.reshape(grad, shape), xp.reshape(result, shape)
     hits = xp.cast((input == result) | (xp.isnan(input) & xp.isnan(result)), xp.np_dtype(grad))
-    return hits * (grad / xp._sum_all(hits))
+    if not lead:
+        return hits * (grad / xp._sum_all(hits))
+    return hits * (grad / xp._sum_dims(hits, tuple(range(lead, ndim)), True)) if ndim > lead else hits * grad
+
+
+# `lead` is how many dimensions in front have medians of their own: those of vmap.
 
 
 @differentiable(_median_of_all("median"), node="MedianBackward0", input=_all_equal_rule)
-def _median_all(input: Tensor) -> Tensor: ...
+def _median_all(input: Tensor, lead: int) -> Tensor: ...
 
 
 @differentiable(_median_of_all("nanmedian"), node="NanmedianBackward0", input=_all_equal_rule)
-def _nanmedian_all(input: Tensor) -> Tensor: ...
+def _nanmedian_all(input: Tensor, lead: int) -> Tensor: ...
 
 
 @differentiable(_median_along("median"), node="MedianBackward1", results=("values", "indices"), input=_place_rule)
@@ -231,7 +241,7 @@ def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = 
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "median")
     if dim is None:
-        return _median_all(input, out=out)
+        return _median_all(input, 0, out=out)
     return _Median(*_median_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
 
 
@@ -245,7 +255,7 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmedian")
     if dim is None:
-        return _nanmedian_all(input, out=out)
+        return _nanmedian_all(input, 0, out=out)
     return _Nanmedian(*_nanmedian_dim(input, wrap_dim(dim, input.dim()), keepdim, out=out))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ..autograd import modes
 from ..kernels import recurrent as kernels
 from ..tensor import Tensor
+from . import _dispatch
 from ._declare import differentiable, linear
 from ._raw import both
 from ._together import Together
@@ -181,12 +182,20 @@ _LSTM, _PROJECTED = _pair(_lstm_op, "_lstm_sequence"), _pair(_projected_op, "_ls
 _GRU, _RNN = _pair(_gru_op, "_gru_sequence"), _pair(_rnn_op, "_rnn_sequence")
 
 
+def _takes_part(weights: dict[str, Tensor | None]) -> bool:
+    """Whether the slow modes that are open can do with the fused op: vmap can, if its samples share the weights."""
+    levels = _dispatch.interpreters.get()
+    if not _dispatch.unwatched() and not (levels and all(level.batching for level in levels) and _dispatch.unseen()):
+        return False
+    return all(w is None or w._level is None for w in weights.values())
+
+
 def fused(mode: str, input: Tensor, start: tuple[Tensor, ...], weights: dict[str, Tensor | None], batch_sizes: Any,
           reverse: bool) -> Any:  # fmt: skip
     """The outputs and the last state of one direction, or NotImplemented for what the loop must do."""
     dtype, w_hr = input._array.dtype, weights["w_hr"]
     tensors = (input, *start, *(w for w in weights.values() if w is not None))
-    if modes.slow() or dtype.char not in "fd" or not input._array.size:
+    if (modes.slow() and not _takes_part(weights)) or dtype.char not in "fd" or not input._array.size:
         return NotImplemented
     if any(t._array.dtype is not dtype or not t._array.size for t in tensors):
         return NotImplemented
