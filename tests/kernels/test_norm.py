@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import norm as K
+from penlight.kernels import norm_channels as C
 
 rng = np.random.default_rng(0)
 EPS = 1e-5
@@ -60,24 +61,24 @@ def test_batch_norm(shape, affine):
     channels = shape[1]
     x, push = rng.standard_normal(shape) * 3 + 2, rng.standard_normal(shape)
     weight, bias = (rng.standard_normal(channels), rng.standard_normal(channels)) if affine else (None, None)
-    out, mean, rstd, var = K.batch_norm(x, weight, bias, EPS)
+    out, mean, rstd, var = C.batch_norm(x, weight, bias, EPS)
     axes = (0, *range(2, len(shape)))
     np.testing.assert_allclose(mean, x.mean(axes))
     np.testing.assert_allclose(var, x.var(axes))
     np.testing.assert_allclose(rstd, 1 / np.sqrt(x.var(axes) + EPS))
-    grads = K.batch_norm_backward(push, x, mean, rstd, weight, True, (True, affine, affine))
-    check_grads(lambda x, w, b: K.batch_norm(x, w, b, EPS)[0], grads, (x, weight, bias), push)
+    grads = C.batch_norm_backward(push, x, mean, rstd, weight, True, (True, affine, affine))
+    check_grads(lambda x, w, b: C.batch_norm(x, w, b, EPS)[0], grads, (x, weight, bias), push)
 
     given_mean, given_var = rng.standard_normal(channels), rng.random(channels)
-    out, rstd = K.batch_norm_eval(x, given_mean, given_var, weight, bias, EPS)
+    out, rstd = C.batch_norm_eval(x, given_mean, given_var, weight, bias, EPS)
     column = (-1,) + (1,) * (len(shape) - 2)
     expected = (x - given_mean.reshape(column)) / np.sqrt(given_var.reshape(column) + EPS)
     if affine:
         expected = expected * weight.reshape(column) + bias.reshape(column)
     np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
-    grads = K.batch_norm_backward(push, x, given_mean, rstd, weight, False, (True, affine, affine))
+    grads = C.batch_norm_backward(push, x, given_mean, rstd, weight, False, (True, affine, affine))
     check_grads(
-        lambda x, w, b: K.batch_norm_eval(x, given_mean, given_var, w, b, EPS)[0], grads, (x, weight, bias), push
+        lambda x, w, b: C.batch_norm_eval(x, given_mean, given_var, w, b, EPS)[0], grads, (x, weight, bias), push
     )
 
 
@@ -87,7 +88,7 @@ def test_batch_norm(shape, affine):
 def test_group_norm(shape, groups, affine):
     x, push = rng.standard_normal(shape) * 3 + 2, rng.standard_normal(shape)
     weight, bias = (rng.standard_normal(4), rng.standard_normal(4)) if affine else (None, None)
-    out, mean, rstd = K.group_norm(x, groups, weight, bias, EPS)
+    out, mean, rstd = C.group_norm(x, groups, weight, bias, EPS)
     grouped = x.reshape(shape[0], groups, -1)
     expected = (grouped - grouped.mean(2, keepdims=True)) / np.sqrt(grouped.var(2, keepdims=True) + EPS)
     expected = expected.reshape(shape)
@@ -96,8 +97,8 @@ def test_group_norm(shape, groups, affine):
         expected = expected * weight.reshape(column) + bias.reshape(column)
     np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
     assert mean.shape == rstd.shape == (shape[0], groups)
-    grads = K.group_norm_backward(push, x, groups, mean, rstd, weight, (True, affine, affine))
-    check_grads(lambda x, w, b: K.group_norm(x, groups, w, b, EPS)[0], grads, (x, weight, bias), push)
+    grads = C.group_norm_backward(push, x, groups, mean, rstd, weight, (True, affine, affine))
+    check_grads(lambda x, w, b: C.group_norm(x, groups, w, b, EPS)[0], grads, (x, weight, bias), push)
 
 
 def test_blocks_give_the_same_as_rows_one_by_one():
@@ -109,7 +110,7 @@ def test_blocks_give_the_same_as_rows_one_by_one():
     alone = K.layer_norm_backward(x[::-1][some], x[some], 1, mean[some], rstd[some], None, (True, False, False))[0]
     np.testing.assert_allclose(dx[some], alone)
     images = rng.standard_normal((40, 8, 30, 30)).astype(np.float32)
-    out, mean, _, var = K.batch_norm(images, None, None, EPS)
+    out, mean, _, var = C.batch_norm(images, None, None, EPS)
     np.testing.assert_allclose(mean, images.mean((0, 2, 3), dtype="f8"), atol=1e-6)
     np.testing.assert_allclose(var, images.var((0, 2, 3), dtype="f8"), rtol=1e-5)
     np.testing.assert_allclose(out.mean((0, 2, 3), dtype="f8"), 0, atol=1e-6)
@@ -129,7 +130,7 @@ def test_half_precision_empty_and_strided():
     assert mean.dtype == rstd.dtype == np.float32
     dx, dweight, _ = K.layer_norm_backward(x, x, 1, mean, rstd, np.ones(4, "f2"))
     assert dx.dtype == dweight.dtype == np.float16
-    assert K.batch_norm(x, None, None, EPS)[0].dtype == np.float16
+    assert C.batch_norm(x, None, None, EPS)[0].dtype == np.float16
 
     empty = np.zeros((0, 3), "f4")
     out, mean, rstd = K.layer_norm(empty, 1, None, None, EPS)
@@ -149,7 +150,7 @@ def test_half_precision_empty_and_strided():
             K.layer_norm(strided, 1, None, None, EPS)[0], K.layer_norm(strided.copy(), 1, None, None, EPS)[0]
         )
         np.testing.assert_array_equal(
-            K.batch_norm(strided, None, None, EPS)[0], K.batch_norm(strided.copy(), None, None, EPS)[0]
+            C.batch_norm(strided, None, None, EPS)[0], C.batch_norm(strided.copy(), None, None, EPS)[0]
         )
 
 
@@ -167,8 +168,8 @@ def test_centred_and_plain_sums_agree(shape, offset):
         return out, *K.layer_norm_backward(g, x, 1, mean, rstd, w)
 
     def batch(x, g, w):
-        out, mean, rstd, var = K.batch_norm(x, w, w, EPS)
-        return out, mean, var, *K.batch_norm_backward(g, x, mean, rstd, w)
+        out, mean, rstd, var = C.batch_norm(x, w, w, EPS)
+        return out, mean, var, *C.batch_norm_backward(g, x, mean, rstd, w)
 
     for run in (layer, batch):
         for made, exact in zip(run(*small), run(*(a.astype(np.float64) for a in small))):

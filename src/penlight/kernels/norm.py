@@ -1,4 +1,4 @@
-"""Layer, RMS, batch and group normalisation: forward with its statistics, and backward.
+"""Layer and RMS normalisation: forward with its statistics, and backward. Batch and group norm: norm_channels.py.
 
 Every variance is the biased one. Backward kernels take `needs = (dx, dweight, dbias)` and give None for what is not
 needed. Statistics are float32 for 16-bit inputs. Blocks: see Note [Row blocks] in _rowtools.py.
@@ -16,15 +16,15 @@ from math import prod
 
 import numpy as np
 
+from . import native
 from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
 from .parallel import blas_alone
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 
-# A channel's values are handled as a row of their own from this length on; shorter ones side by side.
-_LONG = 64
 OFF_CENTRE = 2.0
+NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
 _BLOCK = 1 << 17  # elements of a block: passes with a number for each row wait for the cache less than others
 
 
@@ -33,7 +33,7 @@ def _vector(weight: np.ndarray | None, dtype: np.dtype) -> np.ndarray | None:
     return None if weight is None else np.ascontiguousarray(weight, dtype).reshape(-1)
 
 
-def _rstd(mean_square: np.ndarray, eps: float) -> np.ndarray:
+def reciprocal_root(mean_square: np.ndarray, eps: float) -> np.ndarray:
     """1 / sqrt(mean_square + eps), in place."""
     mean_square += eps
     np.sqrt(mean_square, mean_square)
@@ -57,6 +57,9 @@ def layer_norm(
     count, columns = rows.shape
     result = np.empty(x.shape, rows.dtype)
     out, mean, rstd = result.reshape(rows.shape), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
+    if rows.size >= NATIVE_FROM and native.suits(rows, weight, bias):
+        _native_norm(rows, out, rstd, mean, weight, bias, eps)
+        return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
     ones = np.ones(columns, rows.dtype)
 
     def normalise(part: slice) -> None:
@@ -65,7 +68,7 @@ def layer_norm(
         np.divide(total, columns, mean[part])
         np.subtract(rows[part], mean[part, None], block)
         np.divide(np.vecdot(block, block), columns, rstd[part])
-        np.multiply(block, _rstd(rstd[part], eps)[:, None], block)
+        np.multiply(block, reciprocal_root(rstd[part], eps)[:, None], block)
         if weight is not None:
             np.multiply(block, weight, block)
         if bias is not None:
@@ -74,6 +77,29 @@ def layer_norm(
     with blas_alone():
         each_block(normalise, count, columns, block=_BLOCK)
     return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
+
+
+def _native_norm(
+    rows: np.ndarray,
+    out: np.ndarray,
+    rstd: np.ndarray,
+    mean: np.ndarray | None,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    eps: float,
+) -> None:
+    """Layer norm, or RMS norm without `mean`, see Note [Native kernels]."""
+    from .native import norm as definitions
+
+    native.over_rows(
+        definitions.layer_norm,
+        rows.shape,
+        *[a for a in (rows, out, rstd, mean, weight, bias) if a is not None],
+        numbers=(rows.shape[1], eps),
+        centred=mean is not None,
+        weighted=weight is not None,
+        biased=bias is not None,
+    )
 
 
 @quiet
@@ -89,12 +115,60 @@ def layer_norm_backward(
     """Gradients (dx, dweight, dbias) of `layer_norm`; without `mean`, those of `rms_norm`."""
     rows, _ = _as_rows(widen(x), dims)
     grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
-    columns = rows.shape[1]
     scale = _vector(weight, rows.dtype)
-    rstd = rstd.reshape(-1)
-    offset = None if mean is None else mean.reshape(-1) * rstd
     result = np.empty(x.shape, rows.dtype) if needs[0] else None
     dx = None if result is None else result.reshape(rows.shape)
+    by_native = rows.size >= NATIVE_FROM and native.suits(rows, grads, rstd, mean, scale)
+    differentiate = _native_backward if by_native else _backward_in_blocks
+    dweight, dbias = differentiate(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
+    shape = x.shape[x.ndim - dims :]
+    return (
+        None if result is None else narrow(result, x.dtype),
+        None if dweight is None else narrow(dweight.reshape(shape), x.dtype if weight is None else weight.dtype),
+        None if dbias is None else narrow(dbias.reshape(shape), x.dtype if weight is None else weight.dtype),
+    )
+
+
+def _native_backward(
+    grads: np.ndarray,
+    rows: np.ndarray,
+    mean: np.ndarray | None,
+    rstd: np.ndarray,
+    scale: np.ndarray | None,
+    dx: np.ndarray | None,
+    needs: Needs,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Write the gradient of x to `dx`, and return those of weight and bias."""
+    from .native import norm as definitions
+
+    scale = scale if needs[0] else None
+    dweight, dbias = (native.sums(rows.shape) if need else None for need in needs[1:])
+    native.over_rows(
+        definitions.layer_norm_backward,
+        rows.shape,
+        *[a for a in (grads, rows, rstd, mean, scale, dx, dweight, dbias) if a is not None],
+        numbers=(rows.shape[1],) if needs[0] else (),
+        centred=mean is not None,
+        weighted=scale is not None,
+        dx=needs[0],
+        dweight=needs[1],
+        dbias=needs[2],
+    )
+    return None if dweight is None else column_sum(dweight), None if dbias is None else column_sum(dbias)
+
+
+def _backward_in_blocks(
+    grads: np.ndarray,
+    rows: np.ndarray,
+    mean: np.ndarray | None,
+    rstd: np.ndarray,
+    scale: np.ndarray | None,
+    dx: np.ndarray | None,
+    needs: Needs,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The same as `_native_backward`."""
+    columns = rows.shape[1]
+    offset = None if mean is None else mean.reshape(-1) * rstd
     weight_parts: dict[int, np.ndarray] = {}
     bias_parts: dict[int, np.ndarray] = {}
     plain = offset is None or not offset.size or float(np.maximum.reduce(np.abs(offset))) <= OFF_CENTRE
@@ -114,14 +188,9 @@ def layer_norm_backward(
 
     with blas_alone():
         each_block(run, len(rows), columns, block=_BLOCK)
-    dweight = _sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
-    dbias = _sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
-    shape = x.shape[x.ndim - dims :]
-    return (
-        None if result is None else narrow(result, x.dtype),
-        None if dweight is None else narrow(dweight.reshape(shape), x.dtype if weight is None else weight.dtype),
-        None if dbias is None else narrow(dbias.reshape(shape), x.dtype if weight is None else weight.dtype),
-    )
+    dweight = sum_parts(weight_parts, columns, rows.dtype) if needs[1] else None
+    dbias = sum_parts(bias_parts, columns, rows.dtype) if needs[2] else None
+    return dweight, dbias
 
 
 def _plain_backward(
@@ -196,7 +265,7 @@ def _centred_backward(
     return dweight
 
 
-def _sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> np.ndarray:
+def sum_parts(parts: dict[int, np.ndarray], columns: int, dtype: np.dtype) -> np.ndarray:
     """The sum of what the blocks gave, in the order of the blocks whatever thread was first."""
     total = np.zeros(columns, dtype)
     for start in sorted(parts):
@@ -212,11 +281,14 @@ def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) ->
     count, columns = rows.shape
     result = np.empty(x.shape, rows.dtype)
     out, rstd = result.reshape(rows.shape), np.full(count, np.nan, rows.dtype)
+    if rows.size >= NATIVE_FROM and native.suits(rows, weight):
+        _native_norm(rows, out, rstd, None, weight, None, eps)
+        return narrow(result, x.dtype), rstd.reshape(stats_shape)
 
     def normalise(part: slice) -> None:
         block = out[part]
         np.divide(np.vecdot(rows[part], rows[part]), columns, rstd[part])
-        np.multiply(rows[part], _rstd(rstd[part], eps)[:, None], block)
+        np.multiply(rows[part], reciprocal_root(rstd[part], eps)[:, None], block)
         if weight is not None:
             np.multiply(block, weight, block)
 
@@ -234,282 +306,3 @@ def rms_norm_backward(
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Gradients (dx, dweight) of `rms_norm`."""
     return layer_norm_backward(grad, x, dims, None, rstd, weight, (*needs, False))[:2]
-
-
-# Note [Channels of a batch]
-# A batch (N, C, S) is handled in one of two ways. Long channels (S >= _LONG) are N * C rows, each with its scalars.
-# Short ones (also plain (N, C) features) are N rows of C * S, with the channel's scalars repeated S times: otherwise
-# the inner loops would be as short as S.
-
-
-def _channel_rows(x: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """x as described in Note [Channels of a batch], and (N, C, S)."""
-    n, channels, size = x.shape[0], x.shape[1] if x.ndim > 1 else 1, prod(x.shape[2:])
-    x = np.ascontiguousarray(x)
-    return x.reshape((n * channels, size) if size >= _LONG else (n, channels * size)), (n, channels, size)
-
-
-def _per_row(values: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
-    """A value for each channel, in a form that broadcasts against `_channel_rows`."""
-    n, _, size = sizes
-    if size == 1:
-        return values[None, :]
-    return np.tile(values, n)[:, None] if size >= _LONG else np.repeat(values, size)[None, :]
-
-
-def _part(values: np.ndarray, rows: slice) -> np.ndarray:
-    return values[rows] if values.shape[1] == 1 and values.shape[0] != 1 else values
-
-
-def _channel_sums(
-    rows: np.ndarray, others: np.ndarray, sizes: tuple[int, int, int], center: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each channel the sums, in float64, of rows and of rows * others; or of the centred rows and of their product with
-    `others`, which is with themselves if that is the same array."""
-    n, channels, size = sizes
-    sums, products = np.empty((2, n * channels), rows.dtype)
-    sum_parts: dict[int, np.ndarray] = {}
-    product_parts: dict[int, np.ndarray] = {}
-
-    def add_up(part: slice) -> None:
-        block, partner = rows[part], others[part]
-        if center is not None:
-            block = np.subtract(block, _part(center, part))
-            partner = block if others is rows else partner
-        if size >= _LONG:
-            sums[part] = row_sum(block)
-            np.vecdot(block, partner, products[part])
-        else:
-            sum_parts[part.start], product_parts[part.start] = column_sum(block), column_sum(block, partner)
-
-    each_block(add_up, *rows.shape)
-    if size >= _LONG:
-        return tuple(np.add.reduce(v.reshape(n, channels), 0, np.float64) for v in (sums, products))  # type: ignore[return-value]
-    totals = [_sum_parts(parts, channels * size, np.dtype(np.float64)) for parts in (sum_parts, product_parts)]
-    return tuple(t if size == 1 else np.add.reduce(t.reshape(channels, size), 1) for t in totals)  # type: ignore[return-value]
-
-
-def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """rows * scale + shift, block by block, as an array of `shape`."""
-    result = np.empty(shape, rows.dtype)
-    out = result.reshape(rows.shape)
-
-    def apply(part: slice) -> None:
-        block = out[part]
-        np.multiply(rows[part], _part(scale, part), block)
-        np.add(block, _part(shift, part), block)
-
-    each_block(apply, *rows.shape)
-    return result
-
-
-@quiet
-def batch_norm_stats(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean, rstd, biased variance) for each channel (dim 1) of x."""
-    rows, sizes = _channel_rows(widen(x))
-    count = sizes[0] * sizes[2]
-    total, squares = _channel_sums(rows, rows, sizes)
-    mean = total / count
-    var = squares / count
-    near = var <= (1.0 + OFF_CENTRE**2) * (var - mean * mean)  # see Note [Centred or not]
-    var -= mean * mean
-    if not near.all():
-        rounded = mean.astype(rows.dtype)
-        off, squares = _channel_sums(rows, rows, sizes, _per_row(rounded, sizes))
-        off /= count
-        mean, var = rounded + off, squares / count - off * off
-    rstd = _rstd(var.copy(), eps)
-    return mean.astype(rows.dtype), rstd.astype(rows.dtype), var.astype(rows.dtype)
-
-
-@quiet
-def batch_norm_apply(
-    x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None
-) -> np.ndarray:
-    """(x - mean) * rstd * weight + bias, for each channel (dim 1)."""
-    rows, sizes = _channel_rows(widen(x))
-    scale = rstd.astype(rows.dtype, copy=False)
-    if weight is not None:
-        scale = scale * weight.astype(rows.dtype, copy=False)
-    shift = -mean.astype(rows.dtype, copy=False) * scale
-    if bias is not None:
-        shift += bias.astype(rows.dtype, copy=False)
-    return narrow(_affine(rows, _per_row(scale, sizes), _per_row(shift, sizes), x.shape), x.dtype)
-
-
-def batch_norm(
-    x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd, biased variance) of a batch, as in training; the running statistics are the caller's."""
-    mean, rstd, var = batch_norm_stats(x, eps)
-    return batch_norm_apply(x, mean, rstd, weight, bias), mean, rstd, var
-
-
-@quiet
-def batch_norm_eval(
-    x: np.ndarray,
-    running_mean: np.ndarray,
-    running_var: np.ndarray,
-    weight: np.ndarray | None,
-    bias: np.ndarray | None,
-    eps: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """(out, rstd) of normalising by given statistics."""
-    rstd = _rstd(widen(running_var).copy(), eps)
-    return batch_norm_apply(x, widen(running_mean), rstd, weight, bias), rstd
-
-
-@quiet
-def batch_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    mean: np.ndarray,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    training: bool = True,
-    needs: Needs = (True, True, True),
-) -> Grads:
-    """Gradients (dx, dweight, dbias). With `training` the statistics are those of x and depend on it."""
-    rows, sizes = _channel_rows(widen(x))
-    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
-    mean, rstd = mean.astype(rows.dtype, copy=False), rstd.astype(rows.dtype, copy=False)
-    scale = rstd if weight is None else rstd * weight.astype(rows.dtype, copy=False)
-    coupled = needs[0] and training
-    dweight = dbias = None
-    if needs[1] or needs[2] or coupled:
-        dweight, dbias = _channel_gradients(grads, rows, sizes, mean, rstd)
-    dx = None
-    if coupled:
-        count = sizes[0] * sizes[2]
-        slope = scale * rstd * dweight / count
-        dx = _affine_pair(
-            grads,
-            _per_row(scale, sizes),
-            rows,
-            _per_row(slope, sizes),
-            _per_row(slope * mean - scale * dbias / count, sizes),
-            x.shape,
-        )
-    elif needs[0]:
-        dx = np.empty(x.shape, rows.dtype)
-        np.multiply(grads, _per_row(scale, sizes), dx.reshape(rows.shape))
-    dtype = x.dtype if weight is None else weight.dtype
-    return (
-        None if dx is None else narrow(dx, x.dtype),
-        narrow(dweight, dtype) if dweight is not None and needs[1] else None,
-        narrow(dbias, dtype) if dbias is not None and needs[2] else None,
-    )
-
-
-def _channel_gradients(
-    grads: np.ndarray, rows: np.ndarray, sizes: tuple[int, int, int], mean: np.ndarray, rstd: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each channel the sums of grads * (rows - mean) * rstd and of grads. See Note [Centred or not]."""
-    if float(np.maximum.reduce(np.abs(mean * rstd))) <= OFF_CENTRE:
-        total, moment = _channel_sums(grads, rows, sizes)
-        moment -= mean * total
-    else:
-        _, moment = _channel_sums(rows, grads, sizes, _per_row(mean, sizes))
-        total, _ = _channel_sums(grads, grads, sizes)
-    moment *= rstd
-    return moment.astype(rows.dtype), total.astype(rows.dtype)
-
-
-def _affine_pair(
-    grads: np.ndarray,
-    scale: np.ndarray,
-    rows: np.ndarray,
-    slope: np.ndarray,
-    shift: np.ndarray,
-    shape: tuple[int, ...],
-) -> np.ndarray:
-    """grads * scale - rows * slope + shift, block by block, as an array of `shape`."""
-    result = np.empty(shape, rows.dtype)
-    out = result.reshape(rows.shape)
-
-    def apply(part: slice) -> None:
-        block, other = out[part], np.multiply(rows[part], _part(slope, part))
-        np.subtract(other, _part(shift, part), other)
-        np.multiply(grads[part], _part(scale, part), block)
-        np.subtract(block, other, block)
-
-    each_block(apply, *rows.shape)
-    return result
-
-
-@quiet
-def group_norm(
-    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
-    n, channels = x.shape[:2]
-    wide = np.ascontiguousarray(widen(x)).reshape(n * groups, -1) if x.size else widen(x).reshape(n * groups, 0)
-    columns = wide.shape[1]
-    mean, rstd = np.zeros(n * groups, wide.dtype), np.full(n * groups, np.nan, wide.dtype)
-
-    def measure(part: slice) -> None:
-        np.divide(row_sum(wide[part]), columns, mean[part])
-        centred = np.subtract(wide[part], mean[part, None])
-        np.divide(np.vecdot(centred, centred), columns, rstd[part])
-        _rstd(rstd[part], eps)
-
-    each_block(measure, *wide.shape)
-    scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
-    rows = wide.reshape(n * channels, prod(x.shape[2:]))
-    out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1), x.shape)
-    return narrow(out, x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
-
-
-def _group_affine(
-    mean: np.ndarray, rstd: np.ndarray, channels: int, weight: np.ndarray | None, bias: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scale and shift (N, groups, channels / groups) that normalise and apply weight and bias."""
-    n, groups, _ = mean.shape
-    scale = np.broadcast_to(rstd, (n, groups, channels // groups))
-    if weight is not None:
-        scale = scale * weight.astype(rstd.dtype, copy=False).reshape(groups, -1)
-    shift = -mean * scale
-    if bias is not None:
-        shift += bias.astype(rstd.dtype, copy=False).reshape(groups, -1)
-    return np.ascontiguousarray(scale), shift
-
-
-@quiet
-def group_norm_backward(
-    grad: np.ndarray,
-    x: np.ndarray,
-    groups: int,
-    mean: np.ndarray,
-    rstd: np.ndarray,
-    weight: np.ndarray | None,
-    needs: Needs = (True, True, True),
-) -> Grads:
-    """Gradients (dx, dweight, dbias) of `group_norm`."""
-    n, channels = x.shape[:2]
-    size, each = prod(x.shape[2:]), channels // groups
-    rows = np.ascontiguousarray(widen(x)).reshape(n * channels, size)
-    grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
-    mean, rstd = mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1)
-    center = np.repeat(mean.reshape(-1), each)[:, None]
-    moment, total = np.zeros(n * channels, rows.dtype), np.zeros(n * channels, rows.dtype)
-
-    def add_up(part: slice) -> None:
-        moment[part] = np.vecdot(rows[part] - center[part], grads[part])
-        total[part] = row_sum(grads[part])
-
-    each_block(add_up, *rows.shape)
-    moment, total = moment.reshape(n, groups, each), total.reshape(n, groups, each)
-    dtype = x.dtype if weight is None else weight.dtype
-    dweight = narrow((moment * rstd).sum(0).reshape(-1), dtype) if needs[1] else None
-    dbias = narrow(total.sum(0).reshape(-1), dtype) if needs[2] else None
-    if not needs[0]:
-        return None, dweight, dbias
-    if rows.size == 0:
-        return np.zeros_like(x), dweight, dbias
-    scale, _ = _group_affine(mean, rstd, channels, weight, None)
-    count = each * size
-    slope = (moment * scale).sum(2, keepdims=True) * rstd * rstd / count
-    shift = slope * mean - (total * scale).sum(2, keepdims=True) / count
-    slope, shift = (np.repeat(v.reshape(-1), each)[:, None] for v in (slope, shift))
-    dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift, x.shape)
-    return narrow(dx, x.dtype), dweight, dbias

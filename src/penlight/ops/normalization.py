@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import norm as kernels
+from ..kernels import norm_channels as channels
 from ..kernels import norm_small
 from ..tensor import Tensor
 from ._declare import OPS, differentiable, quiet
@@ -217,12 +218,12 @@ def _batch_array(
     """Normalise, and move the running statistics towards those of the batch."""
     empty = np.zeros(0, input.dtype)
     if not training:
-        out, _ = kernels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+        out, _ = channels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
         return out, empty, empty
     if not input.size:
         return input.copy(), empty, empty
     made = _small_batch_norm(input, weight, bias, eps) if input.size <= norm_small.SMALL else None
-    out, mean, rstd, var = made or kernels.batch_norm(input, weight, bias, eps)
+    out, mean, rstd, var = made or channels.batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         count = input.size // input.shape[1]
         _move(running_mean, mean, momentum)
@@ -266,7 +267,7 @@ def _batch_kernel(
         if grads is not None:
             return grads
     mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
-    return kernels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
+    return channels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
 
 
 def _batch_grads(place: int, needs: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any,
@@ -438,7 +439,7 @@ def _group_grads(
 
 
 def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
-    return kernels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+    return channels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
 
 
 both("group_norm_backward", Together(_group_kernel), _group_grads)
@@ -453,7 +454,7 @@ def _group_rule(place: int) -> Any:
     return rule
 
 
-@differentiable(lambda input, weight, bias, group, eps: kernels.group_norm(input, group, weight, bias, eps),
+@differentiable(lambda input, weight, bias, group, eps: channels.group_norm(input, group, weight, bias, eps),
                 node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
                 input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
 def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...

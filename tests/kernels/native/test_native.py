@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native import Builder, Kernel, _functions, _pages, over_elements, over_rows
+from penlight.kernels._rowtools import column_sum
+from penlight.kernels.native import Builder, Kernel, _build, _functions, _pages, over_elements, over_rows
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 # Columns around the borders of a vector, of four and of eight.
@@ -80,6 +81,31 @@ def test_arguments_of_every_kind():
     np.testing.assert_allclose(
         out, (a - b * c) * scale[:, None] * 2.5 + shared - 1.25 + first / second, rtol=1e-5, atol=1e-5
     )
+
+
+@here
+@pytest.mark.parametrize("rows", [0, 1, 63, 64, 65, 200, 40_000])
+def test_sums_over_rows(rows):
+    """In groups, so that many rows lose no digits and threads may share them."""
+
+    def define(b: Builder) -> None:
+        x, down, across = b.array(), b.sums(), b.per_row()
+
+        def add() -> list[_build.Value]:
+            value = x.load() * 2.0
+            down.add(value)
+            return [value]
+
+        across.put(b.totals(add, 1, unroll=2)[0])
+
+    x, across = noise(rows, 21) + 1, np.empty(rows, np.float32)
+    down = native.sums(x.shape)
+    over_rows(define, x.shape, x, down, across)
+    assert len(down) == -(-rows // 64)
+    np.testing.assert_allclose(column_sum(down), 2 * x.sum(0, dtype=float), rtol=2e-6, atol=1e-5)
+    np.testing.assert_allclose(across, 2 * x.sum(1), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="got an array of"):
+        over_rows(define, (rows + 64, 21), noise(rows + 64, 21), down, across)
 
 
 @here

@@ -60,6 +60,7 @@ ENCODINGS = [
     (lambda a: a.add_number(R9, -32), "4981c1e0ffffff"),
     (lambda a: a.and_number(RCX, -32), "4881e1e0ffffff"),
     (lambda a: a.shift_left(R9, 2), "49c1e102"),
+    (lambda a: a.shift_right(R9, 6), "49c1f906"),
     (lambda a: a.negate(R9), "49f7d9"),
     (lambda a: a.zero(R12), "4d33e4"),
     (lambda a: a.compare_numbers(R9, Address(RSP, None, 8)), "4c3b8c2408000000"),
@@ -87,6 +88,14 @@ def test_jumps_lead_to_labels_before_and_after():
     asm.label("end")
     asm.leave()
     assert asm.finish()[:15].hex() == "e909000000" + "4833c0" + "0f8cf7ffffff" + "c3"
+
+
+@pytest.mark.parametrize("when, code", [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85")])
+def test_conditions_of_jumps(when, code):
+    asm = Assembler()
+    asm.jump("end", when)
+    asm.label("end")
+    assert asm.finish().hex().startswith(code + "00000000")
 
 
 def test_constants_lie_behind_the_code_once():

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from ..parallel import parallel_for
-from ._build import Builder
+from ._build import GROUP, Builder
 from ._compile import Kernel
 from ._pages import available
 
-__all__ = ["Builder", "Kernel", "available", "kernel", "over_elements", "over_rows", "suits"]
+__all__ = ["Builder", "Kernel", "available", "kernel", "over_elements", "over_rows", "suits", "sums"]
 
 GRAIN = 1 << 15  # elements; the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
@@ -56,17 +56,26 @@ def over_rows(
     `arrays` are those that the definition asks for, in its order. Rows are shared out, so each must only write what is its own.
     """
     rows, columns = shape
-    for array, least in zip(arrays, kernel(define, **options).sizes(rows, columns), strict=True):
+    compiled = kernel(define, **options)
+    for array, least in zip(arrays, compiled.sizes(rows, columns), strict=True):
         if array.size < least:
             raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
-    run = kernel(define, **options).run
+    run, together = compiled.run, compiled.least
     places = [id(array) for array in arrays]
     if rows * columns < 2 * GRAIN:
         run(0, rows, columns, *places, *numbers)
     else:
         parallel_for(
-            lambda low, high: run(low, high, columns, *places, *numbers), rows, -(-GRAIN // columns), blas=False
+            lambda low, high: run(low * together, min(high * together, rows), columns, *places, *numbers),
+            -(-rows // together),
+            -(-GRAIN // (columns * together)),
+            blas=False,
         )
+
+
+def sums(shape: tuple[int, int]) -> np.ndarray:
+    """Zeros for a kernel over (rows, columns) that sums up rows; `column_sum` of them is the sum. See Note [Sums over rows]."""
+    return np.zeros((-(-shape[0] // GROUP), shape[1]), _FLOAT)
 
 
 def over_elements(

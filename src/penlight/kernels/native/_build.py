@@ -16,6 +16,11 @@ What a loop does to eight elements is written down three times: `unroll` times i
 vectors that are left, and once more for the last elements that fill no vector, where loads and stores take a mask and a
 fold ignores the other lanes. The sums of an unrolled loop have `unroll` registers, so that additions need not wait
 for each other; a row's sum is thereby more accurate than a running one, too.
+
+Note [Sums over rows]
+Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
+added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in _rowtools.py, and
+threads, which take whole groups, need not share a sum.
 """
 
 from __future__ import annotations
@@ -28,6 +33,9 @@ from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, Addr
 
 BYTES = 32  # of a vector: eight floats
 POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
+GROUP_BITS = 6
+GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
+GROUPED = -1  # the width of an array of sums over rows
 _NEUTRAL = {"vaddps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 
@@ -91,6 +99,10 @@ class Array:
             b.emit("store", Address(self._pointer, RAX, b.offset), value)
         return value
 
+    def add(self, value: Value) -> None:
+        """Of an array of sums over rows: add to the elements at the loop's place."""
+        self.store(self.load() + value)
+
     def get(self) -> Value:
         """Of an array with one number for each row: this row's, in all lanes."""
         return self._builder.emit("broadcast", Address(self._pointer))
@@ -107,7 +119,9 @@ class Builder:
         self.flat = flat  # one row, from element `low` to `high`, instead of rows `low` to `high`
         self.operations: list[Value | tuple[str, Any]] = []  # values, and the marks of loops
         self.arrays: list[list[int]] = []  # for each argument: the pointers to its parts
-        self.widths: list[int | None] = []  # for each argument: rows' width in columns, None for one number
+        self.widths: list[
+            int | None
+        ] = []  # for each argument: rows' width in columns, None for one number, GROUPED for sums
         self.numbers = 0  # how many numbers are passed behind the arrays
         self.mask: Value | None = None  # in the masked part of a loop
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
@@ -133,6 +147,10 @@ class Builder:
         self.arrays.append([pointer])
         self.widths.append(None)
         return Array(self, pointer)
+
+    def sums(self) -> Array:
+        """The next argument: an array for sums over rows, of zeros at first. See Note [Sums over rows]."""
+        return self.parts(1, GROUPED)[0]
 
     def number(self) -> Callable[[], Value]:
         """The next number among the arguments, which come after all arrays; call it where it is used."""

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import _pages
-from ._build import BYTES, Builder, Value
+from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Builder, Value
 from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler, Pooled
 
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
@@ -169,6 +169,9 @@ class _Writer:
         asm.copy_register(RAX, RDI)
         if width is None or self.builder.flat:
             asm.shift_left(RAX, 2)
+        elif width == GROUPED:
+            asm.shift_right(RAX, GROUP_BITS)
+            asm.multiply(RAX, RDX)
         else:
             asm.multiply_number(RAX, width)
             asm.multiply(RAX, RDX)
@@ -192,12 +195,24 @@ class _Writer:
                     asm.add_number(pointer, 4)
                 elif width == 1:
                     asm.add(pointer, RDX)
-                elif width:
+                elif width > 0:
                     asm.add(pointer, self.frame.place(("stride", width)))
         asm.add_number(RDI, 1)
+        self._next_group([parts[0] for parts, width in zip(builder.arrays, builder.widths) if width == GROUPED])
         asm.compare_numbers(RDI, RSI)
         asm.jump("row", "less")
         asm.label("done")
+
+    def _next_group(self, pointers: list[int]) -> None:
+        """Move on in the sums over rows where row `rdi` begins a new group. See Note [Sums over rows]."""
+        asm = self.asm
+        if pointers:
+            asm.copy_register(RAX, RDI)
+            asm.and_number(RAX, GROUP - 1)
+            asm.jump("same group", "not zero")
+            for pointer in pointers:
+                asm.add(pointer, RDX)
+            asm.label("same group")
 
     def _leave(self) -> None:
         self.asm.forget_upper()
@@ -303,8 +318,10 @@ class Kernel:
         code = writer.write()
         self.listing = "\n".join(writer.asm.listing)
         self._widths = builder.widths
+        self.least = GROUP if GROUPED in builder.widths else 1  # rows that one thread must take together
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
     def sizes(self, rows: int, columns: int) -> list[int]:
         """How many elements each array must have at least, for so many rows and columns."""
-        return [rows if width is None else columns * (rows * width or 1) for width in self._widths]
+        lines = {None: rows, 0: columns, GROUPED: -(-rows // GROUP) * columns}
+        return [lines.get(width, rows * columns * (width or 0)) for width in self._widths]

@@ -169,6 +169,9 @@ class Assembler:
     def shift_left(self, target: int, count: int) -> None:
         self._general(f"shl {_NAMES[target]}, {count}", b"\xc1", 4, target, bytes((count,)))
 
+    def shift_right(self, target: int, count: int) -> None:
+        self._general(f"sar {_NAMES[target]}, {count}", b"\xc1", 7, target, bytes((count,)))
+
     def zero(self, target: int) -> None:
         self._general(f"xor {_NAMES[target]}, {_NAMES[target]}", b"\x33", target, target)
 
@@ -205,8 +208,8 @@ class Assembler:
         self.listing.append(f"{name}:")
 
     def jump(self, to: str, when: str = "") -> None:
-        """Go on at a label: always, or after a comparison `when` it was "less" or "not less"."""
-        opcode = {"": b"\xe9", "less": b"\x0f\x8c", "not less": b"\x0f\x8d"}[when]
+        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "not zero"."""
+        opcode = {"": b"\xe9", "less": b"\x0f\x8c", "not less": b"\x0f\x8d", "not zero": b"\x0f\x85"}[when]
         self._raw(opcode + bytes(4), f"jump {when} {to}")
         self._jumps.append((len(self.code) - 4, to))
 

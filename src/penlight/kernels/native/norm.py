@@ -1,0 +1,100 @@
+"""Layer and RMS norm and their backward over rows. The same in NumPy: kernels/norm.py."""
+
+from __future__ import annotations
+
+from ._build import Array, Builder, Value
+from ._functions import fma, sqrt
+
+
+def layer_norm(b: Builder, centred: bool, weighted: bool, biased: bool) -> None:
+    """out = (x - mean) * rstd * weight + bias, and the mean and rstd of each row; without `centred` the mean is taken as 0."""
+    x, out, rstd = b.array(), b.array(), b.per_row()
+    mean = b.per_row() if centred else None
+    weight = b.array(width=0) if weighted else None
+    bias = b.array(width=0) if biased else None
+    columns, eps = b.number(), b.number()
+    count = columns()
+    middle = b.total(x.load, unroll=4) / count if mean else None
+    square = b.total(lambda: _square(_from(middle, x)), unroll=4) / count
+    scale = 1.0 / sqrt(square + eps())
+    rstd.put(scale)
+    if mean and middle:
+        mean.put(middle)
+
+    def normalise() -> None:
+        value = _from(middle, x) * scale
+        if weight and bias:
+            value = fma(value, weight.load(), bias.load())
+        elif weight:
+            value = value * weight.load()
+        elif bias:
+            value = value + bias.load()
+        out.store(value)
+
+    b.each(normalise, unroll=4)
+
+
+def layer_norm_backward(b: Builder, centred: bool, weighted: bool, dx: bool, dweight: bool, dbias: bool) -> None:
+    """dx = rstd * (gw - mean(gw) - xhat * mean(gw * xhat)) with gw = grad * weight and xhat = (x - mean) * rstd, and the sums over
+    rows of grad * xhat and of grad. Without `centred` the mean is 0 and does not depend on x."""
+    grad, x, rstd = b.array(), b.array(), b.per_row()
+    mean = b.per_row() if centred else None
+    weight = b.array(width=0) if weighted else None
+    out = b.array() if dx else None
+    down_weight = b.sums() if dweight else None
+    down_bias = b.sums() if dbias else None
+    columns = b.number() if dx else None
+    scale, middle = rstd.get(), mean.get() if mean else None
+
+    def sums() -> list[Value]:
+        g = grad.load()
+        if down_bias:
+            down_bias.add(g)
+        if not (out or down_weight):
+            return []
+        product = g * (_from(middle, x) * scale)
+        if down_weight:
+            down_weight.add(product)
+        if not out:
+            return []
+        if weight:
+            w = weight.load()
+            g, product = g * w, product * w
+        return [product, g] if centred else [product]
+
+    totals = b.totals(sums, (1 + centred) if out else 0, unroll=2)
+    if out and columns:
+        _write_dx(b, out, grad, x, weight, middle, scale, [total / columns() for total in totals])
+
+
+def _write_dx(
+    b: Builder,
+    out: Array,
+    grad: Array,
+    x: Array,
+    weight: Array | None,
+    middle: Value | None,
+    scale: Value,
+    means: list[Value],
+) -> None:
+    slope = -(means[0] * scale)
+    shift = means[1] if middle else None
+
+    def write() -> None:
+        g = grad.load()
+        if weight:
+            g = g * weight.load()
+        if shift:
+            g = g - shift
+        out.store(fma(_from(middle, x), slope, g) * scale)
+
+    b.each(write, unroll=4)
+
+
+def _from(middle: Value | None, x: Array) -> Value:
+    """x at the loop's place, as a distance from `middle`."""
+    return x.load() - middle if middle else x.load()
+
+
+def _square(value: Value) -> Value:
+    return value * value

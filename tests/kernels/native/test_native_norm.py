@@ -1,0 +1,92 @@
+"""Norms as native kernels and as NumPy ones, in float32 against the same formulas in float64."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from penlight.kernels import norm
+
+pytestmark = pytest.mark.usefixtures("either_way")
+# Around the borders of vectors and of groups of rows.
+SHAPES = [(70, 1), (128, 7), (1, 8), (3, 33), (65, 64), (64, 100), (129, 257)]
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch):
+    monkeypatch.setattr(norm, "NATIVE_FROM", 1)
+
+
+def noise(shape, seed, offset=0.0):
+    return (np.random.default_rng(seed).standard_normal(shape) + offset).astype(np.float32)
+
+
+def wide(*arrays):
+    return [None if a is None else a.astype(np.float64) for a in arrays]
+
+
+def close(results, exact, size=1e-5):
+    for result, right in zip(results, exact, strict=True):
+        if right is None:
+            assert result is None
+        else:
+            assert result.shape == right.shape and result.dtype == np.float32
+            np.testing.assert_allclose(result, right, rtol=size, atol=size * max(1.0, np.abs(right).max()))
+
+
+@pytest.mark.parametrize("affine", [(False, False), (True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_layer_norm(shape, affine):
+    x = noise(shape, 0, 0.5)
+    weight, bias = (noise(shape[1:], seed) if given else None for seed, given in enumerate(affine, 1))
+    results = norm.layer_norm(x, 1, weight, bias, 1e-3)
+    close(results, norm.layer_norm(*wide(x), 1, *wide(weight, bias), 1e-3))
+    close(norm.rms_norm(x, 1, weight, 1e-3), norm.rms_norm(*wide(x), 1, *wide(weight), 1e-3))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_layer_norm_backward(shape, weighted):
+    x, grad = noise(shape, 0, 0.5), noise(shape, 1)
+    weight = noise(shape[1:], 2) if weighted else None
+    _, mean, rstd = norm.layer_norm(x, 1, weight, None, 1e-3)
+    for needs in itertools.product((True, False), repeat=3):
+        results = norm.layer_norm_backward(grad, x, 1, mean, rstd, weight, needs)
+        close(results, norm.layer_norm_backward(*wide(grad, x), 1, *wide(mean, rstd, weight), needs), 3e-5)
+        results = norm.rms_norm_backward(grad, x, 1, rstd, weight, needs[:2])
+        close(results, norm.rms_norm_backward(*wide(grad, x), 1, *wide(rstd, weight), needs[:2]), 3e-5)
+
+
+def test_large_means_and_many_rows():
+    x, grad = noise((5000, 40), 0, 300.0), noise((5000, 40), 1, 1.0)
+    weight, bias = noise((40,), 2), noise((40,), 3)
+    results = norm.layer_norm(x, 1, weight, bias, 1e-5)
+    exact = norm.layer_norm(*wide(x), 1, *wide(weight, bias), 1e-5)
+    close(results, exact, 1e-4)
+    results = norm.layer_norm_backward(grad, x, 1, *results[1:], weight)
+    close(results, norm.layer_norm_backward(*wide(grad, x), 1, *exact[1:], *wide(weight)), 1e-4)
+
+
+def test_nan_and_inf_stay_in_their_rows():
+    x, weight, bias = noise((6, 50), 0), noise((50,), 1), noise((50,), 2)
+    x[1, 3], x[3, 7], x[4] = np.nan, np.inf, 2.0
+    out, mean, rstd = norm.layer_norm(x, 1, weight, bias, 1e-5)
+    assert np.isnan(out).all(1).tolist() == [False, True, False, True, False, False]
+    np.testing.assert_allclose(out[4], bias)
+    dx, _, dbias = norm.layer_norm_backward(x, x, 1, mean, rstd, weight)
+    assert np.isnan(dx).all(1).tolist() == [False, True, False, True, False, False]
+    assert np.isnan(dbias).nonzero()[0].tolist() == [3] and np.isinf(dbias).nonzero()[0].tolist() == [7]
+
+
+def test_several_dimensions_and_half_precision():
+    x, weight, bias = noise((4, 3, 5, 6), 0), noise((5, 6), 1), noise((5, 6), 2)
+    out, mean, rstd = norm.layer_norm(x, 2, weight, bias, 1e-5)
+    flat = norm.layer_norm(x.reshape(12, 30), 1, weight.reshape(-1), bias.reshape(-1), 1e-5)
+    np.testing.assert_array_equal(out.reshape(12, 30), flat[0])
+    assert mean.shape == rstd.shape == (4, 3, 1, 1)
+    half = norm.layer_norm(x.astype(np.float16), 2, weight.astype(np.float16), None, 1e-5)
+    assert half[0].dtype == np.float16 and half[1].dtype == np.float32
+    grads = norm.layer_norm_backward(
+        x.astype(np.float16), x.astype(np.float16), 2, *half[1:], weight.astype(np.float16)
+    )
+    assert [g.dtype for g in grads] == [np.float16] * 3
