@@ -7,10 +7,17 @@ import pytest
 
 from penlight.kernels import softmax as K
 
+pytestmark = pytest.mark.usefixtures("either_way", "any_size")
 rng = np.random.default_rng(0)
 INF, NAN = float("inf"), float("nan")
 # Shapes and dims that take every path: small rows, blocks of rows, an inner dimension, columns in blocks.
 CASES = [((), 0), ((5,), 0), ((64, 10), 1), ((300, 600), 1), ((4, 7, 5), 1), ((7, 1), 0), ((2, 30, 5000), 1)]
+
+
+@pytest.fixture
+def any_size(monkeypatch):
+    """Native kernels, where they are used, also for few elements."""
+    monkeypatch.setattr(K, "NATIVE_FROM", 1)
 
 
 def plain(x, dim):
@@ -215,3 +222,35 @@ def test_a_target_whose_power_underflows_has_a_finite_loss():
 def test_one_element_alone_has_all_of_it():
     for value in (-3.3, 0.7, 12.34):
         assert K.softmax(np.full((50, 1), value, np.float32), 1).min() == 1.0
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 33, 100, 257])
+def test_rows_of_any_length(columns):
+    x, grad = (rng.standard_normal((5, columns)).astype("f4") * 4 for _ in range(2))
+    wide, push = x.astype(float), grad.astype(float)
+    y, log_y = K.softmax(wide, 1), K.log_softmax(wide, 1)
+    np.testing.assert_allclose(K.softmax_backward(grad, K.softmax(x, 1), 1), K.softmax_backward(push, y, 1), atol=1e-5)
+    np.testing.assert_allclose(
+        K.log_softmax_backward(grad, K.log_softmax(x, 1), 1), K.log_softmax_backward(push, log_y, 1), atol=3e-5
+    )
+    np.testing.assert_allclose(K.logsumexp(x, (1,), False), K.logsumexp(wide, (1,), False), rtol=1e-6)
+    target = np.arange(5) % columns
+    loss, saved = K.nll_from_logits(x, target)
+    right, exact = K.nll_from_logits(wide, target)
+    np.testing.assert_allclose(loss, right, rtol=1e-6, atol=1e-6)
+    one = np.ones((), "f4")
+    np.testing.assert_allclose(
+        K.nll_from_logits_backward(one, saved), K.nll_from_logits_backward(one.astype(float), exact), atol=1e-6
+    )
+    assert K.nll_from_logits(x, target, need_backward=False)[0] == loss
+
+
+def test_rows_with_infinities_and_nan():
+    x = np.zeros((6, 9), "f4")
+    x[1, 2], x[2, 3], x[3], x[4, 8] = INF, -INF, -INF, NAN
+    x[5] = INF
+    np.testing.assert_array_equal(np.isnan(K.log_softmax(x, 1)).any(1), [False, True, False, True, True, True])
+    np.testing.assert_array_equal(np.isnan(K.softmax(x, 1)).any(1), [False, True, False, True, True, True])
+    np.testing.assert_allclose(K.logsumexp(x, (1,), False), [np.log(9), INF, np.log(8), -INF, NAN, INF], rtol=1e-6)
+    loss, _ = K.nll_from_logits(x, np.full(6, 3), reduction="none")
+    np.testing.assert_allclose(loss, [np.log(9), NAN, INF, NAN, NAN, NAN], rtol=1e-6)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, spl
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
-_NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
+NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
 
 
 def _along(
@@ -41,7 +41,7 @@ def _along(
     out = np.empty(shape, inputs[0].dtype)
     inputs.append(out.reshape(cut))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # inf - inf is the NaN that PyTorch gives
-        if out.size == 0 or (native and inner == 1 and out.size >= _NATIVE_FROM and _by_machine(native, inputs)):
+        if out.size == 0 or (native and inner == 1 and _by_machine(native, *inputs)):
             pass
         elif out.size <= BLOCK_ELEMENTS:
             (rows if inner == 1 else columns)(*inputs)
@@ -55,15 +55,18 @@ def _along(
     return narrow(out, dtype)
 
 
-def _by_machine(name: str, arrays: list[np.ndarray]) -> bool:
-    """Run a native kernel over the rows of `arrays`, if that can be done."""
+def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
+    """Run a native kernel over the rows of the first array, if that can be done."""
+    rows = arrays[0]
+    if rows.size < NATIVE_FROM:
+        return False
     from . import native
 
     if not native.suits(*arrays):
         return False
     from .native import softmax as definitions
 
-    native.over_rows(getattr(definitions, name), arrays[0].shape, *arrays)
+    native.over_rows(getattr(definitions, name), rows.shape, *arrays, **options)
     return True
 
 
@@ -106,7 +109,7 @@ def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
 
 def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
     """x - log(sum(e^x)) along `dim`."""
-    return _along(dim, _log_softmax_rows, _log_softmax_columns, x)
+    return _along(dim, _log_softmax_rows, _log_softmax_columns, x, native="log_softmax")
 
 
 def _log_softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
@@ -140,7 +143,8 @@ def _softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) 
 
 def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
     """Gradient of log_softmax given its result `y`: grad - e^y * sum(grad)."""
-    return _along(dim, _log_softmax_backward_rows, _log_softmax_backward_columns, y, grad)
+    rows, columns = _log_softmax_backward_rows, _log_softmax_backward_columns
+    return _along(dim, rows, columns, y, grad, native="log_softmax_backward")
 
 
 def _log_softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
@@ -184,6 +188,8 @@ def _finite(shift: np.ndarray) -> np.ndarray:
 
 def _logsumexp_rows(x: np.ndarray) -> np.ndarray:
     out = np.empty(len(x), x.dtype)
+    if _by_machine("logsumexp", x, out):
+        return out
 
     def block(rows: slice) -> None:
         shift = _finite(row_max(x[rows]))
@@ -231,6 +237,11 @@ def _row_losses(
     rows, classes = logits.shape
     exps = np.empty_like(logits) if keep_exps else None
     totals, loss = np.empty(rows, logits.dtype), np.empty(rows, logits.dtype)
+    if not smoothing:
+        tops, kept = np.empty(rows, logits.dtype), () if exps is None else (exps,)
+        if _by_machine("exponentials", logits, tops, totals, *kept, keep=keep_exps):
+            np.subtract(np.log(totals, loss), np.subtract(logits.take(picked), tops, tops), loss)
+            return exps, totals, loss, None
     everywhere = np.empty(rows, logits.dtype) if smoothing else None
 
     def block(part: slice) -> None:
@@ -346,7 +357,8 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
             if spread is not None:
                 out[rows] -= spread[rows, None] if weight is None else spread[rows, None] * weight
 
-        each_block(block, *exps.shape)
+        if spread is not None or not _by_machine("scaled", exps, scale, out):
+            each_block(block, *exps.shape)
         out.reshape(-1)[picked] -= due
     return narrow(out, dtype)
 

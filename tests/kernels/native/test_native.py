@@ -183,6 +183,7 @@ FUNCTIONS = [
     ("exp", math.exp, 1.0, -104, 88.7),
     ("tanh", math.tanh, 1.5, -12, 12),
     ("erf", math.erf, 2.0, -6, 6),
+    ("log", math.log, 1.0, 1e-6, 1e6),
     ("sigmoid", lambda x: 1 / (1 + math.exp(-x)), 2.0, -80, 80),
     ("sqrt", math.sqrt, 0.51, 0, 1e6),
     ("absolute", abs, 0, -5, 5),
@@ -211,6 +212,7 @@ def test_functions_at_the_ends():
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-42, -1e-42, 200.0, -200.0], np.float32)
     expected = {
         "exp": [np.inf, 0, np.nan, 1, 1, 1, 1, np.inf, 0],
+        "log": [np.inf, np.nan, np.nan, -np.inf, -np.inf, -96.71, np.nan, 5.298, np.nan],
         "tanh": [1, -1, np.nan, 0.0, -0.0, 1e-42, -1e-42, 1, -1],
         "erf": [1, -1, np.nan, 0.0, -0.0, 1.128e-42, -1.128e-42, 1, -1],
         "sigmoid": [1, 0, np.nan, 0.5, 0.5, 0.5, 0.5, 1, 0],

@@ -1,7 +1,7 @@
 """Elementary functions for native kernels, built of vector instructions; float32, within about one unit in the last place.
 
 The coefficients are our own minimax fits (Lawson's iteration in float64). `exp` gives subnormal results, zero and infinity where they are
-due, and NaN for NaN.
+due, and NaN for NaN; `log` takes subnormal numbers, zero and infinity for what they are.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ _ERF_FAR = (
     (-0.0001880402269307524, 1.1295784711837769, 0.6332198977470398, 0.10841857641935349, -0.025208257138729095)
     + (0.004204561933875084, -0.00044133636401966214, 2.1686850232072175e-05)
 )  # fmt: skip
+
+_LOG = (
+    (0.3333333134651184, -0.2500081956386566, 0.20001226663589478, -0.16623356938362122)
+    + (0.14201758801937103, -0.13160185515880585, 0.12761570513248444, -0.0763448178768158)
+)  # fmt: skip
+_ROOT_OF_HALF = Pooled(0x3F3504F3)
+_MINUS_INFINITY = Pooled(0xFF800000)
+_LARGEST, _LEAST_NORMAL = 3.4028234663852886e38, 1.1754943508222875e-38
 
 
 def fma(a: Value, b: Value | float, c: Value | float) -> Value:
@@ -113,6 +121,20 @@ def exp(x: Value) -> Value:
     other = b.emit("vpsubd", n, half)
     power = power * b.emit("vpaddd", b.emit("vpslld", half, 23), _ONE)
     return power * b.emit("vpaddd", b.emit("vpslld", other, 23), _ONE)
+
+
+def log(x: Value) -> Value:
+    """The natural logarithm: of x = 2**n * (1 + f), with 1 + f between the roots of 1/2 and 2, n * log(2) + log(1 + f)."""
+    b = x.builder
+    subnormal = less(x, _LEAST_NORMAL)
+    scaled = where(subnormal, x * 8388608.0, x)
+    n = b.emit("vpsrad", b.emit("vpsubd", scaled, _ROOT_OF_HALF), 23)
+    f = b.emit("vpsubd", scaled, b.emit("vpslld", n, 23)) - 1.0
+    whole = b.emit("vcvtdq2ps", n) - b.emit("vandps", subnormal, b.constant(23.0))
+    rest = fma(f * f, fma(polynomial(f, _LOG), f, -0.5), whole * _LN2_LOW) + f
+    result = where(greater(x, _LARGEST), x, fma(whole, _LN2_HIGH, rest))
+    # The mask of negative numbers, all bits set, is NaN; for 0 this is -infinity, and NaN for NaN.
+    return where(greater(x, 0.0), result, b.emit("vorps", less(x, 0.0), _MINUS_INFINITY) + x)
 
 
 def sigmoid(x: Value) -> Value:

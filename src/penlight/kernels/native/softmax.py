@@ -1,9 +1,9 @@
-"""Softmax and its backward over rows. The same in NumPy: kernels/softmax.py."""
+"""Softmax, log-softmax and what cross entropy needs, over rows. The same in NumPy: kernels/softmax.py."""
 
 from __future__ import annotations
 
-from ._build import Builder
-from ._functions import exp
+from ._build import Builder, Value
+from ._functions import absolute, exp, greater, log
 
 
 def softmax(b: Builder) -> None:
@@ -20,3 +20,48 @@ def softmax_backward(b: Builder) -> None:
     y, grad, out = b.array(), b.array(), b.array()
     along = b.total(lambda: y.load() * grad.load(), unroll=4)
     b.each(lambda: out.store(y.load() * (grad.load() - along)), unroll=4)
+
+
+def log_softmax(b: Builder) -> None:
+    """out = x - max - log(sum(e**(x - max)))."""
+    x, out = b.array(), b.array()
+    top = b.largest(x.load)
+    shift = log(b.total(lambda: exp(x.load() - top)))
+    b.each(lambda: out.store(x.load() - top - shift), unroll=4)
+
+
+def log_softmax_backward(b: Builder) -> None:
+    """out = grad - e**y * sum(grad)."""
+    y, grad, out = b.array(), b.array(), b.array()
+    total = b.total(grad.load, unroll=4)
+    b.each(lambda: out.store(grad.load() - exp(y.load()) * total))
+
+
+def logsumexp(b: Builder) -> None:
+    """out = max + log(sum(e**(x - max))) of each row, where an infinite maximum counts as 0."""
+    x, out = b.array(), b.per_row()
+    top = b.largest(x.load)
+    infinite = greater(absolute(top), 3.4028234663852886e38)
+    top = b.emit("vandnps", infinite, top)
+    out.put(log(b.total(lambda: exp(x.load() - top))) + top)
+
+
+def exponentials(b: Builder, keep: bool) -> None:
+    """The maximum of each row and the sum of e**(x - max), and with `keep` these exponentials."""
+    x, tops, totals = b.array(), b.per_row(), b.per_row()
+    out = b.array() if keep else None
+    top = b.largest(x.load)
+    tops.put(top)
+
+    def power() -> Value:
+        value = exp(x.load() - top)
+        return out.store(value) if out else value
+
+    totals.put(b.total(power))
+
+
+def scaled(b: Builder) -> None:
+    """out = x * scale with a scale for each row."""
+    x, scale, out = b.array(), b.per_row(), b.array()
+    factor = scale.get()
+    b.each(lambda: out.store(x.load() * factor), unroll=4)
