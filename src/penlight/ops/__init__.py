@@ -12,6 +12,7 @@ from .powers import *  # noqa: F403
 from .comparison import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .shape import *  # noqa: F403
+from .transposing import *  # noqa: F403
 from .parts import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .conversion import *  # noqa: F403

@@ -17,7 +17,7 @@ from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
 from ._guards import not_implemented
 from ._raw import both, graph
-from .shape import _t
+from .transposing import _t
 
 if TYPE_CHECKING:
     from ._types import Number

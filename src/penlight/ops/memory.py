@@ -122,7 +122,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     tensor([[0, 2],
             [1, 3]])
     """
-    from .shape import in_place_class
+    from ._in_place_view import in_place_class
 
     views.check_inplace(input, input.requires_grad)
     changed = input.as_strided(size, stride, storage_offset)

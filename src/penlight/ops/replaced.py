@@ -10,9 +10,10 @@ import numpy as np
 from .._docstrings import documented
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
-from . import _dispatch, parts, shape
+from . import _dispatch, parts, shape, transposing
 from ._args import wrap_dim
 from ._declare import install_method, linear, method
+from ._in_place_view import in_place_class
 from ._raw import both
 
 __all__ = [
@@ -191,7 +192,7 @@ def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
     if node is not None and modes.is_grad_enabled():
         name = type(node).__name__
         if not name.endswith("_copy") and not name.startswith("Unsafe"):
-            node.__class__ = shape.in_place_class(node, name + suffix if suffix else "Unsafe" + name)
+            node.__class__ = in_place_class(node, name + suffix if suffix else "Unsafe" + name)
         out._edge = (node, number)
     return out
 
@@ -259,14 +260,14 @@ alias_copy = _copying("alias_copy", shape.alias)
 as_strided_copy = _copying("as_strided_copy", parts.as_strided)
 diagonal_copy = _copying("diagonal_copy", parts.diagonal)
 expand_copy = _copying("expand_copy", shape.expand)
-permute_copy = _copying("permute_copy", shape.permute)
+permute_copy = _copying("permute_copy", transposing.permute)
 select_copy = _copying("select_copy", parts.select)
 slice_copy = _copying("slice_copy", _slice_view)
 split_copy = _copying("split_copy", parts.split)
 split_with_sizes_copy = _copying("split_with_sizes_copy", parts.split_with_sizes)
 squeeze_copy = _copying("squeeze_copy", shape.squeeze)
-t_copy = _copying("t_copy", shape.t)
-transpose_copy = _copying("transpose_copy", shape.transpose)
+t_copy = _copying("t_copy", transposing.t)
+transpose_copy = _copying("transpose_copy", transposing.transpose)
 unbind_copy = _copying("unbind_copy", parts.unbind)
 unfold_copy = _copying("unfold_copy", parts.unfold)
 unsqueeze_copy = _copying("unsqueeze_copy", shape.unsqueeze)

@@ -1,0 +1,237 @@
+"""Dimensions in another order: transposes and permutations, all of them views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from ._args import wrap_dim
+from ._declare import install_method, linear, method
+from ._in_place_view import in_place_view
+from .shape import alias
+
+__all__ = [
+    "adjoint",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+]
+
+
+@linear(
+    lambda input, dim0, dim1: np.swapaxes(input, dim0, dim1) if input.ndim else input.view(),
+    view=True,
+    node="TransposeBackward0",
+    input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1),
+)
+def _transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
+
+
+@linear(lambda input: input.T, view=True, node="TBackward0", input=lambda grad, xp: xp._t(grad))
+def _t(input: Tensor) -> Tensor: ...
+
+
+@linear(
+    np.transpose, view=True, node="PermuteBackward0", input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims))
+)
+def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
+
+
+def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
+    places = [0] * len(dims)
+    for place, d in enumerate(dims):
+        places[d] = place
+    return tuple(places)
+
+
+@method
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged; a view.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).transpose(0, 2).shape
+    torch.Size([4, 3, 2])
+    """
+    ndim = input.dim()
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return _transpose(input, dim0, dim1)
+
+
+@method
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; vectors and numbers stay.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).t().shape
+    torch.Size([3, 2])
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.dim()}D")
+    return _t(input)
+
+
+@method
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """The dimensions in the given order; a view.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
+    if dims is None:
+        dims = order
+    if not dims and not order:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
+    if len(dims) == 1 and isinstance(dims[0], (tuple, list)):
+        dims = tuple(dims[0])
+    ndim = input.dim()
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    places = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(places)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return _permute(input, places)
+
+
+@method
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Some dimensions moved to other places, the rest in order.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).movedim(0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    ndim = input.dim()
+    from_ = [wrap_dim(d, ndim) for d in (source if isinstance(source, (tuple, list)) else [source])]
+    to = [wrap_dim(d, ndim) for d in (destination if isinstance(destination, (tuple, list)) else [destination])]
+    if len(from_) != len(to):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(from_)} dims) should contain the same number of "
+            f"dims as destination ({list(to)} dims)"
+        )
+    if len(set(from_)) != len(from_) or len(set(to)) != len(to):
+        which, dims = ("source", from_) if len(set(from_)) != len(from_) else ("destination", to)
+        raise RuntimeError(f"movedim: repeated dim in `{which}` ({dims})")
+    if not ndim:
+        return alias(input)
+    order = [-1] * ndim
+    for s, d in zip(from_, to):
+        order[d] = s
+    rest = iter(d for d in range(ndim) if d not in from_)
+    return _permute(input, tuple(next(rest) if d < 0 else d for d in order))
+
+
+@method
+def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Another name of `movedim`.
+
+    >>> import penlight as torch
+    >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
+    return movedim(input, source, destination)
+
+
+@method
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Another name of `transpose`.
+
+    >>> import penlight as torch
+    >>> torch.swapaxes(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([4, 3, 2])
+    """
+    return transpose(input, axis0, axis1)
+
+
+@method
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Another name of `transpose`.
+
+    >>> import penlight as torch
+    >>> torch.swapdims(torch.zeros(2, 3, 4), 0, 2).shape
+    torch.Size([4, 3, 2])
+    """
+    return transpose(input, dim0, dim1)
+
+
+def _last_two(input: Tensor, name: str) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
+    return input.transpose(-2, -1)
+
+
+@property  # type: ignore[misc]
+def _T(self: Tensor) -> Tensor:
+    """The tensor with its dimensions in reverse order.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3).T.shape
+    torch.Size([3, 2])
+    """
+    return _permute(self, tuple(reversed(range(self.dim()))))
+
+
+setattr(Tensor, "T", _T)
+
+
+def _mT(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions swapped.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).mT.shape
+    torch.Size([2, 4, 3])
+    """
+    return _last_two(self, "mT")
+
+
+def _H(self: Tensor) -> Tensor:
+    """A matrix transposed and conjugated.
+
+    >>> import penlight as torch
+    >>> torch.tensor([[1j, 2]]).H
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    return self.t().conj() if self.dim() == 2 else _last_two(self, "H").conj()
+
+
+def _mH(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions swapped, conjugated.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2, 3, 4).mH.shape
+    torch.Size([2, 4, 3])
+    """
+    return _last_two(self, "mH").conj()
+
+
+for _name, _property in {"mT": _mT, "H": _H, "mH": _mH}.items():
+    setattr(Tensor, _name, property(_property))
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions transposed and conjugated.
+
+    >>> import penlight as torch
+    >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    return input.mH if input.dim() else input
+
+
+install_method("t_", in_place_view(t, {"TBackward0": "TBackward1"}))
+for _function in (transpose, swapaxes, swapdims):
+    install_method(_function.__name__ + "_", in_place_view(_function, {"TransposeBackward0": "TransposeBackward1"}))
