@@ -43,8 +43,10 @@ def results(run, args, reverse):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize(("mode", "projected"), CASES)
-def test_like_the_loop(mode, projected, sizes, bias, reverse):
-    args, leaves = arguments(mode, projected, sizes, bias)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+def test_like_the_loop(mode, projected, sizes, bias, reverse, dtype):
+    args, leaves = arguments(mode, projected, sizes, bias, dtype)
+    value, slope = ((1e-12, 1e-13), (1e-10, 1e-12)) if dtype is torch.float64 else ((1e-5, 1e-6), (1e-4, 1e-5))
     fused = results(_rnn_loop.run_direction, args, reverse)
     loop = results(_rnn_loop.loop_direction, args, reverse)
     assert len(fused[0].grad_fn.next_functions) >= 6
@@ -52,7 +54,7 @@ def test_like_the_loop(mode, projected, sizes, bias, reverse):
     for a, b in zip(fused, loop, strict=True):
         assert a.shape == b.shape
         assert a.is_contiguous()
-        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(a, b, rtol=value[0], atol=value[1])
     for used in ([0], [1], [len(fused) - 1], list(range(len(fused)))):
         found, wanted = (
             torch.autograd.grad(
@@ -62,7 +64,7 @@ def test_like_the_loop(mode, projected, sizes, bias, reverse):
         )
         for a, b in zip(found, wanted, strict=True):
             b = torch.zeros_like(a) if b is None else b
-            torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
+            torch.testing.assert_close(a, b, rtol=slope[0], atol=slope[1])
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -9,11 +9,6 @@ The gates of one step lie one after the other in memory, each (batch, features),
 gates that share it. That is another order than that of the product with the weights, which has the gates of one sample side
 by side; the addition of the two products moves them. Sigmoid gates come first, with their weights negated, which is exact:
 1 / (1 + exp(z)) is all that is left to do for them.
-
-# Note [Segments of a packed sequence]
-In a packed sequence the batch shrinks as sequences end (backwards in time: grows as they begin). It is run as segments of
-constant batch size, each a dense array. The state of all sequences is one array; a segment reads and writes its first
-rows, so that sequences that have ended keep their last state there, and those to come their first.
 """
 
 from __future__ import annotations
@@ -22,55 +17,25 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from . import native, recurrent_native
+from .recurrent_segments import (
+    Array,
+    carry,
+    projected_inputs,
+    rows_of,
+    segments,
+    start_gradient,
+    sum_of,
+    weight_gradients,
+)
 
 _add, _multiply, _subtract, _exp, _tanh, _reciprocal = np.add, np.multiply, np.subtract, np.exp, np.tanh, np.reciprocal
 _quiet = np.errstate(all="ignore")  # a saturated gate overflows on the way, and is right
 
 
-class _Segment:
-    """Some steps with the same batch size. See Note [Segments of a packed sequence]."""
-
-    __slots__ = ("batch", "reverse", "start", "steps")
-
-    def __init__(self, start: int, steps: int, batch: int, reverse: bool) -> None:
-        self.start, self.steps, self.batch, self.reverse = start, steps, batch, reverse
-
-    def of(self, rows: Array) -> Array:
-        """Of an array with a row for each step and sample, (steps, batch, features) in the order of the run."""
-        part = rows[self.start : self.start + self.steps * self.batch].reshape(self.steps, self.batch, -1)
-        return part[::-1] if self.reverse else part
-
-    def by_gate(self, rows: Array, width: int) -> Array:
-        """The same, with the gates that lie side by side in a row as (steps, gates, batch, features): a view."""
-        part = self.of(rows)
-        return part.reshape(self.steps, self.batch, -1, width).swapaxes(1, 2)
-
-    def gates(self, flat: Array, count: int, width: int) -> Array:
-        """Of memory for `count` gates, (steps, gates, batch, features). See Note [Gates of a step]."""
-        start, each = self.start * count * width, self.batch * count * width
-        part = flat[start : start + self.steps * each].reshape(self.steps, count, self.batch, width)
-        return part[::-1] if self.reverse else part
-
-
-def _segments(shape: tuple[int, ...], sizes: Any, reverse: bool) -> list[_Segment]:
-    """The segments in the order of the run."""
-    if sizes is None:
-        return [_Segment(0, shape[0], shape[1], reverse)]
-    found: list[_Segment] = []
-    start = 0
-    for size in sizes:
-        if found and found[-1].batch == size:
-            found[-1].steps += 1
-        else:
-            found.append(_Segment(start, 1, size, reverse))
-        start += size
-    return found[::-1] if reverse else found
-
-
-def _rows(array: Array) -> Array:
-    """(time, batch, features), or packed rows as they are, as rows."""
-    return array.reshape(-1, array.shape[-1])
+def _by_machine(*arrays: Array | None) -> bool:
+    """Whether native steps can do the work; weights need not be contiguous."""
+    return native.available() and all(a is None or a.dtype == np.float32 for a in arrays)
 
 
 def _arranged(weight: Array, order: tuple[int, ...], negated: int) -> Array:
@@ -83,45 +48,6 @@ def _arranged(weight: Array, order: tuple[int, ...], negated: int) -> Array:
         else:
             result[place] = parts[gate]
     return np.ascontiguousarray(result.reshape(weight.shape).T)
-
-
-def _projected(x: Array, weight: Array, bias: Array | None) -> Array:
-    """One product for the inputs of all steps; `weight` is (features, gates)."""
-    result = _rows(x) @ weight
-    if bias is not None:
-        result += bias
-    return result
-
-
-def _sum(a: Array | None, b: Array | None) -> Array | None:
-    return None if a is None or b is None else a + b
-
-
-def _carry(past: Array, states: Array, first: Array) -> None:
-    """What each step started from: the states one step later."""
-    past[0] = first
-    past[1:] = states[:-1]
-
-
-def _start(grad: Array | None, like: Array) -> Array:
-    return np.zeros(like.shape, like.dtype) if grad is None else np.array(grad, like.dtype, order="C")
-
-
-def _weight_grads(slopes: Array, hidden: Array, x: Array, past: Array, w_ih: Array, needs: Any) -> list[Any]:
-    """Gradients of input, w_ih, w_hh, b_ih, b_hh from the slopes of the gates, as the input and as the state see them."""
-    grads: list[Any] = [None] * 5
-    if needs[0]:
-        grads[0] = (slopes @ w_ih).reshape(x.shape)
-    if needs[1]:
-        grads[1] = slopes.T @ _rows(x)
-    if needs[2]:
-        grads[2] = hidden.T @ past
-    ones = np.ones(len(slopes), slopes.dtype)
-    if needs[3]:
-        grads[3] = ones @ slopes
-    if needs[4]:
-        grads[4] = grads[3].copy() if hidden is slopes and needs[3] else ones @ hidden
-    return grads
 
 
 # ----- LSTM ----------------------------------------------------------------------------------------------------------
@@ -137,20 +63,22 @@ def lstm(
     sizes: Any, reverse: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
     """(outputs, last h, last c, and for the backward pass: the gates, what each step started from)."""
-    width, bias = c.shape[1], _sum(b_ih, b_hh)
-    projected = _projected(x, _arranged(w_ih, _ORDER, 3), None if bias is None else _arranged(bias, _ORDER, 3))
+    if w_hr is None and _by_machine(x, w_ih, w_hh, b_ih, b_hh, h, c):
+        return recurrent_native.lstm(x, w_ih, w_hh, b_ih, b_hh, h, c, sizes, reverse)
+    width, bias = c.shape[1], sum_of(b_ih, b_hh)
+    projected = projected_inputs(x, _arranged(w_ih, _ORDER, 3), None if bias is None else _arranged(bias, _ORDER, 3))
     recurrent = _arranged(w_hh, _ORDER, 3)
     turned = None if w_hr is None else np.ascontiguousarray(w_hr.T)
     rows, size = len(projected), h.shape[1]
     gates = np.empty(rows * _KEPT * width, x.dtype)
     states, past = np.empty((rows, size), x.dtype), np.empty((rows, size), x.dtype)
     h, c = h.copy(), c.copy()
-    for part in _segments(x.shape, sizes, reverse):
+    for part in segments(x.shape, sizes, reverse):
         kept, out = part.gates(gates, _KEPT, width), part.of(states)
         n = part.batch
         kept[0, _C] = c[:n]
         _lstm_steps(kept, part.by_gate(projected, width), out, h[:n], c[:n], recurrent, turned)
-        _carry(part.of(past), out, h[:n])
+        carry(part.of(past), out, h[:n])
         h[:n] = out[-1]
     return states.reshape(*x.shape[:-1], size), h, c, gates, past
 
@@ -190,20 +118,24 @@ def lstm_backward(
     w_hr: Array | None, sizes: Any, reverse: bool, gates: Array, past: Array, needs: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Gradients of input, w_ih, w_hh, b_ih, b_hh, h, c and w_hr."""
+    if gates.ndim > 1:
+        return recurrent_native.lstm_backward(
+            grad, grad_h, grad_c, x, w_ih, w_hh, h, c, sizes, reverse, gates, past, needs
+        )
     rows, width = len(past), c.shape[1]
     slopes = np.empty((rows, 4 * width), x.dtype)
-    upstream = None if grad is None else _rows(grad)
-    dh, dc, raw = _start(grad_h, h), _start(grad_c, c), None
+    upstream = None if grad is None else rows_of(grad)
+    dh, dc, raw = start_gradient(grad_h, h), start_gradient(grad_c, c), None
     shown = None if w_hr is None else np.empty(past.shape, x.dtype)
-    for part in reversed(_segments(x.shape, sizes, reverse)):
+    for part in reversed(segments(x.shape, sizes, reverse)):
         kept, n = part.gates(gates, _KEPT, width), part.batch
         given = None if upstream is None else part.of(upstream)
         seen = None if shown is None else part.of(shown)
         _lstm_back(kept, given, part.of(slopes), dh[:n], dc[:n], w_hh, w_hr, seen)
-    grads = _weight_grads(slopes, slopes, x, past, w_ih, needs)
+    grads = weight_gradients(slopes, slopes, x, past, w_ih, needs)
     if shown is not None and needs[7]:
         raw = np.empty((rows, width), x.dtype)
-        for part in _segments(x.shape, sizes, reverse):
+        for part in segments(x.shape, sizes, reverse):
             kept = part.gates(gates, _KEPT, width)
             _multiply(kept[:, _O], kept[:, _BENT], part.of(raw))
         raw = shown.T @ raw
@@ -271,21 +203,23 @@ def gru(
     x: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, h: Array, sizes: Any, reverse: bool
 ) -> tuple[Array, ...]:
     """(outputs, last h, and for the backward pass: the gates, what each step started from)."""
+    if _by_machine(x, w_ih, w_hh, b_ih, b_hh, h):
+        return recurrent_native.gru(x, w_ih, w_hh, b_ih, b_hh, h, sizes, reverse)
     width, order = h.shape[1], (0, 1, 2)
     bias = None if b_ih is None else _arranged(b_ih, order, 2)
     inner = None if b_hh is None else _arranged(b_hh, order, 2)
     if bias is not None and inner is not None:
         bias[: 2 * width] += inner[: 2 * width]
         inner = inner[2 * width :]
-    projected, recurrent = _projected(x, _arranged(w_ih, order, 2), bias), _arranged(w_hh, order, 2)
+    projected, recurrent = projected_inputs(x, _arranged(w_ih, order, 2), bias), _arranged(w_hh, order, 2)
     rows = len(projected)
     gates = np.empty(rows * _GRU_KEPT * width, x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
     h = h.copy()
-    for part in _segments(x.shape, sizes, reverse):
+    for part in segments(x.shape, sizes, reverse):
         out, n = part.of(states), part.batch
         _gru_steps(part.gates(gates, _GRU_KEPT, width), part.by_gate(projected, width), out, h[:n], recurrent, inner)
-        _carry(part.of(past), out, h[:n])
+        carry(part.of(past), out, h[:n])
         h[:n] = out[-1]
     return states.reshape(*x.shape[:-1], width), h, gates, past
 
@@ -324,10 +258,12 @@ def gru_backward(
     gates: Array, past: Array, needs: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Gradients of input, w_ih, w_hh, b_ih, b_hh and h."""
+    if gates.ndim > 1:
+        return recurrent_native.gru_backward(grad, grad_h, x, w_ih, w_hh, h, sizes, reverse, gates, past, needs)
     rows, width = past.shape
     slopes, inner = np.empty((rows, 3 * width), x.dtype), np.empty((rows, width), x.dtype)
-    upstream, dh = None if grad is None else _rows(grad), _start(grad_h, h)
-    for part in reversed(_segments(x.shape, sizes, reverse)):
+    upstream, dh = None if grad is None else rows_of(grad), start_gradient(grad_h, h)
+    for part in reversed(segments(x.shape, sizes, reverse)):
         kept = part.gates(gates, _GRU_KEPT, width)
         given = None if upstream is None else part.of(upstream)
         _gru_back(kept, part.of(past), given, part.of(slopes), part.of(inner), dh[: part.batch], w_hh)
@@ -335,7 +271,7 @@ def gru_backward(
     if needs[0] or needs[1] or needs[3]:
         seen = slopes.copy()
         seen[:, 2 * width :] = inner
-    return (*_weight_grads(seen, slopes, x, past, w_ih, needs), dh)
+    return (*weight_gradients(seen, slopes, x, past, w_ih, needs), dh)
 
 
 def _gru_back(kept: Array, past: Array, upstream: Any, slopes: Array, inner: Array, dh: Array, w_hh: Array) -> None:
@@ -383,9 +319,9 @@ def rnn(
     x: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None, h: Array, relu: bool, sizes: Any, reverse: bool
 ) -> tuple[Array, ...]:  # fmt: skip
     """(outputs, last h, states for the backward pass) of h' = tanh(W x + U h + b), or relu."""
-    states, recurrent = _projected(x, w_ih.T, _sum(b_ih, b_hh)), np.ascontiguousarray(w_hh.T)
+    states, recurrent = projected_inputs(x, w_ih.T, sum_of(b_ih, b_hh)), np.ascontiguousarray(w_hh.T)
     zero, h, dot = np.zeros((), x.dtype), h.copy(), np.dot
-    for part in _segments(x.shape, sizes, reverse):
+    for part in segments(x.shape, sizes, reverse):
         state = h[: part.batch]
         product = np.empty_like(state)
         for z in part.of(states):
@@ -411,8 +347,8 @@ def rnn_backward(
     else:
         slopes = states * states
         _subtract(np.ones((), x.dtype), slopes, slopes)
-    upstream, dh, dot = None if grad is None else _rows(grad), _start(grad_h, h), np.dot
-    parts = _segments(x.shape, sizes, reverse)
+    upstream, dh, dot = None if grad is None else rows_of(grad), start_gradient(grad_h, h), np.dot
+    parts = segments(x.shape, sizes, reverse)
     for part in reversed(parts):
         given, after = None if upstream is None else part.of(upstream)[::-1], dh[: part.batch]
         for t, s in enumerate(part.of(slopes)[::-1]):
@@ -423,6 +359,6 @@ def rnn_backward(
     past, state = np.empty_like(states), h.copy()
     for part in parts:
         of_part = part.of(states)
-        _carry(part.of(past), of_part, state[: part.batch])
+        carry(part.of(past), of_part, state[: part.batch])
         state[: part.batch] = of_part[-1]
-    return (*_weight_grads(slopes, slopes, x, past, w_ih, needs), dh)
+    return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh)

@@ -122,6 +122,33 @@ def test_a_range_of_rows_only():
 
 
 @here
+def test_local_arrays_have_the_rows_of_a_range_only():
+    def define(b: Builder) -> None:
+        halves, sums, scale = b.parts(2), b.array(local=True), b.per_row(local=True)
+        factor = scale.get()
+        b.each(lambda: sums.store(sums.load() + halves[1].load() * factor), unroll=2)
+
+    halves, sums, scale = noise(10, 38), np.ones((3, 19), np.float32), noise(3, seed=1)
+    Kernel(define).run(4, 7, 19, id(halves), id(sums), id(scale))
+    np.testing.assert_allclose(sums, 1 + halves[4:7, 19:] * scale[:, None], rtol=1e-6)
+
+
+@here
+def test_no_rows():
+    def define(b: Builder) -> None:
+        x, shared = b.array(), b.array(width=0)
+        b.each(lambda: x.store(shared.load()))
+
+    over_rows(define, (0, 5), np.empty((0, 5), np.float32), noise(5))
+
+
+@here
+def test_more_arrays_than_registers_are_refused():
+    with pytest.raises(ValueError, match="more arrays than there are registers"):
+        Kernel(lambda b: [b.array() for _ in range(12)])
+
+
+@here
 def test_constants_may_stand_on_either_side():
     def define(b: Builder) -> None:
         x, out = b.array(), b.array()
@@ -185,6 +212,8 @@ FUNCTIONS = [
     ("erf", math.erf, 2.0, -6, 6),
     ("log", math.log, 1.0, 1e-6, 1e6),
     ("sigmoid", lambda x: 1 / (1 + math.exp(-x)), 2.0, -80, 80),
+    ("gate", lambda x: 1 / (1 + math.exp(-x)), 2.0, -80, 80),
+    ("exp_within", math.exp, 1.0, -87, 88),
     ("sqrt", math.sqrt, 0.51, 0, 1e6),
     ("absolute", abs, 0, -5, 5),
 ]
@@ -209,13 +238,15 @@ def test_functions_at_the_ends():
         x, out = b.array(), b.array()
         b.each(lambda: out.store(getattr(_functions, name)(x.load())))
 
-    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-42, -1e-42, 200.0, -200.0], np.float32)
+    payload = np.array([0x7FC12345], np.uint32).view(np.float32)[0]  # a NaN with bits of its own
+    x = np.array([np.inf, -np.inf, payload, 0.0, -0.0, 1e-42, -1e-42, 200.0, -200.0], np.float32)
     expected = {
         "exp": [np.inf, 0, np.nan, 1, 1, 1, 1, np.inf, 0],
         "log": [np.inf, np.nan, np.nan, -np.inf, -np.inf, -96.71, np.nan, 5.298, np.nan],
         "tanh": [1, -1, np.nan, 0.0, -0.0, 1e-42, -1e-42, 1, -1],
         "erf": [1, -1, np.nan, 0.0, -0.0, 1.128e-42, -1.128e-42, 1, -1],
         "sigmoid": [1, 0, np.nan, 0.5, 0.5, 0.5, 0.5, 1, 0],
+        "gate": [1, 1.6458e-38, np.nan, 0.5, 0.5, 0.5, 0.5, 1, 1.6458e-38],
     }
     for name, values in expected.items():
         out = np.empty_like(x)

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, Address, Pooled
 
 BYTES = 32  # of a vector: eight floats
-POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
+_POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
 GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
@@ -77,26 +77,34 @@ class Value:
     __radd__, __rmul__ = __add__, __mul__
 
 
-class Array:
-    """An argument: `width` times as many floats for each row as the row has columns, of which this is part `part`."""
+class Argument(NamedTuple):
+    """How an array is passed: where it is kept, how many times the columns its rows are wide, where it begins."""
 
-    def __init__(self, builder: Builder, pointer: int) -> None:
-        self._builder, self._pointer = builder, pointer
+    pointer: int
+    width: int | None  # None for one number, GROUPED for sums over rows
+    local: bool  # begins at the first row to be done, not at row 0
+
+
+class Array:
+    """An argument, or a part of one."""
+
+    def __init__(self, builder: Builder, pointer: int, step: int = RAX) -> None:
+        self._builder, self._pointer, self._step = builder, pointer, step
 
     def load(self) -> Value:
         """The elements at the loop's place."""
         b = self._builder
         if b.mask is not None:
-            return b.emit("load some", b.mask, Address(self._pointer, RAX))
-        return b.emit("load", Address(self._pointer, RAX, b.offset))
+            return b.emit("load some", b.mask, Address(self._pointer, self._step))
+        return b.emit("load", Address(self._pointer, self._step, b.offset))
 
     def store(self, value: Value) -> Value:
         """Write the elements at the loop's place; gives the value back."""
         b = self._builder
         if b.mask is not None:
-            b.emit("store some", b.mask, Address(self._pointer, RAX), value)
+            b.emit("store some", b.mask, Address(self._pointer, self._step), value)
         else:
-            b.emit("store", Address(self._pointer, RAX, b.offset), value)
+            b.emit("store", Address(self._pointer, self._step, b.offset), value)
         return value
 
     def add(self, value: Value) -> None:
@@ -118,39 +126,44 @@ class Builder:
     def __init__(self, flat: bool) -> None:
         self.flat = flat  # one row, from element `low` to `high`, instead of rows `low` to `high`
         self.operations: list[Value | tuple[str, Any]] = []  # values, and the marks of loops
-        self.arrays: list[list[int]] = []  # for each argument: the pointers to its parts
-        self.widths: list[
-            int | None
-        ] = []  # for each argument: rows' width in columns, None for one number, GROUPED for sums
+        self.arrays: list[Argument] = []
+        self.steps = [RAX]  # the place in a row, in its second part, and so on
         self.numbers = 0  # how many numbers are passed behind the arrays
         self.mask: Value | None = None  # in the masked part of a loop
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
-        self._pointers = iter(POINTERS)
+        self._registers = list(_POINTERS)
         self._loops = 0
 
     # Arguments
 
-    def array(self, width: int = 1) -> Array:
-        """The next argument: an array of as many rows; `width` 0 for one row that all share."""
-        return self.parts(1, width)[0]
+    def array(self, width: int = 1, local: bool = False) -> Array:
+        """The next argument: an array of as many rows; `width` 0 for one row that all share.
 
-    def parts(self, count: int, width: int | None = None) -> list[Array]:
+        A `local` one has only the rows that are to be done, while others are counted from row 0.
+        """
+        return Array(self, self._argument(width, local))
+
+    def parts(self, count: int, local: bool = False) -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns."""
-        pointers = [next(self._pointers) for _ in range(count)]
-        self.arrays.append(pointers)
-        self.widths.append(count if width is None else width)
-        return [Array(self, pointer) for pointer in pointers]
+        pointer = self._argument(count, local)
+        while len(self.steps) < count:
+            self.steps.append(self._registers.pop())
+        return [Array(self, pointer, step) for step in self.steps[:count]]
 
-    def per_row(self) -> Array:
+    def per_row(self, local: bool = False) -> Array:
         """The next argument: an array with one number for each row."""
-        pointer = next(self._pointers)
-        self.arrays.append([pointer])
-        self.widths.append(None)
-        return Array(self, pointer)
+        return Array(self, self._argument(None, local))
+
+    def _argument(self, width: int | None, local: bool) -> int:
+        if not self._registers:
+            raise ValueError("a native kernel needs more arrays than there are registers")
+        pointer = self._registers.pop(0)
+        self.arrays.append(Argument(pointer, width, local))
+        return pointer
 
     def sums(self) -> Array:
         """The next argument: an array for sums over rows, of zeros at first. See Note [Sums over rows]."""
-        return self.parts(1, GROUPED)[0]
+        return Array(self, self._argument(GROUPED, False))
 
     def number(self) -> Callable[[], Value]:
         """The next number among the arguments, which come after all arrays; call it where it is used."""

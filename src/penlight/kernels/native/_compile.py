@@ -8,7 +8,7 @@ memory behind the code, where most instructions can read them directly.
 Note [A kernel's frame]
 A kernel is called like a C function. It keeps what it needs for all rows on the stack: how far its loops go, how far rows of
 several parts are apart, its numbers, and the mask of a row's last elements. `rdi` counts rows up to `rsi`, `rdx` is a row's length in
-bytes, `rax` the place in a row; the other registers point to the rows of the arrays.
+bytes, `rax` the place in a row (and others the same place in a row's further parts); the rest point to the rows of the arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import _pages
-from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Builder, Value
+from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Argument, Builder, Value
 from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler, Pooled
 
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
@@ -135,8 +135,8 @@ class _Writer:
             asm.add(RDX, RSI)
         asm.shift_left(RDX, 2)
         self._limits()
-        for i, (parts, width) in enumerate(zip(builder.arrays, builder.widths)):
-            self._pointers(leading + i, parts, width)
+        for i, array in enumerate(builder.arrays):
+            self._pointer(leading + i, array)
 
     def _limits(self) -> None:
         """How far the loops of each kind go, how far rows are apart, and the mask of a row's end."""
@@ -157,28 +157,27 @@ class _Writer:
         asm.move(15, Address(RBX, RAX, BYTES))
         asm.store(Address(RSP), 15)
 
-    def _pointers(self, argument: int, parts: list[int], width: int | None) -> None:
-        """Load where the parts of an argument begin, at row `low`."""
-        asm, first = self.asm, parts[0]
+    def _pointer(self, argument: int, array: Argument) -> None:
+        """Load where an argument begins, at row `low`."""
+        asm, pointer = self.asm, array.pointer
         if argument < 6:
-            asm.load_register(first, self.frame.place(("argument", argument)))
+            asm.load_register(pointer, self.frame.place(("argument", argument)))
         else:
             above = self.frame.size + 8 * len(_SAVED) + 8
-            asm.load_register(first, Address(RSP, None, above + 8 * (argument - 6)))
-        asm.load_register(first, Address(first, None, _pages.DATA_OFFSET))
+            asm.load_register(pointer, Address(RSP, None, above + 8 * (argument - 6)))
+        asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
+        if array.local:
+            return
         asm.copy_register(RAX, RDI)
-        if width is None or self.builder.flat:
+        if array.width is None or self.builder.flat:
             asm.shift_left(RAX, 2)
-        elif width == GROUPED:
+        elif array.width == GROUPED:
             asm.shift_right(RAX, GROUP_BITS)
             asm.multiply(RAX, RDX)
         else:
-            asm.multiply_number(RAX, width)
+            asm.multiply_number(RAX, array.width)
             asm.multiply(RAX, RDX)
-        asm.add(first, RAX)
-        for before, pointer in pairwise(parts):
-            asm.copy_register(pointer, before)
-            asm.add(pointer, RDX)
+        asm.add(pointer, RAX)
 
     def _rows(self) -> None:
         asm, builder = self.asm, self.builder
@@ -189,16 +188,15 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for parts, width in zip(builder.arrays, builder.widths):
-            for pointer in parts:
-                if width is None:
-                    asm.add_number(pointer, 4)
-                elif width == 1:
-                    asm.add(pointer, RDX)
-                elif width > 0:
-                    asm.add(pointer, self.frame.place(("stride", width)))
+        for pointer, width, _ in builder.arrays:
+            if width is None:
+                asm.add_number(pointer, 4)
+            elif width == 1:
+                asm.add(pointer, RDX)
+            elif width > 0:
+                asm.add(pointer, self.frame.place(("stride", width)))
         asm.add_number(RDI, 1)
-        self._next_group([parts[0] for parts, width in zip(builder.arrays, builder.widths) if width == GROUPED])
+        self._next_group([a.pointer for a in builder.arrays if a.width == GROUPED])
         asm.compare_numbers(RDI, RSI)
         asm.jump("row", "less")
         asm.label("done")
@@ -233,6 +231,9 @@ class _Writer:
         asm = self.asm
         if word == "begin":
             asm.zero(RAX)
+            for before, step in pairwise(self.builder.steps):
+                asm.copy_register(step, before)
+                asm.add(step, RDX)
         elif word in ("bulk", "vectors"):
             name, unroll, after = name
             asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
@@ -240,7 +241,8 @@ class _Writer:
             asm.label(f"{name} {word}")
         elif word in ("bulk end", "vectors end"):
             name, unroll, after = name
-            asm.add_number(RAX, BYTES * unroll)
+            for step in self.builder.steps:
+                asm.add_number(step, BYTES * unroll)
             asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
             asm.jump(f"{name} {word[:-4]}", "less")
             asm.label(f"{name} {after}")
@@ -317,11 +319,13 @@ class Kernel:
         writer = _Writer(builder)
         code = writer.write()
         self.listing = "\n".join(writer.asm.listing)
-        self._widths = builder.widths
-        self.least = GROUP if GROUPED in builder.widths else 1  # rows that one thread must take together
+        self._arrays = builder.arrays
+        self.least = (
+            GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
+        )  # rows that one thread must take together
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
     def sizes(self, rows: int, columns: int) -> list[int]:
         """How many elements each array must have at least, for so many rows and columns."""
         lines = {None: rows, 0: columns, GROUPED: -(-rows // GROUP) * columns}
-        return [lines.get(width, rows * columns * (width or 0)) for width in self._widths]
+        return [lines.get(a.width, rows * columns * (a.width or 0)) for a in self._arrays]

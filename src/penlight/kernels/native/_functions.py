@@ -108,19 +108,33 @@ def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 
 
 def exp(x: Value) -> Value:
-    """e**x: 2**n times e**r, with x = n * log(2) + r and |r| at most half of log(2)."""
+    """e**x."""
     b = x.builder
     x = b.emit("vminps", b.constant(89.0), b.emit("vmaxps", b.constant(-105.0), x))  # in this order NaN stays
-    shifted = x * 1.4426950408889634 + _MAGIC
-    whole = shifted - _MAGIC
-    rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, x))
-    power = polynomial(rest, _EXP)
+    power, shifted = _split(x)
     # 2**n may be out of range where the result is not: two factors, each about its square root.
     n = b.emit("vpsubd", shifted, _MAGIC_BITS)
     half = b.emit("vpsrad", n, 1)
-    other = b.emit("vpsubd", n, half)
-    power = power * b.emit("vpaddd", b.emit("vpslld", half, 23), _ONE)
-    return power * b.emit("vpaddd", b.emit("vpslld", other, 23), _ONE)
+    return power * _power_of_two(half) * _power_of_two(b.emit("vpsubd", n, half))
+
+
+def exp_within(x: Value) -> Value:
+    """e**x for x that lies between -87 and 88, or is NaN: in two thirds of the instructions."""
+    power, shifted = _split(x)
+    return power * _power_of_two(shifted)
+
+
+def _split(x: Value) -> tuple[Value, Value]:
+    """e**r, and n in the lowest bits of a vector, where x = n * log(2) + r and |r| is at most half of log(2)."""
+    shifted = x * 1.4426950408889634 + _MAGIC
+    whole = shifted - _MAGIC
+    rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, x))
+    return polynomial(rest, _EXP), shifted
+
+
+def _power_of_two(n: Value) -> Value:
+    """2**n for an integer in the lowest bits; the other bits are shifted out."""
+    return n.builder.emit("vpaddd", n.builder.emit("vpslld", n, 23), _ONE)
 
 
 def log(x: Value) -> Value:
@@ -142,11 +156,18 @@ def sigmoid(x: Value) -> Value:
     return 1.0 / (exp(-x) + 1.0)
 
 
+def gate(x: Value) -> Value:
+    """A sigmoid that goes down to e**-87 only, which is as good as 0 where it scales something."""
+    capped = x.builder.emit("vminps", x.builder.constant(87.0), x.builder.emit("vmaxps", x.builder.constant(-87.0), x))
+    return 1.0 / (exp_within(-capped) + 1.0)
+
+
 def tanh(x: Value) -> Value:
     """The hyperbolic tangent: a polynomial near 0, else by way of e**(2 * |x|)."""
     size, square = absolute(x), x * x
     near = fma(size * square, polynomial(square, _TANH), size)
-    far = 1.0 - 2.0 / (exp(size + size) + 1.0)
+    capped = x.builder.emit("vminps", x.builder.constant(20.0), size)  # NaN stays
+    far = 1.0 - 2.0 / (exp_within(capped + capped) + 1.0)
     return _with_sign_of(x, where(less(size, 0.625), near, far))
 
 
@@ -155,7 +176,7 @@ def erf(x: Value) -> Value:
     size = absolute(x)
     near = fma(size, polynomial(x * x, _ERF_NEAR), size)
     capped = x.builder.emit("vminps", x.builder.constant(4.0), size)  # NaN stays
-    far = 1.0 - exp(-polynomial(capped, _ERF_FAR))
+    far = 1.0 - exp_within(-polynomial(capped, _ERF_FAR))
     return _with_sign_of(x, where(less(size, 1.0), near, far))
 
 
