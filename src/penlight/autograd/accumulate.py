@@ -100,9 +100,14 @@ def accumulate_raw(leaf: AccumulateGrad, grad: Any) -> None:
 LARGE = 1 << 14
 
 
-def join(places: dict[Any, Any], place: Any, present: Any, arrived: Any, ours: set[Any]) -> None:
+def join(places: dict[Any, Any], place: Any, nr: int, present: Any, arrived: Any, ours: set[Any]) -> None:
     """Add a second gradient to the one that is present at a place. The sum is the engine's own: it goes into `ours`, unless it is
     no array (a number, a tensor) or of other dtype or shape than what arrives."""
+    if place is None:
+        return
+    if type(present) is list:  # one for each output of a node
+        present[nr] = arrived if present[nr] is None else present[nr] + arrived
+        return
     if type(present) is _ndarray is type(arrived):
         if present.dtype is arrived.dtype and present.shape == arrived.shape:
             if present.nbytes > LARGE and present.base is None and getrefcount(present) <= HELD:
@@ -118,12 +123,12 @@ def join(places: dict[Any, Any], place: Any, present: Any, arrived: Any, ours: s
 def _count_held() -> int:
     """The reference count that `join` sees for an array that only the engine holds."""
 
-    def probe(places: dict[Any, Any], place: Any, present: Any, arrived: Any, ours: Any) -> int:
+    def probe(places: dict[Any, Any], place: Any, nr: int, present: Any, arrived: Any, ours: Any) -> int:
         return getrefcount(present)
 
     places = {0: np.empty(1)}
     present = places.get(0)
-    return probe(places, 0, present, None, None)
+    return probe(places, 0, 0, present, None, None)
 
 
 HELD = _count_held()

@@ -33,11 +33,11 @@ from ..kernels.silence import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
 from .modes import NAMESPACE, count_picky, grad_mode
-from .node import NO_EDGE, AccumulateGrad, Edge, Node
+from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
 
 add = np.add
 _by_age = attrgetter("seq")
-NONE = -1  # the age of the last consumer of a leaf that has none
+NONE = 1 << 62  # the age of the last consumer of a leaf that has none
 
 # The pass that is running in this thread: what hooks on several tensors ask about.
 task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
@@ -109,14 +109,18 @@ def execute(
     if some:
         count_picky(1)
     try:
-        if create_graph or NAMESPACE["SLOW"]:
-            _loop(roots, list(grads), chosen, last, buffers, keep, True, captures, picky)
-        else:
-            silence = hush()
-            try:
-                _loop(roots, [g._array for g in grads], chosen, last, buffers, keep, False, captures, picky)
-            finally:
-                unhush(silence)
+        graph = create_graph or NAMESPACE["SLOW"] != 0
+        token_numpy = None if graph else hush()
+        try:
+            start = list(grads) if graph else [g._array for g in grads]
+            _start(roots, start, last, buffers, graph, captures)
+            if graph or picky is not None:
+                _loop(chosen, last, buffers, keep, graph, captures, picky, roots[0][0] if len(roots) == 1 else None)
+            else:
+                _run(chosen, last, buffers, keep, captures)
+        finally:
+            if token_numpy is not None:
+                unhush(token_numpy)
     finally:
         if some:
             count_picky(-1)
@@ -142,35 +146,32 @@ def wanted_edges(node: Node) -> tuple[Edge, ...]:
 def _plan(roots: Sequence[Edge]) -> tuple[list[Node], dict[Node, int], dict[Node, Any]]:
     """The reachable nodes except leaves, youngest first; the age of each leaf's last consumer; a place for the gradient of each
     node and leaf, which is a list where there are several outputs."""
+    order: list[Any] = []
     last: dict[Any, int] = {}
     buffers: dict[Any, Any] = {None: None}  # also the nodes that have been seen; an edge to nowhere counts as seen
-    stack: list[Node] = []
-    leaves: list[Any] = []
+    visit = order.append
     for root, _ in roots:
-        if type(root) is AccumulateGrad:
-            leaves.append(root)
-        elif root not in buffers:
+        if root not in buffers:
             buffers[root] = None if root.outputs == 1 else [None] * root.outputs  # type: ignore[union-attr]
-            stack.append(root)  # type: ignore[arg-type]
-    order: list[Node] = []
-    visit, push, pop = order.append, stack.append, stack.pop
-    while stack:
-        node = pop()
-        visit(node)
+            if type(root) is AccumulateGrad:
+                last[root] = NONE
+            else:
+                visit(root)
+    for node in order:  # which grows meanwhile
         for child, _ in node.next_functions:
-            if child in last:
-                if last[child] > node.seq:
-                    last[child] = node.seq
-            elif child not in buffers:
-                if type(child) is AccumulateGrad:
+            if child not in buffers:
+                kind = type(child)
+                if kind in ONE_OUTPUT:
+                    buffers[child] = None
+                    visit(child)
+                elif kind is AccumulateGrad:
                     buffers[child] = None
                     last[child] = node.seq
                 else:
-                    push(child)  # type: ignore[arg-type]
-                    buffers[child] = None if child.outputs == 1 else [None] * child.outputs  # type: ignore[union-attr]
-    for root in leaves:
-        if root not in last:
-            last[root], buffers[root] = NONE, None
+                    buffers[child] = None if child.outputs == 1 else [None] * child.outputs
+                    visit(child)
+            elif child in last and last[child] > node.seq:
+                last[child] = node.seq
     order.sort(key=_by_age, reverse=True)
     return order, last, buffers
 
@@ -195,42 +196,30 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
     return needed
 
 
-def _loop(
-    roots: Sequence[Edge], grads: list[Any], order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool,
-    graph: bool, captures: Any, picky: set[Node] | None,
-) -> None:  # fmt: skip
-    watching = (*everywhere, *watchers.get()) if graph else ()
-    only_root = roots[0][0] if len(roots) == 1 else None
-    plain = captures is None and not graph
-    ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
+def _start(roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffers: dict[Any, Any], graph: bool, captures: Any) -> None:
+    """Put the gradients that a pass begins with in their places; leaves that wait for no node are complete with that."""
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
     grads.clear()
     for root, _ in roots:
         if root in last and last[root] == NONE and buffers.get(root) is not None:
             _run_leaf(root, buffers.pop(root), graph, captures)
+
+
+def _run(order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, captures: Captures | None) -> None:
+    """The usual pass: on arrays, through all of these nodes."""
+    ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
+    ages = set(last.values())
     for node in order:
         grad = buffers.pop(node)
-        if picky is not None and not _go_on(node, grad, graph, captures, picky, only_root):
-            _skip(node, last, buffers, graph, captures)
-            continue
-        if watching:
-            results: Any = _watched(watching, node, grad, keep)
+        if node._hooks is not None:
+            results: Any = hooks.around(node, grad, keep)
+        elif grad is not None or node.runs_on_none:
+            results = node.run_raw(grad, keep)
         else:
-            if node._hooks is not None:
-                grad = hooks.before(node, grad, graph)
-            if (grad is None or (type(grad) is list and _nothing(grad))) and not node.runs_on_none:
-                results = (None,) * len(node.next_functions)
-            elif graph:
-                results = node.run_graph(grad, keep)
-            else:
-                results = node.run_raw(grad, keep)
-            if node._hooks is not None and node._hooks.post:
-                results = hooks.after(node, results, grad, graph)
-        grad = None
-        ready: tuple[Any, ...] = ()
+            results = ()
         for (child, nr), arrived in zip(node.next_functions, results):
-            if arrived is not None and child is not None:
+            if arrived is not None:
                 buffer = buffers[child]
                 if buffer is None:
                     buffers[child] = arrived
@@ -240,19 +229,48 @@ def _loop(
                     except (TypeError, ValueError):  # a rule gave another dtype or shape
                         buffers[child] = buffer + arrived
                         ours.discard(child)
-                elif type(buffer) is list:
-                    buffer[nr] = arrived if buffer[nr] is None else buffer[nr] + arrived
                 else:
-                    join(buffers, child, buffer, arrived, ours)
-            if child in last and last[child] == node.seq and child not in ready:
-                ready = (*ready, child)
-        if ready:
-            results = arrived = buffer = None  # a leaf asks who else holds its gradient
-            for child in ready:
-                if plain and child._hooks is None:  # type: ignore[union-attr]
-                    accumulate(child, buffers)
+                    join(buffers, child, nr, buffer, arrived, ours)
+        if node.seq in ages:
+            grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
+            for leaf in _completed(node, last):
+                if captures is None and leaf._hooks is None:
+                    accumulate(leaf, buffers)
                 else:
-                    _run_leaf(child, buffers.pop(child, None), graph, captures)
+                    _run_leaf(leaf, buffers.pop(leaf), False, captures)
+
+
+def _completed(node: Node, last: dict[Node, int]) -> dict[Any, None]:
+    """The leaves that wait for no node after this one, in the order of its edges."""
+    age = node.seq
+    return {child: None for child, _ in node.next_functions if child in last and last[child] == age}
+
+
+def _loop(
+    order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, graph: bool, captures: Any,
+    picky: set[Node] | None, only_root: Any,
+) -> None:  # fmt: skip
+    """A pass of any kind: on tensors or arrays, through all or to what was asked for, with somebody watching."""
+    watching = (*everywhere, *watchers.get()) if graph else ()
+    for node in order:
+        grad = buffers.pop(node)
+        if picky is None or _go_on(node, grad, graph, captures, picky, only_root):
+            if watching:
+                results: Any = _watched(watching, node, grad, keep)
+            elif graph:
+                results = evaluate(node, grad, keep)
+            elif node._hooks is not None:
+                results = hooks.around(node, grad, keep)
+            elif grad is not None or node.runs_on_none:
+                results = node.run_raw(grad, keep)
+            else:
+                results = ()
+            for (child, nr), arrived in zip(node.next_functions, results):
+                if arrived is not None and child is not None:
+                    _add(buffers, child, nr, arrived)
+        grad = results = arrived = None
+        for leaf in _completed(node, last):
+            _run_leaf(leaf, buffers.pop(leaf), graph, captures)
 
 
 def _go_on(node: Node, grad: Any, graph: bool, captures: Captures, needed: Any, only_root: Any) -> bool:
@@ -274,7 +292,7 @@ def evaluate(node: Node, grad: Any, keep: bool) -> Any:
     if node._hooks is not None:
         grad = hooks.before(node, grad, True)
     results: Any = (None,) * len(node.next_functions)
-    if node.runs_on_none or not (grad is None or (type(grad) is list and _nothing(grad))):
+    if node.runs_on_none or grad is not None:
         results = node.run_graph(grad, keep)
     if node._hooks is not None:
         if isinstance(node, AccumulateGrad):
@@ -284,21 +302,10 @@ def evaluate(node: Node, grad: Any, keep: bool) -> Any:
     return results
 
 
-def _nothing(grads: list[Any]) -> bool:
-    """Whether none of a node's outputs got a gradient."""
-    return all(g is None for g in grads)
-
-
 def _watched(watching: tuple[Any, ...], node: Node, grad: Any, keep: bool) -> Any:
     if not watching:
         return evaluate(node, grad, keep)
     return watching[-1](node, lambda: _watched(watching[:-1], node, grad, keep))
-
-
-def _skip(node: Node, last: dict[Node, int], buffers: Any, graph: bool, captures: Captures) -> None:
-    """A node that leads to nothing asked for does not run; leaves that wait for none after it are complete."""
-    for leaf in {child: None for child, _ in node.next_functions if child is not None and last.get(child) == node.seq}:
-        _run_leaf(leaf, buffers.pop(leaf, None), graph, captures)
 
 
 def _add(buffers: dict[Node, Any], node: Any, nr: int, grad: Any) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ops._dispatch import announce, interpreter, interpreters
 from ..tensor import Tensor, wrap
+from . import hooks
 from ._function_context import FunctionCtx, _HookMixin
 from ._function_once import once_differentiable
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
@@ -135,8 +136,12 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
         grads = grad if self.outputs != 1 else [grad]
         wrapped = [None if g is None else wrap(np.asarray(g)) for g in grads]
         del grads, grad
+        bare = self._hooks is None
         results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)
-        return tuple(None if r is None else r._array for r in results)
+        results = tuple(None if r is None else r._array for r in results)
+        if bare and self._hooks is not None:  # its own backward registered one: it runs already
+            return hooks.after(self, results, [], False)
+        return results
 
 
 BackwardCFunction.__module__ = "torch.autograd.function"

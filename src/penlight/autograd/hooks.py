@@ -41,6 +41,15 @@ def before(node: Node, grad: Any, graph: bool, run_pre: bool = True) -> Any:
     return grads[0] if single else grads
 
 
+def around(node: Node, grad: Any, keep: bool) -> Any:
+    """Run a node on arrays between its hooks."""
+    grad = before(node, grad, False)
+    results: Any = (None,) * len(node.next_functions)
+    if grad is not None or node.runs_on_none:
+        results = node.run_raw(grad, keep)
+    return after(node, results, grad, False) if node._hooks.post else results  # type: ignore[union-attr]
+
+
 def after(node: Node, results: Any, grad: Any, graph: bool) -> Any:
     """The post-hooks of a node: may replace the gradients of its inputs."""
     registered = node._hooks

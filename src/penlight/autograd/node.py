@@ -277,6 +277,10 @@ class AccumulateGrad(Node):
         return ()
 
 
+# The classes of nodes with one output for sure: asking a class costs less than asking each node for its `outputs`.
+ONE_OUTPUT: set[type[Node]] = set()
+
+
 def walk(roots: list[Node]) -> Iterator[Node]:
     """Every node reachable from these, each once."""
     seen = set(roots)

@@ -130,25 +130,38 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
     out.append("    try:")
     body = _unwrap(op)
+    number = _number(op)
+    if number is not None:
+        body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
+        body += ["    " + line for line in _array_of_number(op, number) + _rest(op, number)]
+        body += _array_of_tensor(op, number)
+    body += _rest(op)
+    return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+
+
+def _rest(op: Op, number: str | None = None) -> list[str]:
+    """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
     operands = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
     call = f"kernel_{op.name}({operands})"
     if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
         call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
-    body.append(f"result = {call}")
+    body = [f"result = {call}"]
     if op.kind == "multi" or (op.outputs > 1 and op.view):
-        body += [f"return record(op_{op.name}, ({arguments},), result)"]
-        return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+        return [*body, f"return record(op_{op.name}, ({', '.join(op.parameters)},), result)"]
     if op.outputs > 1:
-        body += _several(op)
-        return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+        return body + _several(op)
     body.append("if type(result) is not ndarray: result = asarray(result)")
     body.append("out = new(Tensor)")
     body.append("out._array = result")
     body.append("out._vc = out._grad = out._view = out._meta = None")
     if op.view:
         body.append("link(out, input)" if op.view is True else f"link(out, input, False, op_{op.name}.function)")
-    body += _record(op)
-    return out + ["        " + line for line in body] + _recover(op, arguments, operator)
+    return body + _record(op, number)
+
+
+def _number(op: Op) -> str | None:
+    """The operand that may be a number; there is one at most."""
+    return next((i for i in op.inputs if op.kinds[i] == NUMBER), None)
 
 
 def _in_place(op: Op, name: str) -> list[str]:
@@ -160,16 +173,20 @@ def _in_place(op: Op, name: str) -> list[str]:
         f"    if SLOW: {leave}",
         "    try:",
     ]
-    body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in _unwrap(op)]
+    body = _unwrap(op)
     body.append(
         f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}"
     )
-    for i in op.operands[1:]:
-        simple = f"not number and {i}_.base is not None" if op.kinds[i] == NUMBER else f"{i}_.base is not None"
-        body.append(f"if {simple}: {leave}")
-    for i in op.rules:
-        edge = f"{i}_edge" if op.kinds[i] == NUMBER else f"{i}._edge"
-        body.append(f"if {edge} is not NO_EDGE and is_grad_enabled(): {leave}")
+    body += [f"if {i}._edge is not NO_EDGE and is_grad_enabled(): {leave}" for i in op.rules if op.kinds[i] == TENSOR]
+    body += [f"if {i}_.base is not None: {leave}" for i in op.operands[1:] if op.kinds[i] == TENSOR]
+    number = _number(op)
+    if number is not None:
+        body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
+        body += ["    " + line for line in _array_of_number(op, number)]
+        body += ["else:", *("    " + line for line in _array_of_tensor(op, number))]
+        recorded = f" or ({number}._edge is not NO_EDGE and is_grad_enabled())" if number in op.rules else ""
+        body.append(f"    if {number}_.base is not None{recorded}: {leave}")
+    body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in body]
     operands = [p + "_" for p in op.parameters]  # a ufunc, without plain arguments
     body.append(f"kernel_{op.name}({', '.join(operands)}, {operands[0]})")
     body.append(f"bump({op.inputs[0]})")
@@ -205,60 +222,61 @@ def _unwrap(op: Op) -> list[str]:
     first, *others = op.operands
     body.append(f"dtype = {first}_.dtype")
     body.append(f"if dtype is not float32 and dtype not in {'FLOATS' if op.floating else 'REALS'}: {leave}")
-    for i in others:
-        if op.kinds[i] == TENSOR:
-            body.append(f"if {i}_.dtype is not dtype: {leave}")
-        else:
-            body += [f"kind = type({i})", "number = kind is float or kind is int", "if number:"]
-            if type(op.kernel) is np.ufunc or hasattr(op.kernel, "takes_arrays"):  # see Note [Numbers as arrays]
-                body += [
-                    "    table = NUMBERS32 if dtype is float32 else (NUMBERS if kind is float else BESIDE_INT).get(dtype)",
-                    f"    if table is None: {leave}",
-                    f"    {i}_ = table.get({i})",
-                    f"    if {i}_ is None:",
-                    f"        {i}_ = make_number({i}, table, dtype)",
-                    f"        if {i}_ is None: {leave}",
-                    f"    {i}_edge = NO_EDGE",
-                ]
-            else:
-                body += [f"    if dtype not in FLOATS: {leave}", f"    {i}_, {i}_edge = {i}, NO_EDGE"]
-            body += [
-                "else:",
-                f"    {i}_, {i}_edge = {i}._array, {i}._edge",
-                f"    if {i}_.dtype is not dtype: {leave}",
-            ]
+    body += [f"if {i}_.dtype is not dtype: {leave}" for i in others if op.kinds[i] == TENSOR]
     return body
 
 
-def _record(op: Op) -> list[str]:
+def _array_of_number(op: Op, i: str) -> list[str]:
+    """Lines that make an array of an operand that is a number, if the kernel wants arrays. See Note [Numbers as arrays]."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if type(op.kernel) is not np.ufunc and not hasattr(op.kernel, "takes_arrays"):
+        return [f"if dtype not in FLOATS: {leave}", f"{i}_ = {i}"]
+    return [
+        "table = NUMBERS32 if dtype is float32 else (NUMBERS if kind is float else BESIDE_INT).get(dtype)",
+        f"if table is None: {leave}",
+        f"{i}_ = table.get({i})",
+        f"if {i}_ is None:",
+        f"    {i}_ = make_number({i}, table, dtype)",
+        f"    if {i}_ is None: {leave}",
+    ]
+
+
+def _array_of_tensor(op: Op, i: str) -> list[str]:
+    """Lines that take the array out of an operand that might have been a number."""
+    leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    return [f"{i}_ = {i}._array", f"if {i}_.dtype is not dtype: {leave}"]
+
+
+def _record(op: Op, number: str | None = None) -> list[str]:
     """Lines that put a node into the graph if an input requires grad, and return."""
     if not op.rules:
         return ["out._edge = NO_EDGE", "return out"]
-    body = _edges(op)
+    body = _edges(op, number)
     none_of = "NO_EDGE" if not op.view else "unrecorded_edge(out)"
     body += [f"    out._edge = {none_of}", "    return out"]
-    body += _node(op) + _fit(op) + _save(op)
+    body += _node(op, number) + _fit(op, number) + _save(op, number)
     body += ["out._edge = (node, 0)", "return out"]
     return body
 
 
-def _edges(op: Op) -> list[str]:
+def _edges(op: Op, number: str | None = None) -> list[str]:
     """Lines that fetch the inputs' edges, up to the `if` for when nothing is recorded."""
     body = []
     for i in op.rules:
-        if op.kinds[i] == TENSOR:
-            body.append(f"{i}_edge = {i}._edge")
-        elif op.kinds[i] == OPTIONAL:
+        if op.kinds[i] == OPTIONAL:
             body.append(f"{i}_edge = NO_EDGE if {i} is None else {i}._edge")
-    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules)
+        elif i != number and op.kinds[i] != LIST:
+            body.append(f"{i}_edge = {i}._edge")
+    none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules if i != number)
     return [*body, f"if ({none}) or not is_grad_enabled():"]
 
 
-def _node(op: Op) -> list[str]:
+def _node(op: Op, number: str | None = None) -> list[str]:
+    edges = ", ".join("NO_EDGE" if i == number else f"{i}_edge" for i in op.rules)
     return [
         f"node = Backward_{op.name}()",
         "node.seq = next(sequence)",
-        f"node.next_functions = ({', '.join(i + '_edge' for i in op.rules)},)",
+        f"node.next_functions = ({edges},)",
         "node._hooks = node._fit = None",
     ]
 
@@ -284,40 +302,33 @@ def _several(op: Op) -> list[str]:
     return [*body, "if nr != 1: node.outputs = nr", f"return {outs}"]
 
 
-def _fit(op: Op) -> list[str]:
+def _fit(op: Op, number: str | None = None) -> list[str]:
     """Lines that note input shapes where the gradients must be summed back after broadcasting."""
-    tensors = [i for i in op.inputs if op.kinds[i] in (TENSOR, NUMBER)]
+    tensors = [i for i in op.inputs if op.kinds[i] in (TENSOR, NUMBER) and i != number]
     if op.kind != "pointwise" or len(tensors) < 2:
         return []
-    if [op.kinds[i] for i in tensors] == [TENSOR, NUMBER]:
-        a, b = tensors
-        return [
-            f"if not number and {a}_.shape != {b}_.shape:",
-            f"    node._fit = ({', '.join(i + '_.shape' for i in op.rules)},)",
-        ]
-    test = " or ".join(f"getattr({i}_, 'shape', shape) != shape" for i in tensors)
-    fits = ", ".join(f"getattr({i}_, 'shape', None)" for i in op.rules)
-    return ["shape = result.shape", f"if {test}: node._fit = ({fits},)"]
+    fit = f"node._fit = ({', '.join(i + '_.shape' for i in op.rules)},)"
+    if len(tensors) == 2:
+        return [f"if {tensors[0]}_.shape != {tensors[1]}_.shape:", f"    {fit}"]
+    return ["shape = result.shape", f"if {' or '.join(f'{i}_.shape != shape' for i in tensors)}: {fit}"]
 
 
-def _save(op: Op) -> list[str]:
+def _save(op: Op, number: str | None = None) -> list[str]:
+    """Lines that save what the rules of those inputs want that require grad. A number has no version: None."""
     body = []
-    for want, users in saves_for(op).items():
+    rules = [i for i in op.rules if i != number]
+    for want, wanting in saves_for(op).items():
         kind = slot_kind(op, want)
-        condition = " or ".join(f"{u}_edge is not NO_EDGE" for u in users)
-        always = set(users) >= set(op.rules) or (len(op.rules) == 1)
+        users = [u for u in wanting if u != number]
         if kind == "input":
-            keep = [f"node.s_{want} = {want}"]
-            bare = {TENSOR: "", NUMBER: f"not hasattr({want}, '_vc') or ", OPTIONAL: f"{want} is None or "}[
-                op.kinds[want]
-            ]
-            if bare and len(op.operands) == 2 and op.kinds[want] == NUMBER:
-                bare = "number or "
-            if bare:
-                keep.append(f"node.v_{want} = 0 if {bare}{want}._vc is None else {want}._vc[0]")
+            keep = _keep(op, want, number)
+            if not users:
+                body.append(f"node.s_{want} = None")
+            elif len(users) == len(rules):
+                body += keep
             else:
-                keep += [f"vc = {want}._vc", f"node.v_{want} = 0 if vc is None else vc[0]"]
-            body += keep if always else [f"if {condition}:", *("    " + k for k in keep), f"else: node.s_{want} = None"]
+                body.append(f"if {' or '.join(f'{u}_edge is not NO_EDGE' for u in users)}:")
+                body += [*("    " + k for k in keep), f"else: node.s_{want} = None"]
         elif kind == "result":
             place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
             body.append(f"node.s_{want} = result{place}")
@@ -332,11 +343,19 @@ def _save(op: Op) -> list[str]:
             head = want.rpartition("_")[0]
             place = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
             source = f"result{place}" if head in op.results else head + "_"
-            value = f"{source}.{kind}"
-            if op.kinds.get(want.rpartition("_")[0]) in (OPTIONAL, NUMBER):
-                value = f"getattr({source}, '{kind}', None)"
-            body.append(f"node.s_{want} = {value}")
+            optional = op.kinds.get(head) == OPTIONAL or head == number
+            body.append(f"node.s_{want} = " + (f"getattr({source}, '{kind}', None)" if optional else f"{source}.{kind}"))
     return body
+
+
+def _keep(op: Op, want: str, number: str | None) -> list[str]:
+    """Lines that save an input and its version."""
+    if want == number:
+        return [f"node.s_{want} = {want}", f"node.v_{want} = None"]
+    if op.kinds[want] == OPTIONAL:
+        version = f"0 if {want} is None or {want}._vc is None else {want}._vc[0]"
+        return [f"node.s_{want} = {want}", f"node.v_{want} = {version}"]
+    return [f"node.s_{want} = {want}", f"vc = {want}._vc", f"node.v_{want} = 0 if vc is None else vc[0]"]
 
 
 def _backward(op: Op) -> list[str]:
@@ -350,8 +369,12 @@ def _backward(op: Op) -> list[str]:
         out.append("    edges = node.next_functions if not PICKY else wanted_edges(node)")
     if grad == "grads":
         out.append("    if type(grads) is not list: grads = [grads]")
+        out.append(f"    elif nothing(grads): return (None,) * {len(op.rules)}")
     if _on_scalars(op):
         out.append("    scalar = type(grad) is not ndarray")
+    blocks = {i for i, wants in op.wants.items() if op.kind == "pointwise" and _in_blocks(op, wants)}
+    if blocks:
+        out.append(f"    small = {'scalar or ' if _on_scalars(op) else ''}grad.size < LARGE")
     out.append("    try:")
     for place, (i, wants) in enumerate(op.wants.items()):
         inner = []
@@ -361,8 +384,8 @@ def _backward(op: Op) -> list[str]:
             inner += lines
             values.append(value)
         call = f"rule_{op.name}_{i}({', '.join(values)})"
-        if op.kind == "pointwise" and wants != ["grad"] and all(_elementwise(op, w) for w in wants):
-            call = f"{call} if grad.size < LARGE else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
+        if i in blocks:
+            call = f"{call} if small else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
         inner.append(f"g_{i} = {call}")
         if op.kind == "pointwise" and len(op.wants) >= 1 and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1:
             inner.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
@@ -379,9 +402,11 @@ def _backward(op: Op) -> list[str]:
     return out
 
 
-def _elementwise(op: Op, want: str) -> bool:
-    """Whether a rule that wants this can be given parts of it: see Note [Large elementwise work] in kernels/large.py."""
-    return want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain")
+def _in_blocks(op: Op, wants: tuple[str, ...]) -> bool:
+    """Whether a rule can be given parts of what it wants: see Note [Large elementwise work] in kernels/large.py."""
+    return wants != ("grad",) and all(
+        want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants
+    )
 
 
 def _on_scalars(op: Op) -> bool:
@@ -416,12 +441,10 @@ def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
     ]
     if op.kinds[want] == TENSOR:
         return want, lines + check
-    test = (
-        f"{want} is not None"
-        if op.kinds[want] == OPTIONAL
-        else f"type({want}) is not float and type({want}) is not int"
-    )
+    test = f"{want} is not None" if op.kinds[want] == OPTIONAL else f"node.v_{want} is not None"
     lines += [f"if {test}:", *("    " + c for c in check)]
+    if op.kinds[want] == NUMBER:
+        lines.append(f"elif {want} is FREED: raise AttributeError")
     if op.kinds[want] == NUMBER and type(op.kernel) is np.ufunc:
         lines.append(f"elif not scalar and grad.dtype is float32: {want} = NUMBERS32.get({want}, {want})")
     return want, lines

@@ -25,7 +25,7 @@ from .. import dtypes
 from .._docstrings import in_place
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
-from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
+from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ..kernels.large import LARGE, run_rule, run_ufunc
 from ..tensor import Tensor, meta_of, wrap
 from . import _compile, _dispatch, _numbers, _rules  # noqa: F401
@@ -197,7 +197,10 @@ def node_class(op: Op) -> type[OpNode]:
         body["_saved_" + name] = property(_reader(op, want))
         if slot_kind(op, want) in ("input", "result"):
             body["_raw_saved_" + name] = property(_raw_reader(want))
-    return type(op.node_name, (OpNode,), body)
+    made = type(op.node_name, (OpNode,), body)
+    if op.outputs == 1 and op.kind != "multi":
+        ONE_OUTPUT.add(made)
+    return made
 
 
 def _geometry(*names: str) -> dict[str, Any]:

@@ -366,7 +366,7 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
             if pack_hooks.get() is not None and hasattr(value, "_array"):
                 _pack(node, want, value, views.edge_of(value))
                 return
-            setattr(node, "v_" + want, saved.version_of(value) if hasattr(value, "_vc") else 0)
+            setattr(node, "v_" + want, saved.version_of(value) if hasattr(value, "_vc") else None)
             setattr(node, "s_" + want, value)
         elif not hasattr(node, "s_" + want):
             setattr(node, "s_" + want, None)

@@ -75,10 +75,20 @@ def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
 
 
+def nothing(grads: list[Any]) -> bool:
+    """Whether none of a node's outputs got a gradient."""
+    return all(g is None for g in grads)
+
+
+NAMESPACE["nothing"] = nothing
+
+
 def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple[Any, ...]:
     op: Op = node.op
     if (op.outputs > 1 or op.kind == "multi") and type(grads) is not list:
         grads = [grads]
+    if type(grads) is list and nothing(grads):
+        return (None,) * len(node.next_functions)
     given = {"grad": grads, "grads": grads, "xp": xp}
     edges = engine.wanted_edges(node) if NAMESPACE["PICKY"] else node.next_functions
     given["needs"] = [e[0] is not None for e in edges]
