@@ -196,7 +196,9 @@ def _needed(order: list[Node], captures: Captures) -> set[Node]:
     return needed
 
 
-def _start(roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffers: dict[Any, Any], graph: bool, captures: Any) -> None:
+def _start(
+    roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffers: dict[Any, Any], graph: bool, captures: Any
+) -> None:
     """Put the gradients that a pass begins with in their places; leaves that wait for no node are complete with that."""
     for (root, nr), grad in zip(roots, grads):
         _add(buffers, root, nr, grad)
@@ -206,7 +208,9 @@ def _start(roots: Sequence[Edge], grads: list[Any], last: dict[Node, int], buffe
             _run_leaf(root, buffers.pop(root), graph, captures)
 
 
-def _run(order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, captures: Captures | None) -> None:
+def _run(
+    order: list[Node], last: dict[Node, int], buffers: dict[Any, Any], keep: bool, captures: Captures | None
+) -> None:
     """The usual pass: on arrays, through all of these nodes."""
     ours: set[Any] = set()  # places whose gradient is a sum that was made here: more is added to it in place
     ages = set(last.values())

@@ -344,7 +344,9 @@ def _save(op: Op, number: str | None = None) -> list[str]:
             place = f"_{op.results.index(head)}" if op.outputs > 1 and head in op.results else ""
             source = f"result{place}" if head in op.results else head + "_"
             optional = op.kinds.get(head) == OPTIONAL or head == number
-            body.append(f"node.s_{want} = " + (f"getattr({source}, '{kind}', None)" if optional else f"{source}.{kind}"))
+            body.append(
+                f"node.s_{want} = " + (f"getattr({source}, '{kind}', None)" if optional else f"{source}.{kind}")
+            )
     return body
 
 
