@@ -23,7 +23,7 @@ def close(made, expected, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("shape", [(5,), (1, 7), (32, 64), (2, 3, 4, 5)])
-def test_layer_norm(shape, affine, dtype):
+def test_layer_norm(shape, affine, dtype, either_way):
     x, g = rng.standard_normal((2, *shape)).astype(dtype)
     weight, bias = rng.standard_normal((2, shape[-1])).astype(dtype) if affine else (None, None)
     made = norm_small.layer_norm(x, weight, bias, EPS)
@@ -36,7 +36,7 @@ def test_layer_norm(shape, affine, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("shape", [(7, 1), (32, 64), (4, 3, 5), (4, 3, 7, 7), (2, 3, 2, 3, 2)])
-def test_batch_norm(shape, affine, dtype):
+def test_batch_norm(shape, affine, dtype, either_way):
     x, g = rng.standard_normal((2, *shape)).astype(dtype)
     weight, bias = rng.standard_normal((2, shape[1])).astype(dtype) if affine else (None, None)
     made = norm_small.batch_norm(x, weight, bias, EPS)

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import native
 from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
+from .native import norm as definitions
 from .parallel import blas_alone
 
 Needs = tuple[bool, bool, bool]
@@ -58,7 +59,7 @@ def layer_norm(
     result = np.empty(x.shape, rows.dtype)
     out, mean, rstd = result.reshape(rows.shape), np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
     if rows.size >= NATIVE_FROM and native.suits(rows, weight, bias):
-        _native_norm(rows, out, rstd, mean, weight, bias, eps)
+        native_norm(rows.shape, rows, out, rstd, mean, weight, bias, eps)
         return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
     ones = np.ones(columns, rows.dtype)
 
@@ -79,8 +80,9 @@ def layer_norm(
     return narrow(result, x.dtype), mean.reshape(stats_shape), rstd.reshape(stats_shape)
 
 
-def _native_norm(
-    rows: np.ndarray,
+def native_norm(
+    shape: tuple[int, int],
+    x: np.ndarray,
     out: np.ndarray,
     rstd: np.ndarray,
     mean: np.ndarray | None,
@@ -88,14 +90,12 @@ def _native_norm(
     bias: np.ndarray | None,
     eps: float,
 ) -> None:
-    """Layer norm, or RMS norm without `mean`, see Note [Native kernels]."""
-    from .native import norm as definitions
-
+    """Layer norm of x, taken as (rows, columns); RMS norm without `mean`. See Note [Native kernels]."""
     native.over_rows(
         definitions.layer_norm,
-        rows.shape,
-        *[a for a in (rows, out, rstd, mean, weight, bias) if a is not None],
-        numbers=(rows.shape[1], eps),
+        shape,
+        *[a for a in (x, out, rstd, mean, weight, bias) if a is not None],
+        numbers=(shape[1], eps),
         centred=mean is not None,
         weighted=weight is not None,
         biased=bias is not None,
@@ -118,9 +118,10 @@ def layer_norm_backward(
     scale = _vector(weight, rows.dtype)
     result = np.empty(x.shape, rows.dtype) if needs[0] else None
     dx = None if result is None else result.reshape(rows.shape)
-    by_native = rows.size >= NATIVE_FROM and native.suits(rows, grads, rstd, mean, scale)
-    differentiate = _native_backward if by_native else _backward_in_blocks
-    dweight, dbias = differentiate(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
+    if rows.size >= NATIVE_FROM and native.suits(rows, grads, rstd, mean, scale):
+        dweight, dbias = native_backward(rows.shape, grads, rows, mean, rstd, scale, dx, needs)
+    else:
+        dweight, dbias = _backward_in_blocks(grads, rows, mean, rstd.reshape(-1), scale, dx, needs)
     shape = x.shape[x.ndim - dims :]
     return (
         None if result is None else narrow(result, x.dtype),
@@ -129,32 +130,32 @@ def layer_norm_backward(
     )
 
 
-def _native_backward(
-    grads: np.ndarray,
-    rows: np.ndarray,
+def native_backward(
+    shape: tuple[int, int],
+    grad: np.ndarray,
+    x: np.ndarray,
     mean: np.ndarray | None,
     rstd: np.ndarray,
     scale: np.ndarray | None,
     dx: np.ndarray | None,
     needs: Needs,
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Write the gradient of x to `dx`, and return those of weight and bias."""
-    from .native import norm as definitions
-
-    scale = scale if needs[0] else None
-    dweight, dbias = (native.sums(rows.shape) if need else None for need in needs[1:])
+    """Write the gradient of x, taken as (rows, columns), to `dx`, and return those of weight and bias."""
+    scale = None if dx is None else scale
+    dweight = native.sums(shape) if needs[1] else None
+    dbias = native.sums(shape) if needs[2] else None
     native.over_rows(
         definitions.layer_norm_backward,
-        rows.shape,
-        *[a for a in (grads, rows, rstd, mean, scale, dx, dweight, dbias) if a is not None],
-        numbers=(rows.shape[1],) if needs[0] else (),
+        shape,
+        *[a for a in (grad, x, rstd, mean, scale, dx, dweight, dbias) if a is not None],
+        numbers=() if dx is None else (shape[1],),
         centred=mean is not None,
         weighted=scale is not None,
-        dx=needs[0],
-        dweight=needs[1],
-        dbias=needs[2],
+        dx=dx is not None,
+        dweight=dweight is not None,
+        dbias=dbias is not None,
     )
-    return None if dweight is None else column_sum(dweight), None if dbias is None else column_sum(dbias)
+    return None if dweight is None else native.summed(dweight), None if dbias is None else native.summed(dbias)
 
 
 def _backward_in_blocks(
@@ -166,7 +167,7 @@ def _backward_in_blocks(
     dx: np.ndarray | None,
     needs: Needs,
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The same as `_native_backward`."""
+    """The same as `native_backward`."""
     columns = rows.shape[1]
     offset = None if mean is None else mean.reshape(-1) * rstd
     weight_parts: dict[int, np.ndarray] = {}
@@ -282,7 +283,7 @@ def rms_norm(x: np.ndarray, dims: int, weight: np.ndarray | None, eps: float) ->
     result = np.empty(x.shape, rows.dtype)
     out, rstd = result.reshape(rows.shape), np.full(count, np.nan, rows.dtype)
     if rows.size >= NATIVE_FROM and native.suits(rows, weight):
-        _native_norm(rows, out, rstd, None, weight, None, eps)
+        native_norm(rows.shape, rows, out, rstd, None, weight, None, eps)
         return narrow(result, x.dtype), rstd.reshape(stats_shape)
 
     def normalise(part: slice) -> None:

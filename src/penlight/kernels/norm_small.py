@@ -15,9 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from . import native
 from ._rowtools import ones_column
+from .norm import native_backward, native_norm
 
 SMALL = 8192
+NATIVE_FROM = 64  # elements; see Note [Native kernels]
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Three = tuple[Any, Any, Any]
 
@@ -39,6 +42,11 @@ def layer_norm(x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None
     if not _simple(x, weight, bias):
         return None
     columns = x.shape[-1]
+    if x.size >= NATIVE_FROM and native.suits(x):
+        stats = (*x.shape[:-1], 1)
+        out, mean, rstd = np.empty(x.shape, x.dtype), np.empty(stats, x.dtype), np.empty(stats, x.dtype)
+        native_norm((mean.size, columns), x, out, rstd, mean, weight, bias, eps)
+        return out, mean, rstd
     ones = ones_column(columns, x.dtype)
     rows = x if x.ndim == 2 else x.reshape(-1, columns)
     mean = rows @ ones
@@ -67,6 +75,9 @@ def layer_norm_backward(
     if not _simple(x, grad, weight, mean, rstd):
         return None
     columns = x.shape[-1]
+    if x.size >= NATIVE_FROM and native.suits(x):
+        dx = np.empty(x.shape, x.dtype) if needs[0] else None
+        return dx, *native_backward((mean.size, columns), grad, x, mean, rstd, weight, dx, needs)
     if x.ndim == 2:
         rows, g = x, grad
     else:

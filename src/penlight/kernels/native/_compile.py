@@ -14,6 +14,7 @@ bytes, `rax` the place in a row (and others the same place in a row's further pa
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -323,9 +324,10 @@ class Kernel:
         self.least = (
             GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
         )  # rows that one thread must take together
+        # How many elements each array must have at least, for so many rows and columns.
+        self.sizes = lru_cache(64)(self._sizes)
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
-    def sizes(self, rows: int, columns: int) -> list[int]:
-        """How many elements each array must have at least, for so many rows and columns."""
+    def _sizes(self, rows: int, columns: int) -> list[int]:
         lines = {None: rows, 0: columns, GROUPED: -(-rows // GROUP) * columns}
         return [lines.get(a.width, rows * columns * (a.width or 0)) for a in self._arrays]
