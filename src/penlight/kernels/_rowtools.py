@@ -32,6 +32,7 @@ BLOCK_ELEMENTS = 1 << 16
 quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]
 _LONG_ROW = 4096  # columns; see Note [Row sums]
+NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
 
 
@@ -79,10 +80,17 @@ def each_block(
         parallel_for(run, rows, max(least, THREADS_FROM // 2 // columns))
 
 
-def pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
-    """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype."""
+def pointwise(body: Callable[..., None], *arrays: np.ndarray, native: Callable[..., None] | None = None) -> np.ndarray:
+    """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype.
+
+    Large float32 arrays are done by its machine code, see Note [Bodies as machine code], or that of `native`, if it is given.
+    """
     first = arrays[0]
     dtype, shape = first.dtype, first.shape
+    if first.size >= NATIVE_FROM and dtype.itemsize <= 4:
+        result = _by_machine(native or body, arrays)
+        if result is not None:
+            return narrow(result, dtype)
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
         out = np.empty(shape, dtype)  # the shortest way for small arrays
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -97,6 +105,17 @@ def pointwise(body: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
         else:
             each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
     return narrow(out, dtype)
+
+
+def _by_machine(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> np.ndarray | None:
+    """What `pointwise` gives, by machine code; None if that cannot be."""
+    from .native import available, traced
+
+    if not available():
+        return None
+    ready = [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in map(widen, arrays)]
+    out = np.empty(arrays[0].shape, np.float32)
+    return out if traced.run(body, *ready, out) else None
 
 
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:

@@ -32,6 +32,9 @@ _SIXTH = float(np.float32(1 / 6))
 
 def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
+    if type(values) is not np.ndarray:
+        values.drop(dropped, out)  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
+        return
     kind = _INTEGERS[values.dtype.itemsize]
     bits = dropped.astype(kind)
     bits -= 1
@@ -40,6 +43,9 @@ def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
 
 def _blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
     """out = `other` where `chosen`, else as it was; see Note [Selecting without branches]."""
+    if type(out) is not np.ndarray:
+        out.blend(other, chosen)  # type: ignore[attr-defined]
+        return
     kind = _INTEGERS[out.dtype.itemsize]
     bits = np.negative(chosen.astype(kind))
     target, source = out.view(kind), other.view(kind)
@@ -231,7 +237,20 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
         out *= slope
         out *= g
 
-    return pointwise(by_tanh if approximate == "tanh" else exact, x, grad)
+    if approximate == "tanh":
+        return pointwise(by_tanh, x, grad)
+    return pointwise(exact, x, grad, native=_gelu_backward_everywhere)
+
+
+def _gelu_backward_everywhere(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+    """The quotient for gelu's slope without a look at the values: limited, then 0 and 1 beyond its ends, NaN for infinity."""
+    from .special_erf import SLOPE32_END, gelu_slope32
+
+    gelu_slope32(x.clip(-SLOPE32_END, SLOPE32_END), out)
+    _blend(np.zeros(1, out.dtype), x < -SLOPE32_END, out)
+    _blend(np.ones(1, out.dtype), x > SLOPE32_END, out)
+    out += x * 0.0
+    out *= g
 
 
 def gelu_and_cdf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -172,7 +172,8 @@ def _gelu(input: Tensor, approximate: str) -> Tensor: ...
 both("gelu_backward_by_cdf", kernels.gelu_backward_by_cdf, lambda grad, input, cdf: _gelu_backward(grad, input, "none"))
 
 
-# The same for large arrays, where a third of the time goes into the distribution function: it is kept for the backward pass.
+# The same for large arrays where there are no native kernels: a third of the time goes into the distribution function, which is
+# kept for the backward pass.
 @differentiable(lambda input, approximate: kernels.gelu_and_cdf(input), node="GeluBackward0", results=("result", "cdf"), method=False,
                 input=lambda grads, input, cdf, approximate, xp: xp.gelu_backward_by_cdf(grads[0], input, cdf))  # fmt: skip
 def _gelu_kept(input: Tensor, approximate: str) -> Any: ...
@@ -203,7 +204,14 @@ def _keeps(input: Tensor) -> bool:
         and not slow()
         and is_grad_enabled()
         and input.requires_grad
+        and not _has_native_kernels()
     )
+
+
+def _has_native_kernels() -> bool:
+    from ..kernels import native
+
+    return native.available()
 
 
 def _silu_slope(grad: Any, input: Any) -> Any:

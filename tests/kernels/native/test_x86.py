@@ -38,6 +38,8 @@ ENCODINGS = [
     (lambda a: a.compare("less", 2, 3, Address(RBP, R15, 32)), "c4a164c2943d2000000011"),
     (lambda a: a.compare("greater", 2, 3, 9), "c4c164c2d11e"),
     (lambda a: a.compare("unordered", 2, 3, 9), "c4c164c2d103"),
+    (lambda a: a.compare("at most", 2, 3, 9), "c4c164c2d112"),
+    (lambda a: a.compare("at least", 2, 3, 9), "c4c164c2d11d"),
     (lambda a: a.blend(1, 2, 3, 12), "c4e36d4acbc0"),
     (lambda a: a.nearest(3, 9), "c4c37d08d900"),
     (lambda a: a.move(1, 9), "c4c17c10c9"),

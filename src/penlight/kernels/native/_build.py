@@ -120,11 +120,19 @@ class Array:
         self._builder.emit("store one", Address(self._pointer), value)
 
 
+class Number:
+    """An array that is one number everywhere, passed as that. See `Builder.spread`."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.load = builder.number()
+
+
 class Builder:
     """Writes down what a kernel does; see the module's example."""
 
-    def __init__(self, flat: bool) -> None:
+    def __init__(self, flat: bool, spread: tuple[int, ...] = ()) -> None:
         self.flat = flat  # one row, from element `low` to `high`, instead of rows `low` to `high`
+        self.spread = spread  # which of the arrays, in their order, are numbers instead; they are only loaded
         self.operations: list[Value | tuple[str, Any]] = []  # values, and the marks of loops
         self.arrays: list[Argument] = []
         self.steps = [RAX]  # the place in a row, in its second part, and so on
@@ -132,7 +140,7 @@ class Builder:
         self.mask: Value | None = None  # in the masked part of a loop
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
         self._registers = list(_POINTERS)
-        self._loops = 0
+        self._asked = self._loops = 0
 
     # Arguments
 
@@ -141,6 +149,9 @@ class Builder:
 
         A `local` one has only the rows that are to be done, while others are counted from row 0.
         """
+        self._asked += 1
+        if self._asked - 1 in self.spread:
+            return Number(self)  # type: ignore[return-value]
         return Array(self, self._argument(width, local))
 
     def parts(self, count: int, local: bool = False) -> list[Array]:
@@ -169,6 +180,8 @@ class Builder:
         """The next number among the arguments, which come after all arrays; call it where it is used."""
         place = self.numbers
         self.numbers += 1
+        if self.numbers > 8:
+            raise ValueError("a native kernel takes at most eight numbers")  # more are passed in another way
         return lambda: self.emit("number", place)
 
     # Operations

@@ -20,14 +20,33 @@ from typing import Any
 
 from . import _pages
 from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Argument, Builder, Value
-from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler, Pooled
+from ._x86 import (
+    R8,
+    R9,
+    R12,
+    R13,
+    R14,
+    R15,
+    RAX,
+    RBP,
+    RBX,
+    RCX,
+    RDI,
+    RDX,
+    RELATIONS,
+    RSI,
+    RSP,
+    Address,
+    Assembler,
+    Pooled,
+)
 
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
 _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers are passed
 # Operations that may write their result over any operand.
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
-    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "nearest", "less", "greater", "unordered", "blend", "vpsrad", "vpsrld", "vpslld")
+    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "nearest", "blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
 )  # fmt: skip
 
 
@@ -277,7 +296,7 @@ class _Writer:
                 asm.move(target, Address(RSP))
             case "blend":
                 asm.blend(target, *operands)
-            case "less" | "greater" | "unordered":
+            case _ if operation in RELATIONS:
                 asm.compare(operation, target, *operands)
             case "nearest":
                 asm.nearest(target, operands[0])
@@ -314,8 +333,10 @@ class _Writer:
 class Kernel:
     """A compiled definition. Call `run(low, high, columns, id(array), ..., number, ...)`, without `columns` if it is flat."""
 
-    def __init__(self, define: Callable[..., None], flat: bool = False, **options: Any) -> None:
-        builder = Builder(flat)
+    def __init__(
+        self, define: Callable[..., None], flat: bool = False, spread: tuple[int, ...] = (), **options: Any
+    ) -> None:
+        builder = Builder(flat, spread)
         define(builder, **options)
         writer = _Writer(builder)
         code = writer.write()
@@ -326,6 +347,7 @@ class Kernel:
         )  # rows that one thread must take together
         # How many elements each array must have at least, for so many rows and columns.
         self.sizes = lru_cache(64)(self._sizes)
+        self.length = len(builder.operations)
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
     def _sizes(self, rows: int, columns: int) -> list[int]:

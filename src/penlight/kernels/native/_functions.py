@@ -68,6 +68,11 @@ def where(mask: Value, yes: Value, no: Value) -> Value:
     return mask.builder.emit("blend", no, yes, mask)
 
 
+def full(like: Value, number: float) -> Value:
+    """A number in all lanes."""
+    return like.builder.emit("constant", like.builder.constant(number))
+
+
 def less(a: Value, b: Value | float) -> Value:
     """The mask of a < b, false for NaN."""
     return a.builder.emit("less", a, b)
@@ -76,6 +81,16 @@ def less(a: Value, b: Value | float) -> Value:
 def greater(a: Value, b: Value | float) -> Value:
     """The mask of a > b, false for NaN."""
     return a.builder.emit("greater", a, b)
+
+
+def at_most(a: Value, b: Value | float) -> Value:
+    """The mask of a <= b, false for NaN."""
+    return a.builder.emit("at most", a, b)
+
+
+def at_least(a: Value, b: Value | float) -> Value:
+    """The mask of a >= b, false for NaN."""
+    return a.builder.emit("at least", a, b)
 
 
 def is_nan(a: Value) -> Value:
@@ -98,6 +113,17 @@ def only(mask: Value, value: Value) -> Value:
     return mask.builder.emit("vandps", mask, value)
 
 
+def without(mask: Value, value: Value) -> Value:
+    """0 where a comparison holds, else `value`."""
+    return mask.builder.emit("vandnps", mask, value)
+
+
+def clip(x: Value, low: float, high: float) -> Value:
+    """x limited to [low, high]; NaN stays."""
+    b = x.builder
+    return b.emit("vminps", b.constant(high), b.emit("vmaxps", b.constant(low), x))
+
+
 def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
     """The sum of coefficients[i] * x**i, by Horner's rule."""
     result: Value | float = coefficients[-1]
@@ -110,7 +136,7 @@ def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
 def exp(x: Value) -> Value:
     """e**x."""
     b = x.builder
-    x = b.emit("vminps", b.constant(89.0), b.emit("vmaxps", b.constant(-105.0), x))  # in this order NaN stays
+    x = clip(x, -105.0, 89.0)
     power, shifted = _split(x)
     # 2**n may be out of range where the result is not: two factors, each about its square root.
     n = b.emit("vpsubd", shifted, _MAGIC_BITS)

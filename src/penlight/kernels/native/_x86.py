@@ -53,6 +53,8 @@ _BINARY = {
 }  # fmt: skip
 # The same for `name target, source`.
 _UNARY = {"vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0)}
+# Comparisons; "unordered": one of the two is NaN.
+RELATIONS = {"less": 0x11, "at most": 0x12, "at least": 0x1D, "greater": 0x1E, "unordered": 0x03}
 # Shifts of each 32-bit lane by a fixed count: (opcode's extension).
 _SHIFTS = {"vpsrld": 2, "vpsrad": 4, "vpslld": 6}
 
@@ -84,8 +86,8 @@ class Assembler:
         self._vector(f"{name} ymm{target}, {{1}}, {count}", 0x72, 1, 1, _SHIFTS[name], source, target, bytes((count,)))
 
     def compare(self, relation: str, target: int, first: int, second: Operand) -> None:
-        """All bits of a lane set where first is "less", "greater" or "unordered" (one of them NaN) to second."""
-        tail = bytes(({"less": 0x11, "greater": 0x1E, "unordered": 0x03}[relation],))
+        """All bits of a lane set where the relation holds: a key of RELATIONS; all but "unordered" fail for NaN."""
+        tail = bytes((RELATIONS[relation],))
         self._vector(f"vcmpps({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, 0, target, second, first, tail)
 
     def blend(self, target: int, no: int, yes: int, mask: int) -> None:

@@ -1,0 +1,268 @@
+"""Elementwise kernels that are written in NumPy, as machine code.
+
+Note [Bodies as machine code]
+The body of an elementwise kernel, say `def body(x, g, out): np.multiply(x, x, out); out *= g`, is a list of ufuncs, whether it is
+called with arrays or with anything else that answers to them. Called with stand-ins, which write down an instruction for each ufunc,
+it becomes a native kernel (Note [Native kernels]) that does the same arithmetic, in the same order, in one pass: results
+that are made of sums, products, quotients and roots only are the same to the last bit. So there is one definition of a kernel.
+A body that does anything that a stand-in cannot do (it looks at values or shapes, or calls a ufunc that has no machine code here)
+runs in NumPy as it is.
+
+What a body holds in its closure, numbers above all, is part of its identity: another slope of a leaky relu is another kernel. A body
+whose numbers keep changing is not compiled any more after `_VARIANTS` of them. So numbers that change from call to call are passed to
+the body instead, behind its arrays; there they may only meet arrays, since Python computes with more digits than the kernel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .. import native
+from ..parallel import parallel_for
+from . import _functions as f
+from ._build import Builder, Value
+from ._compile import Kernel
+from ._x86 import Pooled
+
+_VARIANTS = 16
+_LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time,
+_CHEAP_GRAIN = 1 << 17  # and this many elements are the least that is worth waking a thread for
+_FLOAT = np.dtype(np.float32)
+_ONES = Pooled(0xFFFFFFFF)
+
+
+class Untraceable(Exception):
+    """Raised by a stand-in that is asked for more than it can do."""
+
+
+def _sign(x: Value) -> Value:
+    one = f.full(x, 1.0)
+    return f.where(f.is_nan(x), x, f.only(f.greater(x, 0.0), one) - f.only(f.less(x, 0.0), one))
+
+
+_UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b,
+    np.divide: lambda a, b: a / b,
+    np.negative: lambda a: -a,
+    np.square: lambda a: a * a,
+    np.reciprocal: lambda a: 1.0 / a,
+    np.sqrt: f.sqrt,
+    np.abs: f.absolute,
+    np.sign: _sign,
+    np.exp: f.exp,
+    np.log: f.log,
+    np.tanh: f.tanh,
+    np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
+    np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.minimum(b, a),
+}  # fmt: skip
+# Those that give masks; with their operands exchanged they are the others.
+_COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
+    np.less: (f.less, f.greater),
+    np.less_equal: (f.at_most, f.at_least),
+    np.greater: (f.greater, f.less),
+    np.greater_equal: (f.at_least, f.at_most),
+}
+_LOGICAL = {np.bitwise_or: "vorps", np.bitwise_and: "vandps", np.bitwise_xor: "vxorps"}
+
+
+class Stand(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for a float32 array while a body is traced."""
+
+    dtype: np.dtype[Any] = _FLOAT
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[[], Value] | None = None, value: Value | None = None) -> None:
+        self._read, self._value, self.written = read, value, False
+
+    @property
+    def value(self) -> Value:
+        """What the array holds now, loaded when it is first looked at."""
+        if self._value is None:
+            if self._read is None:
+                raise Untraceable("reads what nobody wrote")
+            self._value = self._read()
+        return self._value
+
+    def write(self, value: Value) -> Stand:
+        self._value, self.written = value, True
+        return self
+
+    def __bool__(self) -> bool:
+        raise Untraceable
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        if method != "__call__" or options:
+            raise Untraceable
+        result = _apply(ufunc, inputs)
+        if out is None:
+            return result
+        if type(out[0]) is not type(result):
+            raise Untraceable
+        return out[0].write(result.value)
+
+    def clip(self, low: float, high: float, out: Stand | None = None) -> Stand:
+        value = self.value
+        if low != -np.inf:
+            value = value.builder.emit("vmaxps", value.builder.constant(_number(low)), value)  # NaN stays
+        if high != np.inf:
+            value = value.builder.emit("vminps", value.builder.constant(_number(high)), value)
+        return Stand(value=value) if out is None else out.write(value)
+
+    def __setitem__(self, where: Any, values: Any) -> None:
+        if where is not ... or type(values) is not Stand:
+            raise Untraceable
+        self.write(values.value)
+
+    def drop(self, dropped: Mask, out: Stand) -> None:
+        """out = 0 where `dropped`, else this."""
+        out.write(f.without(dropped.value, self.value))
+
+    def blend(self, other: Any, chosen: Mask) -> None:
+        """`other` where `chosen`."""
+        yes = other.value if isinstance(other, Stand) else f.full(self.value, _number(other))
+        self.write(f.where(chosen.value, yes, self.value))
+
+
+class Mask(Stand):
+    """Stands for the result of a comparison."""
+
+    dtype = np.dtype(np.bool_)
+
+
+class Factor(Stand):
+    """Stands for a number that is passed to a body."""
+
+
+def _number(operand: Any) -> float:
+    """A number among a ufunc's operands that does not change the result's dtype."""
+    if type(operand) in (int, float, np.float32):
+        return float(operand)
+    if type(operand) is np.ndarray and operand.size == 1 and operand.dtype == _FLOAT:
+        return float(operand.reshape(())[()])
+    raise Untraceable
+
+
+def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
+    masks = [type(operand) is Mask for operand in inputs]
+    if any(masks):
+        if not all(masks):
+            raise Untraceable
+        return Mask(value=_on_masks(ufunc, [operand.value for operand in inputs]))
+    if not any(type(operand) is Stand for operand in inputs):
+        raise Untraceable  # see the note on numbers
+    operands = [operand.value if isinstance(operand, Stand) else _number(operand) for operand in inputs]
+    if ufunc in _COMPARISONS:
+        straight, exchanged = _COMPARISONS[ufunc]
+        a, b = operands
+        return Mask(value=straight(a, b) if isinstance(a, Value) else exchanged(b, a))
+    if ufunc not in _UFUNCS:
+        raise Untraceable
+    return Stand(value=_UFUNCS[ufunc](*operands))
+
+
+def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
+    if ufunc in (np.invert, np.logical_not):
+        return values[0].builder.emit("vxorps", values[0], _ONES)
+    if ufunc not in _LOGICAL:
+        raise Untraceable
+    return values[0].builder.emit(_LOGICAL[ufunc], *values)
+
+
+def _define(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> None:
+    """The kernel of a body that takes so many arrays, then numbers."""
+    places = [b.array() for _ in range(arrays)]
+    factors = [b.number() for _ in range(numbers)]
+
+    def element() -> None:
+        stands = [Stand(place.load) for place in places]
+        body(*stands, *[Factor(factor) for factor in factors])
+        written = [(place, stand) for place, stand in zip(places, stands) if stand.written]
+        if not written:
+            raise Untraceable
+        for place, stand in written:
+            place.store(stand.value)
+
+    b.each(element)
+
+
+def signature(value: Any) -> Any:
+    """What makes a body what it is: its code and all that it holds; hashable if that is."""
+    if type(value) is FunctionType:
+        held = value.__closure__ or ()
+        return value.__code__, value.__defaults__, *[signature(cell.cell_contents) for cell in held]
+    return repr(value) if type(value) is float else value  # NaN is itself, -0.0 is not 0.0
+
+
+_kernels: dict[Any, Kernel | None] = {}
+_variants: Counter[Any] = Counter()
+
+
+def kernel_of(body: Callable[..., Any], arrays: int, numbers: int, spread: tuple[int, ...]) -> Kernel | None:
+    """The kernel of a body, compiled at the first call; None if it cannot be."""
+    key = (signature(body), arrays, numbers, spread)
+    try:
+        return _kernels[key]
+    except KeyError:
+        pass
+    except TypeError:
+        return None  # it holds an array, or the like
+    code = getattr(body, "__code__", body)
+    _variants[code] += 1
+    if _variants[code] > _VARIANTS:
+        return None
+    try:
+        made = Kernel(_define, True, spread, body=body, arrays=arrays, numbers=numbers)
+    except (Untraceable, AttributeError, TypeError, ValueError):
+        made = None
+    _kernels[key] = made
+    return made
+
+
+def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> bool:
+    """Do what `body(*arrays, *numbers)` does, in machine code; whether that was possible.
+
+    All arrays have one size; one that is a number everywhere (without strides, as `broadcast_to` makes them) is passed as that. They may
+    be written over, but must not overlap unless they are the same elements.
+    """
+    if not native.available():
+        return False
+    spread: tuple[int, ...] = ()
+    for i, array in enumerate(arrays):
+        if array.dtype != _FLOAT:
+            return False
+        if not array.flags.c_contiguous:
+            if any(array.strides):
+                return False
+            spread = (*spread, i)
+    made = kernel_of(body, len(arrays), len(numbers), spread)
+    if made is None:
+        return False
+    run_kernel(made, arrays, numbers, spread)
+    return True
+
+
+def run_kernel(
+    kernel: Kernel, arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...], spread: tuple[int, ...]
+) -> None:
+    """Run a kernel of `kernel_of`, shared between threads if there is much to do."""
+    size = arrays[0].size
+    for array in arrays:
+        if array.size != size:
+            raise ValueError(f"a native kernel over {size} elements got an array of {array.size}")
+    if spread:
+        numbers = (*[float(arrays[i][(0,) * arrays[i].ndim]) for i in spread], *numbers)
+        places = [id(array) for i, array in enumerate(arrays) if i not in spread]
+    else:
+        places = [id(array) for array in arrays]
+    call, grain = kernel.run, native.GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+    if size < 2 * grain:
+        call(0, size, *places, *numbers)
+    else:
+        parallel_for(lambda low, high: call(low, high, *places, *numbers), size, grain, blas=False)

@@ -1,0 +1,219 @@
+"""Bodies in NumPy as machine code: the same results, and what is left to NumPy."""
+
+import numpy as np
+import pytest
+
+from penlight.kernels import activation, native
+from penlight.kernels._rowtools import NATIVE_FROM, pointwise
+from penlight.kernels.native import traced
+
+here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 200.0, -200.0, 3.0, -3.0, 0.5, -0.5, 22.0, 6.0, -6.0]
+
+
+def noise(size, seed=0, scale=1.0):
+    return (np.random.default_rng(seed).standard_normal(size) * scale).astype(np.float32)
+
+
+def both_ways(monkeypatch, function, *arguments, runs=1):
+    """What a kernel gives in machine code, if it has any, and in NumPy."""
+    done = []
+    with monkeypatch.context() as patch:
+        patch.setattr(traced, "run_kernel", lambda *args, run=traced.run_kernel: done.append(run(*args)))
+        machine = function(*arguments)
+    assert len(done) == runs
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "available", lambda: False)
+        return machine, function(*arguments)
+
+
+# Name, the arguments behind the arrays, whether the result is the same to the last bit.
+ONE = [
+    ("sigmoid", (), False), ("silu", (), False), ("gelu", ("none",), True), ("gelu", ("tanh",), False),
+    ("elu", (1.5, 1.25, 0.5), False), ("softplus", (2.0, 15.0), False), ("logsigmoid", (), False), ("mish", (), False),
+    ("hardsigmoid", (), True), ("hardswish", (), True), ("leaky_relu", (0.1,), True), ("leaky_relu", (-2.0,), True),
+    ("softshrink", (), True), ("hardshrink", (), True), ("threshold", (0.25, 7.0), True),
+]  # fmt: skip
+TWO = [
+    ("sigmoid_backward", (), True), ("tanh_backward", (), True), ("threshold_backward", (0.0,), True), ("silu_backward", (), False),
+    ("gelu_backward", ("none",), False), ("gelu_backward", ("tanh",), False), ("elu_backward", (1.5, 1.25, 0.5), False),
+    ("elu_backward", (1.5, 1.25, 0.5, True), True), ("softplus_backward", (2.0, 15.0), False), ("logsigmoid_backward", (), False),
+    ("mish_backward", (), False), ("hardtanh_backward", (-2.0, 1.0), True), ("hardsigmoid_backward", (), True),
+    ("hardswish_backward", (), True), ("leaky_relu_backward", (0.1,), True), ("shrink_backward", (), True),
+]  # fmt: skip
+
+
+def check(machine, plain, same):
+    assert machine.dtype == plain.dtype and machine.shape == plain.shape
+    if same:
+        np.testing.assert_array_equal(machine, plain)
+    else:
+        np.testing.assert_allclose(machine, plain, rtol=2e-6, atol=3e-7)
+
+
+@here
+@pytest.mark.parametrize("extra", [0, 1, 7])
+@pytest.mark.parametrize("name, options, same", ONE, ids=lambda v: str(v))
+def test_functions(monkeypatch, name, options, same, extra):
+    x = noise(NATIVE_FROM + extra, scale=3.0)
+    x[: len(ODD)] = ODD
+    check(*both_ways(monkeypatch, getattr(activation, name), x, *options), same)
+
+
+@here
+@pytest.mark.parametrize("extra", [0, 1, 7])
+@pytest.mark.parametrize("name, options, same", TWO, ids=lambda v: str(v))
+def test_gradients(monkeypatch, name, options, same, extra):
+    x, grad = noise(NATIVE_FROM + extra, scale=3.0), noise(NATIVE_FROM + extra, seed=1).clip(-1, 1)
+    x[: len(ODD)] = ODD
+    check(*both_ways(monkeypatch, getattr(activation, name), grad, x, *options), same)
+    # the gradient of a sum is one number everywhere
+    grad = np.broadcast_to(np.float32(0.75), x.shape)
+    check(*both_ways(monkeypatch, getattr(activation, name), grad, x, *options), same)
+
+
+@here
+def test_gradient_of_gelu_far_out():
+    from math import erf, exp, pi, sqrt
+
+    x = np.linspace(-12, 12, NATIVE_FROM + 5).astype(np.float32)
+    exact = [0.5 * (1 + erf(v / sqrt(2))) + v * exp(-v * v / 2) / sqrt(2 * pi) for v in x.tolist()]
+    result = activation.gelu_backward(np.ones_like(x), x)
+    np.testing.assert_allclose(result, exact, rtol=0, atol=3e-7)
+    assert (result[x < -6.01] == 0).all() and (result[x > 6.01] == 1).all()
+    assert np.isnan(activation.gelu_backward(np.ones_like(x), np.full_like(x, np.inf))).all()
+
+
+@here
+def test_views_and_other_dtypes(monkeypatch):
+    x = noise((90, 70), scale=2.0)
+    check(*both_ways(monkeypatch, activation.silu, x.T), False)
+    half = x.astype(np.float16)
+    machine, plain = both_ways(monkeypatch, activation.silu, half)
+    assert machine.dtype == np.float16
+    np.testing.assert_allclose(machine, plain, rtol=1e-3)
+    machine, plain = both_ways(monkeypatch, activation.silu, x.astype(float), runs=0)
+    np.testing.assert_array_equal(machine, plain)
+
+
+@here
+def test_every_ufunc_that_is_known(monkeypatch):
+    x, y = noise(NATIVE_FROM + 3), noise(NATIVE_FROM + 3, seed=1)
+    x[: len(ODD)] = ODD
+    y[: len(ODD)] = ODD[::-1]
+    for ufunc in traced._UFUNCS:
+        arrays = (x, y)[: ufunc.nin]
+
+        def body(*blocks):
+            ufunc(*blocks[:-1], out=blocks[-1])  # noqa: B023
+
+        machine, plain = both_ways(monkeypatch, lambda: pointwise(body, *arrays))  # noqa: B023
+        np.testing.assert_allclose(machine, plain, rtol=3e-7, err_msg=ufunc.__name__)
+    for ufunc in traced._COMPARISONS:
+
+        def choose(a, b, out):
+            out[...] = a
+            chosen = ufunc(a, 0.5)  # noqa: B023
+            chosen &= ~ufunc(b, 0.0)  # noqa: B023
+            chosen |= ufunc(0.25, a)  # noqa: B023
+            activation._blend(np.full(1, 9, np.float32), chosen, out)
+
+        check(*both_ways(monkeypatch, lambda: pointwise(choose, x, y)), True)  # noqa: B023
+
+
+def untraceable_bodies():
+    def looks_at_values(x, out):
+        np.add(x, x.max(), out)
+
+    def decides(x, out):
+        out[...] = x
+        if (x > 0).all():
+            out += 1.0
+
+    def asks_whether(x, out):
+        out[...] = x
+        if x:
+            out += 1.0
+
+    def unknown(x, out):
+        np.arctan(x, out)
+
+    def wide(x, out):
+        np.add(x, np.float64(1e-9), out, casting="same_kind")
+
+    def idle(x, out):
+        x + 1.0
+
+    def indexed(x, out):
+        out[0] = x[0]
+
+    return [looks_at_values, decides, asks_whether, unknown, wide, idle, indexed]
+
+
+@here
+@pytest.mark.parametrize("body", untraceable_bodies(), ids=lambda body: body.__name__)
+def test_what_is_left_to_numpy(body):
+    x = noise(NATIVE_FROM)
+    assert traced.run(body, x, np.empty_like(x)) is False
+
+
+@here
+def test_numbers_that_are_passed():
+    x, out = noise(100), np.empty(100, np.float32)
+    kernels = len(traced._kernels)
+    for number in (2.0, 3.0, np.inf):
+        assert traced.run(
+            lambda x, out, a, b: (np.multiply(x, a, out), np.subtract(b, out, out)), x, out, numbers=(number, 1.0)
+        )
+        np.testing.assert_array_equal(out, 1 - x * np.float32(number))
+    assert len(traced._kernels) == kernels + 1
+    # what Python would compute in float64 is not computed in float32
+    assert not traced.run(lambda x, out, a: np.multiply(x, 1 - a, out), x, out, numbers=(0.999,))
+    assert not traced.run(lambda x, out, a: np.multiply(x, 2.0 if a < 0.5 else 3.0, out), x, out, numbers=(0.999,))
+
+
+@here
+def test_numbers_that_are_held_are_part_of_a_body():
+    x, out = noise(100), np.empty(100, np.float32)
+
+    def scaled(factor):
+        return lambda x, out: np.multiply(x, factor, out)
+
+    done = 0
+    for factor in [2.0, 3.0, -0.0, 0.0, np.nan, np.nan, 3.0]:
+        assert traced.run(scaled(factor), x, out)
+        np.testing.assert_array_equal(out, x * np.float32(factor))
+        np.testing.assert_array_equal(np.signbit(out), np.signbit(x * np.float32(factor)))
+    for factor in range(100, 200):  # not a kernel for each
+        done += traced.run(scaled(float(factor)), x, out)
+    assert done < 20
+    assert traced.run(scaled(3.0), x, out)
+
+
+@here
+def test_arrays_are_updated_in_place():
+    def body(p, m, g):
+        m *= 0.5
+        m += g
+        p -= m
+
+    p, m, g = noise(77), noise(77, seed=1), noise(77, seed=2)
+    expected_m = m * np.float32(0.5) + g
+    expected_p = p - expected_m
+    held = g.copy()
+    assert traced.run(body, p, m, g)
+    np.testing.assert_array_equal(m, expected_m)
+    np.testing.assert_array_equal(p, expected_p)
+    np.testing.assert_array_equal(g, held)
+
+
+@here
+def test_refuses_arrays_of_other_sizes():
+    with pytest.raises(ValueError, match="got an array of 5"):
+        traced.run(lambda x, out: np.add(x, 1.0, out), noise(6), noise(5))
+
+
+@here
+def test_nothing_is_done_to_nothing():
+    out = np.empty((0, 3), np.float32)
+    assert traced.run(lambda x, out: np.add(x, 1.0, out), noise((0, 3)), out)
