@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, pointwise, quiet, split_shape, widen
+from ._rowtools import NATIVE_FROM, each_block, narrow, pointwise, quiet, split_shape, widen
 from .parallel import parallel_for
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -101,7 +101,7 @@ def relu(x: np.ndarray) -> np.ndarray:
 def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:
     """grad where x > threshold, 0 where x <= threshold. With relu's result and 0 this is relu's gradient."""
     if (
-        x.size <= BLOCK_ELEMENTS
+        x.size < NATIVE_FROM
         and x.dtype == grad.dtype == np.float32
         and x.flags.c_contiguous
         and grad.flags.c_contiguous
