@@ -12,8 +12,10 @@ from math import prod
 
 import numpy as np
 
+from . import native
 from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
-from .norm import OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
+from .native import norm as definitions
+from .norm import NATIVE_FROM, OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
 
 # A channel's values are handled as a row of their own from this length on; shorter ones side by side.
 _LONG = 64
@@ -41,9 +43,12 @@ def _part(values: np.ndarray, rows: slice) -> np.ndarray:
 def _channel_sums(
     rows: np.ndarray, others: np.ndarray, sizes: tuple[int, int, int], center: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each channel the sums, in float64, of rows and of rows * others; or of the centred rows and of their product with
-    `others`, which is with themselves if that is the same array."""
+    """For each channel the sums, in float64, of rows and of rows * (others - center); if `others` is the same array, of
+    rows - center and its square. Without a center that is 0."""
     n, channels, size = sizes
+    if rows.size >= NATIVE_FROM and native.suits(rows, others, center):
+        sums, products = _native_sums(rows, others, center, size >= _LONG)
+        return _of_channels(sums, sizes), _of_channels(products, sizes)
     sums, products = np.empty((2, n * channels), rows.dtype)
     total_parts: dict[int, np.ndarray] = {}
     product_parts: dict[int, np.ndarray] = {}
@@ -51,8 +56,8 @@ def _channel_sums(
     def add_up(part: slice) -> None:
         block, partner = rows[part], others[part]
         if center is not None:
-            block = np.subtract(block, _part(center, part))
-            partner = block if others is rows else partner
+            partner = np.subtract(partner, _part(center, part))
+            block = partner if others is rows else block
         if size >= _LONG:
             sums[part] = row_sum(block)
             np.vecdot(block, partner, products[part])
@@ -61,14 +66,49 @@ def _channel_sums(
 
     each_block(add_up, *rows.shape)
     if size >= _LONG:
-        return tuple(np.add.reduce(v.reshape(n, channels), 0, np.float64) for v in (sums, products))  # type: ignore[return-value]
-    totals = [sum_parts(parts, channels * size, np.dtype(np.float64)) for parts in (total_parts, product_parts)]
-    return tuple(t if size == 1 else np.add.reduce(t.reshape(channels, size), 1) for t in totals)  # type: ignore[return-value]
+        return _of_channels(sums, sizes), _of_channels(products, sizes)
+    wide = np.dtype(np.float64)
+    sums, products = (sum_parts(parts, channels * size, wide) for parts in (total_parts, product_parts))
+    return _of_channels(sums, sizes), _of_channels(products, sizes)
+
+
+def _of_channels(sums: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:
+    """The sum for each channel, in float64, from sums over the rows of `_channel_rows` or over their columns."""
+    n, channels, size = sizes
+    if size >= _LONG:
+        return np.add.reduce(sums.reshape(n, channels), 0, np.float64)
+    columns = np.add.reduce(sums.reshape(-1, channels * size), 0, np.float64)
+    return columns if size == 1 else np.add.reduce(columns.reshape(channels, size), 1)
+
+
+def _native_sums(
+    rows: np.ndarray, others: np.ndarray, center: np.ndarray | None, by_row: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sums that `_channel_sums` is about, for each row or over groups of rows."""
+    squared = others is rows
+    sums, products = (np.empty(len(rows), rows.dtype) if by_row else native.sums(rows.shape) for _ in range(2))
+    native.over_rows(
+        definitions.moments,
+        rows.shape,
+        rows,
+        *(() if squared else (others,)),
+        *(() if center is None else (center,)),
+        sums,
+        products,
+        by_row=by_row,
+        centred=center is not None,
+        squared=squared,
+    )
+    return sums, products
 
 
 def _affine(rows: np.ndarray, scale: np.ndarray, shift: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """rows * scale + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
+    if rows.size >= NATIVE_FROM and native.suits(rows, scale, shift):
+        by_row = scale.shape == (len(rows), 1)
+        native.over_rows(definitions.affine, rows.shape, rows, scale, shift, result, by_row=by_row)
+        return result
     out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
@@ -168,8 +208,7 @@ def batch_norm_backward(
             x.shape,
         )
     elif needs[0]:
-        dx = np.empty(x.shape, rows.dtype)
-        np.multiply(grads, _per_row(scale, sizes), dx.reshape(rows.shape))
+        dx = _affine(grads, _per_row(scale, sizes), _per_row(np.zeros_like(scale), sizes), x.shape)
     dtype = x.dtype if weight is None else weight.dtype
     return (
         None if dx is None else narrow(dx, x.dtype),
@@ -182,12 +221,10 @@ def _channel_gradients(
     grads: np.ndarray, rows: np.ndarray, sizes: tuple[int, int, int], mean: np.ndarray, rstd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each channel the sums of grads * (rows - mean) * rstd and of grads. See Note [Centred or not]."""
-    if float(np.maximum.reduce(np.abs(mean * rstd))) <= OFF_CENTRE:
-        total, moment = _channel_sums(grads, rows, sizes)
+    near = float(np.maximum.reduce(np.abs(mean * rstd))) <= OFF_CENTRE
+    total, moment = _channel_sums(grads, rows, sizes, None if near else _per_row(mean, sizes))
+    if near:
         moment -= mean * total
-    else:
-        _, moment = _channel_sums(rows, grads, sizes, _per_row(mean, sizes))
-        total, _ = _channel_sums(grads, grads, sizes)
     moment *= rstd
     return moment.astype(rows.dtype), total.astype(rows.dtype)
 
@@ -202,6 +239,10 @@ def _affine_pair(
 ) -> np.ndarray:
     """grads * scale - rows * slope + shift, block by block, as an array of `shape`."""
     result = np.empty(shape, rows.dtype)
+    if rows.size >= NATIVE_FROM and native.suits(grads, scale, rows, slope, shift):
+        by_row = scale.shape == (len(rows), 1)
+        native.over_rows(definitions.affine_pair, rows.shape, grads, scale, rows, slope, shift, result, by_row=by_row)
+        return result
     out = result.reshape(rows.shape)
 
     def apply(part: slice) -> None:
@@ -230,7 +271,10 @@ def group_norm(
         np.divide(np.vecdot(centred, centred), columns, rstd[part])
         reciprocal_root(rstd[part], eps)
 
-    each_block(measure, *wide.shape)
+    if wide.size >= NATIVE_FROM and native.suits(wide):
+        native.over_rows(definitions.statistics, wide.shape, wide, mean, rstd, numbers=(columns, eps))
+    else:
+        each_block(measure, *wide.shape)
     scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
     rows = wide.reshape(n * channels, prod(x.shape[2:]))
     out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1), x.shape)
@@ -267,14 +311,7 @@ def group_norm_backward(
     rows = np.ascontiguousarray(widen(x)).reshape(n * channels, size)
     grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
     mean, rstd = mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1)
-    center = np.repeat(mean.reshape(-1), each)[:, None]
-    moment, total = np.zeros(n * channels, rows.dtype), np.zeros(n * channels, rows.dtype)
-
-    def add_up(part: slice) -> None:
-        moment[part] = np.vecdot(rows[part] - center[part], grads[part])
-        total[part] = row_sum(grads[part])
-
-    each_block(add_up, *rows.shape)
+    total, moment = _group_sums(grads, rows, np.repeat(mean.reshape(-1), each)[:, None])
     moment, total = moment.reshape(n, groups, each), total.reshape(n, groups, each)
     dtype = x.dtype if weight is None else weight.dtype
     dweight = narrow((moment * rstd).sum(0).reshape(-1), dtype) if needs[1] else None
@@ -290,3 +327,17 @@ def group_norm_backward(
     slope, shift = (np.repeat(v.reshape(-1), each)[:, None] for v in (slope, shift))
     dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift, x.shape)
     return narrow(dx, x.dtype), dweight, dbias
+
+
+def _group_sums(grads: np.ndarray, rows: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sums over each row of grads and of grads * (rows - center)."""
+    if rows.size >= NATIVE_FROM and native.suits(grads, rows, center):
+        return _native_sums(grads, rows, center, by_row=True)
+    total, moment = np.zeros(len(rows), rows.dtype), np.zeros(len(rows), rows.dtype)
+
+    def add_up(part: slice) -> None:
+        total[part] = row_sum(grads[part])
+        moment[part] = np.vecdot(rows[part] - center[part], grads[part])
+
+    each_block(add_up, *rows.shape)
+    return total, moment

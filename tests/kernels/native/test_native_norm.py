@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import norm
+from penlight.kernels import norm_channels as channels
 
 pytestmark = pytest.mark.usefixtures("either_way")
 # Around the borders of vectors and of groups of rows.
@@ -15,6 +16,7 @@ SHAPES = [(70, 1), (128, 7), (1, 8), (3, 33), (65, 64), (64, 100), (129, 257)]
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
     monkeypatch.setattr(norm, "NATIVE_FROM", 1)
+    monkeypatch.setattr(channels, "NATIVE_FROM", 1)
 
 
 def noise(shape, seed, offset=0.0):
@@ -90,3 +92,50 @@ def test_several_dimensions_and_half_precision():
         x.astype(np.float16), x.astype(np.float16), 2, *half[1:], weight.astype(np.float16)
     )
     assert [g.dtype for g in grads] == [np.float16] * 3
+
+
+# Channels side by side, alone, and long enough to be rows; several groups of rows.
+BATCHES = [(70, 5), (130, 1), (1, 3, 7), (66, 3, 3, 5), (3, 4, 65), (2, 1, 9, 9), (5, 8, 10, 11)]
+
+
+@pytest.mark.parametrize("offset", [0.5, 20.0])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", BATCHES)
+def test_batch_norm(shape, affine, offset):
+    x, grad = noise(shape, 0, offset), noise(shape, 1)
+    weight, bias = (noise(shape[1:2], 2), noise(shape[1:2], 3)) if affine else (None, None)
+    _, mean, rstd, var = results = channels.batch_norm(x, weight, bias, 1e-3)
+    close(results, channels.batch_norm(*wide(x, weight, bias), 1e-3), 1e-4)
+    close(
+        channels.batch_norm_eval(x, mean, var, weight, bias, 1e-3),
+        channels.batch_norm_eval(*wide(x, mean, var, weight, bias), 1e-3),
+        1e-4,
+    )
+    for training in (True, False):
+        for needs in ((True, True, True), (True, False, False), (False, True, True)):
+            results = channels.batch_norm_backward(grad, x, mean, rstd, weight, training, needs)
+            exact = channels.batch_norm_backward(*wide(grad, x, mean, rstd, weight), training, needs)
+            close(results, exact, 1e-4)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize(("shape", "groups"), [((3, 6), 2), ((2, 6, 9), 3), ((70, 4, 5, 5), 1), ((3, 8, 9, 9), 8)])
+def test_group_norm(shape, groups, affine):
+    x, grad = noise(shape, 0, 2.0), noise(shape, 1)
+    weight, bias = (noise(shape[1:2], 2), noise(shape[1:2], 3)) if affine else (None, None)
+    results = channels.group_norm(x, groups, weight, bias, 1e-3)
+    exact = channels.group_norm(*wide(x), groups, *wide(weight, bias), 1e-3)
+    close(results, exact, 1e-4)
+    for needs in itertools.product((True, False), repeat=3):
+        results_back = channels.group_norm_backward(grad, x, groups, *results[1:], weight, needs)
+        exact_back = channels.group_norm_backward(*wide(grad, x), groups, *exact[1:], *wide(weight), needs)
+        close(results_back, exact_back, 1e-4)
+
+
+def test_nan_stays_in_its_channel():
+    x = noise((4, 3, 70), 0)
+    x[1, 2, 5] = np.nan
+    out, mean, rstd, _ = channels.batch_norm(x, None, None, 1e-5)
+    assert np.isnan(out).any((0, 2)).tolist() == [False, False, True]
+    dx, dweight, _ = channels.batch_norm_backward(x, x, mean, rstd, None)
+    assert np.isnan(dx).any((0, 2)).tolist() == np.isnan(dweight).tolist() == [False, False, True]

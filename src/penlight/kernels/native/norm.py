@@ -1,9 +1,11 @@
-"""Layer and RMS norm and their backward over rows. The same in NumPy: kernels/norm.py."""
+"""Norms and their backward over rows. The same in NumPy: kernels/norm.py and norm_channels.py."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ._build import Array, Builder, Value
-from ._functions import fma, sqrt
+from ._functions import fma, fnma, sqrt
 
 
 def layer_norm(b: Builder, centred: bool, weighted: bool, biased: bool) -> None:
@@ -98,3 +100,63 @@ def _from(middle: Value | None, x: Array) -> Value:
 
 def _square(value: Value) -> Value:
     return value * value
+
+
+def statistics(b: Builder) -> None:
+    """The mean and 1 / sqrt(variance + eps) of each row."""
+    x, mean, rstd = b.array(), b.per_row(), b.per_row()
+    columns, eps = b.number(), b.number()
+    count = columns()
+    middle = b.total(x.load, unroll=4) / count
+    mean.put(middle)
+    square = b.total(lambda: _square(x.load() - middle), unroll=4) / count
+    rstd.put(1.0 / sqrt(square + eps()))
+
+
+# In the following, numbers belong to rows with `by_row`, else to columns.
+
+
+def moments(b: Builder, by_row: bool, centred: bool, squared: bool) -> None:
+    """The sums of x and x * (other - center), or with `squared` of x - center and its square; without `centred` that is 0."""
+    x, other = b.array(), None if squared else b.array()
+    center = _numbers(b, by_row) if centred else None
+    results = [b.per_row() if by_row else b.sums() for _ in range(2)]
+
+    def pair() -> list[Value]:
+        value, partner = x.load(), other.load() if other else None
+        if not partner:
+            value = value - center() if center else value
+        elif center:
+            partner = partner - center()
+        return [value, value * (partner or value)]
+
+    def add() -> None:
+        for result, value in zip(results, pair(), strict=True):
+            result.add(value)
+
+    if by_row:
+        for result, total in zip(results, b.totals(pair, 2, unroll=4), strict=True):
+            result.put(total)
+    else:
+        b.each(add, unroll=2)
+
+
+def affine(b: Builder, by_row: bool) -> None:
+    """out = x * scale + shift."""
+    x, scale, shift, out = b.array(), _numbers(b, by_row), _numbers(b, by_row), b.array()
+    b.each(lambda: out.store(fma(x.load(), scale(), shift())), unroll=4)
+
+
+def affine_pair(b: Builder, by_row: bool) -> None:
+    """out = grad * scale - x * slope + shift."""
+    grad, scale, x, slope = b.array(), _numbers(b, by_row), b.array(), _numbers(b, by_row)
+    shift, out = _numbers(b, by_row), b.array()
+    b.each(lambda: out.store(fma(grad.load(), scale(), fnma(x.load(), slope(), shift()))), unroll=4)
+
+
+def _numbers(b: Builder, by_row: bool) -> Callable[[], Value]:
+    """The next argument, with numbers for rows or columns; call it in a loop for those at its place."""
+    if not by_row:
+        return b.array(width=0).load
+    number = b.per_row().get()
+    return lambda: number
