@@ -59,6 +59,7 @@ def show_versions() -> None:
 
     from penlight.__main__ import version
     from penlight.backends.cpu import get_cpu_capability
+    from penlight.kernels import native
 
     print(version())
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
@@ -69,6 +70,7 @@ def show_versions() -> None:
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))
     _row("threads", _threads())
+    _row("native kernels", "used for large float32 arrays" if native.available() else "not used, those in NumPy serve")
     print("\noptional packages")
     for name, use in OPTIONAL.items():
         found = _version(name)

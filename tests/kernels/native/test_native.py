@@ -205,6 +205,20 @@ def test_arrays_that_are_too_small_are_refused():
         over_elements(define, noise(12), noise(11))
 
 
+@here
+def test_arrays_that_must_not_be_written_to_are_refused():
+    def define(b: Builder) -> None:
+        x, out = b.array(), b.array()
+        b.each(lambda: out.store(x.load()))
+
+    x, out = noise(12), np.zeros(12, np.float32)
+    x.flags.writeable = False
+    over_elements(define, x, out)
+    assert (out == x).all()
+    with pytest.raises(ValueError, match="output array is read-only"):
+        over_elements(define, out, x)
+
+
 FUNCTIONS = [
     ("exp", math.exp, 1.0, -104, 88.7),
     ("tanh", math.tanh, 1.5, -12, 12),

@@ -63,9 +63,7 @@ def over_rows(
     """
     rows, columns = shape
     compiled = kernel(define, **options)
-    for array, least in zip(arrays, compiled.sizes(rows, columns), strict=True):
-        if array.size < least:
-            raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
+    compiled.check(arrays, rows, columns)
     run, together = compiled.run, compiled.least
     places = [id(array) for array in arrays]
     if rows * columns < 2 * GRAIN:
@@ -94,11 +92,9 @@ def over_elements(
     define: Callable[..., None], *arrays: np.ndarray, numbers: tuple[float, ...] = (), **options: Any
 ) -> None:
     """Run a flat kernel over all elements of arrays of one size, shared between threads if there are many."""
-    run = kernel(define, flat=True, **options).run
-    size = arrays[0].size
-    for array in arrays:
-        if array.size != size:
-            raise ValueError(f"a native kernel over {size} elements got an array of {array.size}")
+    compiled = kernel(define, flat=True, **options)
+    run, size = compiled.run, arrays[0].size
+    compiled.check(arrays, 1, size)
     places = [id(array) for array in arrays]
     if size < 2 * GRAIN:
         run(0, size, *places, *numbers)

@@ -101,6 +101,7 @@ class Array:
     def store(self, value: Value) -> Value:
         """Write the elements at the loop's place; gives the value back."""
         b = self._builder
+        b.written.add(self._pointer)
         if b.mask is not None:
             b.emit("store some", b.mask, Address(self._pointer, self._step), value)
         else:
@@ -117,6 +118,7 @@ class Array:
 
     def put(self, value: Value) -> None:
         """Of an array with one number for each row: set this row's."""
+        self._builder.written.add(self._pointer)
         self._builder.emit("store one", Address(self._pointer), value)
 
 
@@ -135,6 +137,7 @@ class Builder:
         self.spread = spread  # which of the arrays, in their order, are numbers instead; they are only loaded
         self.operations: list[Value | tuple[str, Any]] = []  # values, and the marks of loops
         self.arrays: list[Argument] = []
+        self.written: set[int] = set()  # the pointers of the arrays that are stored to
         self.steps = [RAX]  # the place in a row, in its second part, and so on
         self.numbers = 0  # how many numbers are passed behind the arrays
         self.mask: Value | None = None  # in the masked part of a loop

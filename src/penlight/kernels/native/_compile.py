@@ -342,14 +342,23 @@ class Kernel:
         code = writer.write()
         self.listing = "\n".join(writer.asm.listing)
         self._arrays = builder.arrays
+        self._written = [i for i, array in enumerate(builder.arrays) if array.pointer in builder.written]
         self.least = (
             GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
         )  # rows that one thread must take together
-        # How many elements each array must have at least, for so many rows and columns.
-        self.sizes = lru_cache(64)(self._sizes)
+        self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
-    def _sizes(self, rows: int, columns: int) -> list[int]:
+    def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
+        """Refuse arrays that are too small for so many rows and columns, or that must not be written to."""
+        for array, least in zip(arrays, self._sizes(rows, columns), strict=True):
+            if array.size < least:
+                raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
+        for i in self._written:
+            if not arrays[i].flags.writeable:
+                raise ValueError("output array is read-only")
+
+    def _find_sizes(self, rows: int, columns: int) -> list[int]:
         lines = {None: rows, 0: columns, GROUPED: -(-rows // GROUP) * columns}
         return [lines.get(a.width, rows * columns * (a.width or 0)) for a in self._arrays]
