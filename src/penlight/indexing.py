@@ -12,10 +12,10 @@ import numpy as np
 
 from . import dtypes
 from .autograd import modes
+from .ops.indices import index as select_index
+from .ops.indices import index_put_
 from .ops.parts import _select as select_op
 from .ops.parts import _slice as slice_op
-from .ops.selection import index as select_index
-from .ops.selection import index_put_
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 

@@ -11,6 +11,7 @@ from .arithmetic import *  # noqa: F403
 from .powers import *  # noqa: F403
 from .comparison import *  # noqa: F403
 from .pointwise import *  # noqa: F403
+from .rounding import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .transposing import *  # noqa: F403
 from .parts import *  # noqa: F403
@@ -21,6 +22,7 @@ from .extremes import *  # noqa: F403
 from .norms import norm as norm
 from .matmul import *  # noqa: F403
 from .einsum import *  # noqa: F403
+from .indices import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .masks import *  # noqa: F403
 from .activation import *  # noqa: F403
@@ -37,11 +39,13 @@ from .distance import *  # noqa: F403
 from .arrange import *  # noqa: F403
 from .stacking import *  # noqa: F403
 from .products import *  # noqa: F403
+from .added_products import *  # noqa: F403
 from .scattering import *  # noqa: F403
 from .positions import *  # noqa: F403
 from .replaced import *  # noqa: F403
 from .sampling import *  # noqa: F403
 from .memory import *  # noqa: F403
+from .absent import *  # noqa: F403
 from .names import *  # noqa: F403
 from . import later as _later  # noqa: F401
 

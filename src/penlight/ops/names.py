@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._docstrings import documented
 from ..tensor import Tensor
-from . import pointwise
+from . import pointwise, rounding
 from ._declare import OPS, install_method
 from ._dispatch import inplace
 from .matmul import outer
@@ -25,7 +25,7 @@ __all__ = ["ger", *_SAME]
 
 
 for _name, _target in _SAME.items():
-    globals()[_name] = getattr(pointwise, _target)
+    globals()[_name] = getattr(rounding if hasattr(rounding, _target) else pointwise, _target)
     install_method(_name, globals()[_name])
     if hasattr(Tensor, _target + "_"):
         install_method(_name + "_", getattr(Tensor, _target + "_"))

@@ -1,14 +1,13 @@
-"""Advanced indexing, gather and scatter, whole slices."""
+"""Gather and scatter, and whole slices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, linear, method
@@ -20,190 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "gather",
     "index_add",
-    "index_put",
-    "index_put_",
     "index_select",
     "scatter",
     "scatter_add",
 ]
-
-# ----- Advanced indexing --------------------------------------------------------------------------------------------
-
-
-def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
-    return tuple(slice(None) if i is None else getattr(i, "_array", i) for i in indices)
-
-
-def _index_array(input: Any, indices: Any) -> Any:
-    places = _np_index(indices)
-    if type(places[0]) is not slice or not input.flags.c_contiguous:
-        return input[places]
-    # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
-    arrays = [d for d, place in enumerate(places) if type(place) is not slice]
-    if len(arrays) == 1 and places[arrays[0]].dtype.kind in "iu":
-        return np.take(input, places[arrays[0]], arrays[0])
-    return np.ascontiguousarray(input[places])
-
-
-def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
-    """Zeros of a shape with values added at the indices."""
-    from ..kernels.scatter import index_put_add
-
-    return index_put_add(np.zeros(shape, input.dtype), _np_index(indices), input)
-
-
-@linear(_index_array, node="IndexBackward0",
-        input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, indices))  # fmt: skip
-def _index(input: Tensor, indices: Any) -> Tensor: ...
-
-
-@linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, indices))
-def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tensor: ...
-
-
-def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Index tensors checked against the sizes and against each other, in PyTorch's words."""
-    found: list[Any] = []
-    for dim, item in enumerate(indices):
-        if item is None:
-            found.append(None)
-            continue
-        array = item._array
-        if array.dtype.kind in "bu" and array.dtype.itemsize == 1:
-            if array.shape != tuple(input.shape)[dim : dim + array.ndim]:
-                raise IndexError(
-                    f"The shape of the mask {list(array.shape)} at index 0 does not match the shape of the indexed tensor "
-                    f"{list(input.shape)} at index {dim}"
-                )
-            if item._level is not None:
-                from ..indexing import refuse_batched_mask
-
-                refuse_batched_mask(item)
-            if array.ndim == 0:
-                found.append(item)  # a 0-d mask: a new dimension of size one or none
-            else:
-                found += [wrap(i) for i in np.nonzero(array)]
-            continue
-        if array.size and item._level is None:
-            n = input.shape[dim]
-            low, high = int(array.min()), int(array.max())
-            if low < -n or high >= n:
-                bad = low if low < -n else high
-                raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
-        found.append(item)
-    shapes = [tuple(i.shape) for i in found if i is not None]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = ", ".join(str(list(s)) for s in shapes)
-        raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
-        ) from None
-    return tuple(found)
-
-
-def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
-    """The elements that index tensors select, one tensor (or None) for each dimension."""
-    return _index(input, _checked(input, indices))
-
-
-def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    place = _np_index(indices)
-    if accumulate:
-        from ..kernels.scatter import index_put_add
-
-        return index_put_add(input.copy(), place, np.broadcast_to(values, input[place].shape).astype(input.dtype))
-    out = input.copy()
-    out[place] = values
-    return out
-
-
-def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
-    return grad if accumulate else xp._clear_at(grad, indices)
-
-
-def _clear_at(grad: Any, indices: Any) -> Any:
-    out = np.array(grad)
-    out[_np_index(indices)] = 0
-    return out
-
-
-def _clear_at_tensor(grad: Any, indices: Any) -> Any:
-    return _index_put(grad, indices, grad.new_zeros(()), False)
-
-
-both("_clear_at", _clear_at, _clear_at_tensor)
-
-
-def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any:
-    return xp.sum_to(xp._index(grad, indices), values_shape)
-
-
-@linear(_put_array, node="IndexPutBackward0", inplace=True,
-        input=_put_input_rule,
-        values=_put_values_rule)  # fmt: skip
-def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor: ...
-
-
-def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
-    found = _checked(input, [None if i is None else i for i in indices])
-    if values.dtype is not input.dtype:
-        if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
-            values = values.to(input.dtype)
-        else:
-            kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[values.dtype]
-            raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {kinds[0]} for the destination and "
-                f"{kinds[1]} for the source."
-            )
-    target = _indexed_shape(input, found)
-    while values.dim() > len(target) and values.shape[0] == 1:
-        values = values.squeeze(0)
-    try:
-        fits = np.broadcast_shapes(target, tuple(values.shape)) == target
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(target)}"
-        )
-    return input, found, values, accumulate
-
-
-def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
-    given = [d for d, i in enumerate(indices) if i is not None]
-    if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
-        return input._array[_np_index(indices)].shape
-    rest = [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]
-    at = given[0] if given[-1] - given[0] + 1 == len(given) else 0
-    return (*rest[:at], *np.broadcast_shapes(*(tuple(indices[d].shape) for d in given)), *rest[at:])
-
-
-@method
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values put (or added) at the indices.
-
-    >>> import penlight as torch
-    >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
-    tensor([1., 0., 2.])
-    """
-    return _index_put(*_put_arguments(input, indices, values, accumulate))
-
-
-@method
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In-place version of `index_put`.
-
-    >>> import penlight as torch
-    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
-    tensor([5., 0., 6.])
-    """
-    _dispatch.precheck(input, values)
-    return _dispatch.inplace(OPS["_index_put"], _put_arguments(input, indices, values, accumulate))
-
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------
 

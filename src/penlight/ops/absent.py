@@ -1,0 +1,255 @@
+"""Methods about what there is little or nothing of here: sparse and quantized tensors, other devices, names of old."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .. import dtypes
+from .._docstrings import documented
+from ..tensor import Tensor
+from ._declare import install_method, method
+
+__all__ = [
+    "dequantize",
+    "is_distributed",
+]
+
+
+def _wants_sparse(name: str, layout: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"{name} expected {layout} layout but got Strided")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = documented(
+        "Refused: only sparse tensors have it, and this one is dense.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"RuntimeError: {name} expected {layout} layout but got Strided",
+    )  # fmt: skip
+    return refuse
+
+
+def _makes_sparse(name: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Tensor.{name}: Penlight has no such sparse tensors. Use to_sparse(), keep the tensor dense (nonzero() and masks select "
+            "elements), or use scipy.sparse on tensor.numpy()"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = documented(
+        "Refused: Penlight's tensors are dense, or sparse by coordinates.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"NotImplementedError: Tensor.{name}: Penlight has no such sparse tensors...",
+    )  # fmt: skip
+    return refuse
+
+
+def _wants_quantized(name: str) -> Any:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}': Penlight has no quantized tensors, only ordinary dtypes"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = documented(
+        "Refused: Penlight has no quantized tensors.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...",
+        f"NotImplementedError: Could not run 'aten::{name}': Penlight has no quantized tensors...",
+    )  # fmt: skip
+    return refuse
+
+
+for _name, _layout in {
+    "is_coalesced": "sparse coordinate tensor", "coalesce": "sparse coordinate tensor", "indices": "sparse coordinate tensor",
+    "values": "sparse tensor", "crow_indices": "sparse row compressed tensor", "col_indices": "sparse row compressed tensor",
+    "ccol_indices": "sparse column compressed tensor", "row_indices": "sparse column compressed tensor",
+    "_indices": "sparse coordinate tensor", "_values": "sparse coordinate tensor", "_nnz": "sparse tensor",
+}.items():  # fmt: skip
+    install_method(_name, _wants_sparse(_name, _layout))
+for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_resize_",
+              "sparse_resize_and_clear_", "to_mkldnn", "resize_as_sparse_", "smm", "sspaddmm", "to_padded_tensor"):  # fmt: skip
+    install_method(_name, _makes_sparse(_name))
+for _name in (
+    "int_repr",
+    "q_scale",
+    "q_zero_point",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "qscheme",
+):
+    install_method(_name, _wants_quantized(_name))
+
+
+@method
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
+    """The tensor itself: it is dense.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).to_dense()
+    tensor([1., 1.])
+    """
+    return input if dtype is None else input.to(dtype)
+
+
+@method
+def dequantize(input: Tensor) -> Tensor:
+    """The tensor in float32; it is not quantized.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1.0]).dequantize()
+    tensor([1.])
+    """
+    return input.to(dtypes.float32)
+
+
+@method
+def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **more: Any) -> Any:
+    """The elements that are not zero and their places, as a sparse tensor; with `sparse_dim`, of the first dimensions only.
+
+    >>> import penlight as torch
+    >>> torch.eye(2).to_sparse().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    from .._sparse_coo import from_dense
+
+    if layout is not None and str(layout) != "torch.sparse_coo":
+        raise NotImplementedError(f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates only")
+    return from_dense(input, sparse_dim)
+
+
+install_method("to_sparse_coo", to_sparse)
+
+
+@method
+def sparse_mask(input: Tensor, mask: Any) -> Any:
+    """The elements at the places of a sparse tensor, as another one.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
+    tensor([1., 1.])
+    """
+    from .._sparse_coo import sparse_mask
+
+    return sparse_mask(input, mask)
+
+
+@method
+def sparse_dim(input: Tensor) -> int:
+    """The number of sparse dimensions: none.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).sparse_dim()
+    0
+    """
+    return 0
+
+
+@method
+def dense_dim(input: Tensor) -> int:
+    """The number of dense dimensions: all.
+
+    >>> import penlight as torch
+    >>> torch.ones(2, 3).dense_dim()
+    2
+    """
+    return input.dim()
+
+
+@method
+def is_distributed(input: Tensor) -> bool:
+    """False: there is one process.
+
+    >>> import penlight as torch
+    >>> torch.ones(1).is_distributed()
+    False
+    """
+    return False
+
+
+@method
+def reinforce(input: Tensor, *args: Any) -> None:
+    """Removed from PyTorch: use torch.distributions.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).reinforce()
+    Traceback (most recent call last):
+      ...
+    RuntimeError: reinforce() was removed...
+    """
+    raise RuntimeError(
+        "reinforce() was removed.\nUse torch.distributions instead: Categorical(probs).log_prob(action) * reward"
+    )
+
+
+@method
+def record_stream(input: Tensor, stream: Any) -> None:
+    """Nothing to do: the CPU has no streams.
+
+    >>> import penlight as torch
+    >>> torch.ones(2).record_stream(None)
+    """
+
+
+@method
+def storage_type(input: Tensor) -> Any:
+    """The class of the tensor's storage by its old name.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).storage_type().__name__
+    'TypedStorage'
+    """
+    from ..storage import TypedStorage
+
+    return TypedStorage
+
+
+@method
+def module_load(input: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` puts in place of this tensor: itself with the other's values, or (`assign`) the other.
+
+    >>> import penlight as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
+    return other.detach() if assign else input.copy_(other).detach()
+
+
+for _name in ("is_xla", "is_ipu", "is_maia", "is_mtia", "is_vulkan"):
+    install_method(_name, False)
+
+
+def _volatile(self: Tensor) -> bool:
+    """Removed from PyTorch: warns, and is always False.
+
+    >>> import penlight as torch, warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.ones(2).volatile
+    False
+    """
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+install_method("volatile", property(_volatile))
+
+
+def _elsewhere(name: str) -> Any:
+    def move(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        from ..device import require_cpu
+
+        require_cpu(name)
+        return self
+
+    move.__name__ = move.__qualname__ = name
+    move.__doc__ = documented(
+        "Refused: Penlight runs on the CPU.",
+        f">>> torch.ones(2).{name}()", "Traceback (most recent call last):", "  ...", "RuntimeError: ...",
+    )  # fmt: skip
+    return move
+
+
+for _name in ("xpu", "ipu", "mtia"):
+    install_method(_name, _elsewhere(_name))
