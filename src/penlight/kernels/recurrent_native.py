@@ -53,17 +53,17 @@ def lstm(
     reverse: bool,
 ) -> tuple[Array, ...]:
     """(outputs, last h, last c, and for the backward pass: the gates, what each step started from)."""
-    width = c.shape[1]
-    projected, turned = projected_inputs(x, w_ih.T, sum_of(b_ih, b_hh)), np.ascontiguousarray(w_hh.T)
+    width, bias = c.shape[1], sum_of(b_ih, b_hh)
+    projected, turned = projected_inputs(x, w_ih.T, None), np.ascontiguousarray(w_hh.T)
     rows = len(projected)
     kept = np.empty((rows, steps.LSTM_KEPT * width), x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
-    run, dot = native.kernel(steps.lstm).run, np.dot
+    run, dot = native.kernel(steps.lstm, biased=bias is not None).run, np.dot
     h, c = h.copy(), c.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
         product, cell, state = np.empty((n, 4 * width), x.dtype), c[:n], h[:n]
-        places = id(product), id(projected), id(kept), id(cell), id(states)
+        places = [id(product), id(projected), id(kept), id(cell), id(states)] + ([] if bias is None else [id(bias)])
         with _products(n, w_hh):
             for low, following in zip(_starts(part), list(out)):
                 dot(state, turned, product)

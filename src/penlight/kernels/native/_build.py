@@ -83,6 +83,7 @@ class Argument(NamedTuple):
     pointer: int
     width: int | None  # None for one number, GROUPED for sums over rows
     local: bool  # begins at the first row to be done, not at row 0
+    parts: int  # of a row that all share: how many times the columns it is wide
 
 
 class Array:
@@ -157,9 +158,9 @@ class Builder:
             return Number(self)  # type: ignore[return-value]
         return Array(self, self._argument(width, local))
 
-    def parts(self, count: int, local: bool = False) -> list[Array]:
-        """The next argument, whose rows are `count` parts of as many columns."""
-        pointer = self._argument(count, local)
+    def parts(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
+        """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
+        pointer = self._argument(0 if shared else count, local, count)
         while len(self.steps) < count:
             self.steps.append(self._registers.pop())
         return [Array(self, pointer, step) for step in self.steps[:count]]
@@ -168,11 +169,11 @@ class Builder:
         """The next argument: an array with one number for each row."""
         return Array(self, self._argument(None, local))
 
-    def _argument(self, width: int | None, local: bool) -> int:
+    def _argument(self, width: int | None, local: bool, parts: int = 1) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local))
+        self.arrays.append(Argument(pointer, width, local, parts))
         return pointer
 
     def sums(self) -> Array:

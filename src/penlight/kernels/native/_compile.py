@@ -208,7 +208,7 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for pointer, width, _ in builder.arrays:
+        for pointer, width, _, _ in builder.arrays:
             if width is None:
                 asm.add_number(pointer, 4)
             elif width == 1:
@@ -360,5 +360,5 @@ class Kernel:
                 raise ValueError("output array is read-only")
 
     def _find_sizes(self, rows: int, columns: int) -> list[int]:
-        lines = {None: rows, 0: columns, GROUPED: -(-rows // GROUP) * columns}
-        return [lines.get(a.width, rows * columns * (a.width or 0)) for a in self._arrays]
+        lines = {None: rows, GROUPED: -(-rows // GROUP) * columns}
+        return [lines.get(a.width, columns * (rows * a.width if a.width else a.parts)) for a in self._arrays]

@@ -18,13 +18,15 @@ def _slope(y: Value) -> Value:
     return fnma(y, y, y)
 
 
-def lstm(b: Builder) -> None:
-    """Gates, cell and state from the state's product and the input's."""
+def lstm(b: Builder, biased: bool) -> None:
+    """Gates, cell and state from the state's product, the input's, and a bias."""
     product, projected, kept = b.parts(4, local=True), b.parts(4), b.parts(LSTM_KEPT)
     cell, out = b.array(local=True), b.array()
+    bias = b.parts(4, shared=True) if biased else None
 
     def kept_gate(k: int) -> Value:
-        z = product[k].load() + projected[k].load()
+        z = projected[k].load() if bias is None else projected[k].load() + bias[k].load()
+        z = product[k].load() + z
         return kept[k].store(tanh(z) if k == 2 else gate(z))
 
     def body() -> None:
