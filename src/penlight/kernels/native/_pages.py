@@ -69,7 +69,8 @@ def load_kernel(code: bytes, whole: int, numbers: int) -> Any:
     """A kernel as a function of `whole` whole numbers (bounds, and arrays by their `id`) and `numbers` floats."""
     import ctypes
 
-    return load(code, [ctypes.c_ssize_t] * whole + [ctypes.c_float] * numbers)
+    # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
+    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_float] * numbers)
 
 
 _kept: list[Any] = []  # the pages of loaded code
