@@ -20,13 +20,14 @@ import sys
 from collections.abc import Sequence
 from itertools import chain, pairwise, repeat
 from operator import attrgetter, is_, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import penlight
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
+from penlight.kernels._rowtools import NATIVE_FROM
 from penlight.kernels.silence import hush, unhush
 from penlight.tensor import wrap
 
@@ -96,7 +97,7 @@ def _address(array: Array) -> int:
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "copied", "counters", "grad", "rows", "scalars")
+    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars")
 
     def __init__(self, rows: list[int], table: Table, work: list[Array]) -> None:
         self.rows = rows
@@ -107,11 +108,12 @@ class Bucket:
         self.copied = [lane for lane in (values, *slots, *self.counters) if lane.pieces]
         size = values.flat.size
         self.grad = work[1][:size]
+        self.flat = [values.flat, *(lane.flat for lane in slots)]
         self.blocks = []
         for start in range(0, size, BLOCK):
             cut = slice(start, min(start + BLOCK, size))
             scratch = [w[: cut.stop - start] for w in work[2:]]
-            self.blocks.append((cut, values.flat[cut], [lane.flat[cut] for lane in slots], scratch[0], scratch[1:]))
+            self.blocks.append((cut, values.flat[cut], [lane.flat[cut] for lane in slots], scratch))
 
     def agrees(self) -> bool:
         """Whether the members (still) have the same 0-d state."""
@@ -134,28 +136,59 @@ class Bucket:
         if "step" in self.scalars:
             self.scalars["step"] += 1
         constants = rule._constants(group, self.scalars)
-        factor, decoupled, sign = _decay(group)
-        for cut, p, slots, spare, work in self.blocks:
-            g = grad[cut]
-            if decoupled:
-                p *= factor
-            elif factor:
-                np.multiply(p, factor, out=spare)
-                g = sign(spare, g, out=spare)
-            if sign is np.subtract and (decoupled or not factor):
-                g = np.negative(g, out=spare)
-            rule._kernel(p, g, slots, constants, work)
+        decay = _decay_of(group)
+        if self.flat[0].size < NATIVE_FROM or not _update_natively(rule, decay, self.flat, grad, constants):
+            for cut, p, slots, work in self.blocks:
+                _update_block(rule, decay, p, grad[cut], slots, constants, work)
         for lane in self.copied:
             lane.store()
 
 
-def _decay(group: Group) -> tuple[float, bool, np.ufunc]:
-    """What weight decay multiplies the parameter with, whether in place (or onto the gradient), the gradient's sign."""
-    decay = float(group.get("weight_decay", 0.0))
-    sign = np.subtract if group["maximize"] else np.add
+class _Decay(NamedTuple):
+    """What happens before the update itself."""
+
+    factor: Any  # what the parameter is multiplied with, a float; None if nothing
+    kind: str  # "shrink": that becomes the parameter; "onto": it is added to the gradient; ""
+    maximize: bool  # whether the gradient's sign changes
+
+
+def _decay_of(group: Group) -> _Decay:
+    decay, maximize = float(group.get("weight_decay", 0.0)), bool(group["maximize"])
     if decay and group.get("decoupled_weight_decay", False):
-        return 1 - float(group["lr"]) * decay, True, sign
-    return decay, False, sign
+        return _Decay(1 - float(group["lr"]) * decay, "shrink", maximize)
+    return _Decay(decay, "onto", maximize) if decay else _Decay(None, "", maximize)
+
+
+def _update_block(
+    rule: type[Elementwise], decay: _Decay, p: Array, g: Array, slots: list[Array], constants: Any, work: list[Array]
+) -> None:
+    spare, *work = work
+    if decay.kind == "shrink":
+        p *= decay.factor
+    elif decay.kind == "onto":
+        np.multiply(p, decay.factor, out=spare)
+        g = (np.subtract if decay.maximize else np.add)(spare, g, out=spare)
+    if decay.maximize and decay.kind != "onto":
+        g = np.negative(g, out=spare)
+    rule._kernel(p, g, slots, constants, work)
+
+
+def _update_natively(rule: type[Elementwise], decay: _Decay, flat: list[Array], grad: Array, constants: Any) -> bool:
+    """The same in machine code, if there is any: Note [Bodies as machine code]. Constants that are floats are passed as numbers."""
+    from penlight.kernels.native import traced
+
+    given = (*decay, *constants)
+    numbers = tuple([c for c in given if type(c) is float])
+    pattern = tuple([float if type(c) is float else c for c in given])
+    slots = len(flat) - 1
+
+    def body(grad: Array, p: Array, *rest: Any) -> None:
+        factors = iter(rest[slots:])
+        given: list[Any] = [next(factors) if c is float else c for c in pattern]
+        work: list[Any] = [traced.Stand() for _ in range(1 + SCRATCH)]
+        _update_block(rule, _Decay(*given[:3]), p, grad, [*rest[:slots]], given[3:], work)
+
+    return traced.run(body, grad, *flat, numbers=numbers)
 
 
 class Table:
@@ -348,20 +381,24 @@ def _like(p: Tensor, fill: float) -> Tensor:
 # ----- pieces that several kernels use -----
 
 
-def lerp_(a: Array, b: Array, weight: float, work: Array) -> None:
-    """Move ``a`` towards ``b``, with PyTorch's choice of the better conditioned form."""
+def towards(weight: float) -> tuple[float, bool]:
+    """The number that `lerp_` takes for a weight, and whether it is the weight itself: PyTorch's choice of the better conditioned form."""
+    return (weight, True) if weight < 0.5 else (1 - weight, False)
+
+
+def lerp_(a: Array, b: Array, weight: float, plain: bool, work: Array) -> None:
+    """Move ``a`` towards ``b``; the numbers are from `towards`."""
     np.subtract(b, a, out=work)
-    if weight < 0.5:
-        work *= weight
+    work *= weight
+    if plain:
         a += work
     else:
-        work *= 1 - weight
         np.subtract(b, work, out=a)
 
 
-def add_square_(a: Array, beta: float, g: Array, work: Array) -> None:
-    """The running average of the square: ``a = beta * a + (1 - beta) * g * g``."""
-    a *= beta
-    np.multiply(g, 1 - beta, out=work)
+def add_square_(a: Array, keep: float, take: float, g: Array, work: Array) -> None:
+    """The running average of the square: ``a = keep * a + take * g * g``."""
+    a *= keep
+    np.multiply(g, take, out=work)
     work *= g
     a += work

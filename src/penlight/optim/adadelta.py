@@ -78,20 +78,21 @@ class Adadelta(Elementwise):
 
     @staticmethod
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        return float(group["lr"]), float(group["rho"]), float(group["eps"])
+        rho = float(group["rho"])
+        return float(group["lr"]), rho, 1 - rho, float(group["eps"])
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        lr, rho, eps = constants
+        lr, keep, take, eps = constants
         square, steps = buffers
         delta, root, spare = work
-        add_square_(square, rho, g, spare)
+        add_square_(square, keep, take, g, spare)
         np.sqrt(np.add(square, eps, out=root), out=root)
         np.sqrt(np.add(steps, eps, out=delta), out=delta)
         delta /= root
         delta *= g
-        add_square_(steps, rho, delta, spare)
+        add_square_(steps, keep, take, delta, spare)
         delta *= lr
         p -= delta

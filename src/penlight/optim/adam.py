@@ -8,7 +8,7 @@ import numpy as np
 
 import penlight
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_
+from penlight.optim._raw import add_square_, lerp_, towards
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 if TYPE_CHECKING:
@@ -134,17 +134,18 @@ class Adam(Elementwise):
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
         beta1, beta2 = map(float, group["betas"])
         step = float(scalars["step"][0])
-        return beta1, beta2, float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5, float(group["eps"])
+        means = *towards(1 - beta1), beta2, 1 - beta2
+        return *means, float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5, float(group["eps"])
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        beta1, beta2, step_size, correction, eps = constants
+        pace, plain, keep, take, step_size, correction, eps = constants
         mean, square, *largest = buffers
         update, denominator, _ = work
-        lerp_(mean, g, 1 - beta1, update)
-        add_square_(square, beta2, g, update)
+        lerp_(mean, g, pace, plain, update)
+        add_square_(square, keep, take, g, update)
         if largest:
             square = np.maximum(largest[0], square, out=largest[0])
         np.sqrt(square, out=denominator)

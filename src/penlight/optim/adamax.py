@@ -8,7 +8,7 @@ import numpy as np
 
 import penlight
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import lerp_
+from penlight.optim._raw import lerp_, towards
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 if TYPE_CHECKING:
@@ -76,15 +76,16 @@ class Adamax(Elementwise):
     @staticmethod
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
         beta1, beta2 = map(float, group["betas"])
-        return beta1, beta2, float(group["eps"]), float(group["lr"]) / (1 - beta1 ** float(scalars["step"][0]))
+        step_size = float(group["lr"]) / (1 - beta1 ** float(scalars["step"][0]))
+        return *towards(1 - beta1), beta2, float(group["eps"]), step_size
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        beta1, beta2, eps, step_size = constants
+        pace, plain, beta2, eps, step_size = constants
         mean, largest = buffers
-        lerp_(mean, g, 1 - beta1, work[0])
+        lerp_(mean, g, pace, plain, work[0])
         np.abs(g, out=work[0])
         work[0] += eps
         largest *= beta2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_
+from penlight.optim._raw import add_square_, lerp_, towards
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 if TYPE_CHECKING:
@@ -104,17 +104,18 @@ class NAdam(Elementwise):
         scalars["mu_product"] *= float(mu)
         done = float(scalars["mu_product"][0])
         of_grad, of_mean = lr * (1.0 - mu) / (1.0 - done), lr * mu_next / (1.0 - done * mu_next)
-        return beta1, beta2, 1 - beta2**step, float(group["eps"]), float(of_grad), float(of_mean)
+        means = *towards(1 - beta1), beta2, 1 - beta2
+        return *means, 1 - beta2**step, float(group["eps"]), float(of_grad), float(of_mean)
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        beta1, beta2, correction, eps, of_grad, of_mean = constants
+        pace, plain, keep, take, correction, eps, of_grad, of_mean = constants
         mean, square = buffers
         update, denominator, _ = work
-        lerp_(mean, g, 1 - beta1, update)
-        add_square_(square, beta2, g, update)
+        lerp_(mean, g, pace, plain, update)
+        add_square_(square, keep, take, g, update)
         np.divide(square, correction, out=denominator)
         np.sqrt(denominator, out=denominator)
         denominator += eps

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_
+from penlight.optim._raw import add_square_, lerp_, towards
 from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
@@ -89,17 +89,18 @@ class RAdam(Elementwise):
         beta1, beta2 = map(float, group["betas"])
         step = float(scalars["step"][0])
         corrections = 1 - beta1**step, (1 - beta2**step) ** 0.5
-        return beta1, beta2, *corrections, RAdam._rectification(beta2, step), float(group["lr"]), float(group["eps"])
+        means = *towards(1 - beta1), beta2, 1 - beta2
+        return *means, *corrections, RAdam._rectification(beta2, step), float(group["lr"]), float(group["eps"])
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        beta1, beta2, correction1, correction2, rectification, lr, eps = constants
+        pace, plain, keep, take, correction1, correction2, rectification, lr, eps = constants
         mean, square = buffers
         update, adaptive, _ = work
-        lerp_(mean, g, 1 - beta1, update)
-        add_square_(square, beta2, g, update)
+        lerp_(mean, g, pace, plain, update)
+        add_square_(square, keep, take, g, update)
         np.divide(mean, correction1, out=update)
         update *= lr
         if rectification is not None:

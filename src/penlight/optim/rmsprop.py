@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_
+from penlight.optim._raw import add_square_, lerp_, towards
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 if TYPE_CHECKING:
@@ -88,25 +88,26 @@ class RMSprop(Elementwise):
 
     @staticmethod
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        numbers = (float(group[name]) for name in ("lr", "alpha", "eps", "momentum"))
-        return *numbers, group["centered"]
+        lr, alpha, eps, momentum = (float(group[name]) for name in ("lr", "alpha", "eps", "momentum"))
+        pace = towards(1 - alpha) if group["centered"] else (None, None)
+        return lr, alpha, 1 - alpha, eps, momentum if momentum > 0 else None, *pace
 
     @staticmethod
     def _kernel(
         p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
     ) -> None:
-        lr, alpha, eps, momentum, centered = constants
+        lr, keep, take, eps, momentum, pace, plain = constants
         square = buffers[0]
         update, root, _ = work
-        add_square_(square, alpha, g, update)
-        if centered:
+        add_square_(square, keep, take, g, update)
+        if pace is not None:
             mean = buffers[-1]
-            lerp_(mean, g, 1 - alpha, update)
+            lerp_(mean, g, pace, plain, update)
             np.multiply(mean, mean, out=update)
             square = np.subtract(square, update, out=root)
         np.sqrt(square, out=root)
         root += eps
-        if momentum > 0:
+        if momentum is not None:
             buffer = buffers[1]
             buffer *= momentum
             buffer += np.divide(g, root, out=update)

@@ -132,7 +132,8 @@ class SGD(Elementwise):
 
     @staticmethod
     def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        return float(group["lr"]), float(group["momentum"]), 1.0 - float(group["dampening"]), group["nesterov"]
+        dampening = float(group["dampening"])
+        return float(group["lr"]), float(group["momentum"]), 1.0 - dampening if dampening else None, group["nesterov"]
 
     @staticmethod
     def _kernel(
@@ -142,7 +143,7 @@ class SGD(Elementwise):
         if buffers:
             (buffer,) = buffers
             buffer *= momentum
-            buffer += g if weight == 1.0 else np.multiply(g, weight, out=work[0])
+            buffer += g if weight is None else np.multiply(g, weight, out=work[0])
             if nesterov:
                 np.multiply(buffer, momentum, out=work[0])
                 work[0] += g

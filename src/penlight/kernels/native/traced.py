@@ -29,7 +29,7 @@ from ._build import Builder, Value
 from ._compile import Kernel
 from ._x86 import Pooled
 
-_VARIANTS = 16
+_VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time,
 _CHEAP_GRAIN = 1 << 17  # and this many elements are the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
