@@ -26,7 +26,7 @@ def program(page: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("page", ["adding_an_op.md", "how_it_works.md"])
+@pytest.mark.parametrize("page", ["adding_an_op.md", "how_it_works.md", "native_kernels.md"])
 def test_code_runs(page: str, tmp_path: Path) -> None:
     file = tmp_path / page.replace(".md", ".py")
     file.write_text(program(page))
