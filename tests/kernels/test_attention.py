@@ -5,6 +5,7 @@ import pytest
 
 from penlight.kernels import attention as kernels
 
+pytestmark = pytest.mark.usefixtures("either_way")
 ORDERS = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (0, 1, 3, 2), (3, 2, 1, 0)]
 
 
@@ -80,3 +81,40 @@ def test_a_row_that_sees_nothing_is_zero():
     assert not out[0, 0, 1].any()
     for grad in kernels.attention_backward(np.ones_like(q), q, q, q, mask, out, sums, kept, 1.0, False):
         assert np.isfinite(grad).all()
+
+
+# Columns around the borders of vectors; more and fewer keys than queries; parts of several heads, or of one.
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (6, 7), (9, 8), (33, 33), (20, 70)])
+def test_in_single_precision(rows, columns, causal, masked, keep, monkeypatch):
+    monkeypatch.setattr(kernels, "_BLOCK_ELEMENTS", 2000)
+    if not keep:
+        monkeypatch.setattr(kernels, "_KEEP_BYTES", 0)
+    shapes = [(3, 2, n, 8) for n in (rows, columns, columns, rows)]
+    inputs = [drawn(shape, (0, 2, 1, 3), seed, np.float32) for seed, shape in enumerate(shapes)]
+    mask = drawn((1, 2, rows, columns), (0, 1, 2, 3), 9, np.float32) if masked else None
+    if masked:
+        mask[0, 1, rows // 2] = -np.inf  # a row that sees nothing
+    made, exact = [], []
+    for results, dtype in ((made, np.float32), (exact, np.float64)):
+        q, k, v, g = (x.astype(dtype) for x in inputs)
+        wide = None if mask is None else mask.astype(dtype)
+        out, sums, kept = kernels.attention(q, k, v, wide, 0.3, causal)
+        results += [out, sums, *kernels.attention_backward(g, q, k, v, wide, out, sums, kept, 0.3, causal)]
+    for ours, right in zip(made, exact, strict=True):
+        assert ours.dtype == np.float32
+        np.testing.assert_allclose(ours, right, rtol=1e-5, atol=2e-6)
+
+
+def test_nan_stays_in_its_rows():
+    q, k, v = (drawn((1, 2, 9, 8), (0, 1, 2, 3), seed, np.float32) for seed in range(3))
+    q[0, 1, 4, 2] = np.nan
+    out, sums, kept = kernels.attention(q, k, v, None, 1.0, True)
+    bad = np.zeros((1, 2, 9), bool)
+    bad[0, 1, 4] = True
+    np.testing.assert_array_equal(np.isnan(out).all(3), bad)
+    np.testing.assert_array_equal(np.isnan(out).any(3), bad)
+    np.testing.assert_array_equal(np.isnan(sums), bad)
+    np.testing.assert_array_equal(np.isnan(kept).any(3), bad)

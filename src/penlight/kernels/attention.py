@@ -7,11 +7,14 @@ one position side by side.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from . import native
 from ._rowtools import narrow, row_max, row_sum, widen
+from .native import attention as definitions
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -40,10 +43,9 @@ class _Heads:
         self.batch, self.heads, self.rows, _ = query.shape
         self.columns = key.shape[2]
         self.mask = None if mask is None else widen(mask)
-        self.above = None
-        if causal:
-            above = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
-            self.above = above(self.rows, self.columns, query.dtype if query.itemsize > 2 else np.dtype(np.float32))
+        self.causal = causal
+        self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
+        self.native = self.dtype == np.float32 and native.available()
         self.parts = self._parts(max(1, _BLOCK_ELEMENTS // max(self.rows * self.columns, 1)))
 
     def _parts(self, each: int) -> list[Part]:
@@ -55,13 +57,17 @@ class _Heads:
             for h in range(0, self.heads, heads)
         ]
 
-    def hide(self, scores: np.ndarray, part: Part) -> None:
-        """Add the masks to the scores of some heads."""
-        if self.above is not None:
-            scores += self.above
+    def add_mask(self, scores: np.ndarray, part: Part) -> None:
+        """Add the mask, if there is one, to the scores of some heads."""
         if self.mask is not None:
             samples, heads = self.mask.shape[:2]
             scores += self.mask[part[0] if samples > 1 else slice(None), part[1] if heads > 1 else slice(None)]
+
+    @cached_property
+    def above(self) -> np.ndarray:
+        """The causal mask."""
+        make = _small_above if self.rows * self.columns <= _BLOCK_ELEMENTS else _above
+        return make(self.rows, self.columns, self.dtype)
 
     def share(self, body, work: int) -> None:  # type: ignore[no-untyped-def]
         """Call `body(part)` for all parts."""
@@ -89,10 +95,74 @@ def _rows(x: np.ndarray) -> np.ndarray:
 
 
 def _scores(
-    query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, out: np.ndarray | None = None
+    query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, out: np.ndarray | None
 ) -> np.ndarray:
     scores = np.matmul(query[part] * query.dtype.type(scale), key[part].swapaxes(2, 3), out)
-    heads.hide(scores, part)
+    if heads.causal:
+        scores += heads.above
+    heads.add_mask(scores, part)
+    return scores
+
+
+def _probabilities(
+    query: np.ndarray,
+    key: np.ndarray,
+    heads: _Heads,
+    part: Part,
+    scale: float,
+    logs: np.ndarray,
+    out: np.ndarray | None,
+) -> np.ndarray:
+    """The probabilities of some heads, whose logs of the sums of exponentials are written to `logs`."""
+    if heads.native:
+        return _native_probabilities(definitions.attend, query, key, heads, part, scale, logs, out)
+    scores = _scores(query, key, heads, part, scale, out)
+    flat = scores.reshape(-1, heads.columns)
+    top = row_max(flat)
+    np.maximum(
+        top, np.finfo(flat.dtype).min, out=top
+    )  # finite also where all is hidden, so that hidden scores stay -inf
+    np.subtract(flat, top, flat)
+    np.exp(flat, flat)
+    total = row_sum(flat)
+    logs[...] = (np.log(total) + top[:, 0]).reshape(scores.shape[:3])
+    total[total == 0] = 1.0
+    np.divide(flat, total[:, None], flat)
+    return scores
+
+
+def _probabilities_again(
+    query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray
+) -> np.ndarray:
+    """The same from the logs, which are +inf where a row may look at nothing."""
+    if heads.native:
+        return _native_probabilities(definitions.attend_again, query, key, heads, part, scale, logs, None)
+    p = _scores(query, key, heads, part, scale, None)
+    np.subtract(p, logs[..., None], p)
+    np.exp(p, p)
+    return p
+
+
+@lru_cache(maxsize=8)
+def _places(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of all columns, and of the last column that counts for each row of several heads."""
+    return np.arange(columns, dtype=np.float32), np.tile(np.arange(rows, dtype=np.float32), heads)
+
+
+def _native_probabilities(
+    define: Callable[..., None], query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray,
+    out: np.ndarray | None,
+) -> np.ndarray:  # fmt: skip
+    """See Note [Native kernels]."""
+    q = query[part]
+    if heads.mask is not None:  # which is added to what is scaled already
+        q, scale = q * np.float32(scale), 1.0
+    scores = np.matmul(q, key[part].swapaxes(2, 3), out)
+    heads.add_mask(scores, part)
+    count = scores.shape[0] * scores.shape[1]
+    places = _places(heads.rows, heads.columns, count) if heads.causal else ()
+    shape = (count * heads.rows, heads.columns)
+    native.over_rows(define, shape, scores, logs, *places, numbers=(scale,), causal=heads.causal)
     return scores
 
 
@@ -110,22 +180,12 @@ def attention(
     out = np.empty_like(q, shape=(*q.shape[:3], value.shape[3]))
     sums = np.empty(query.shape[:3], q.dtype)
     shape = (*query.shape[:3], heads.columns)
-    least = np.finfo(q.dtype).min
     keep = sums.size * heads.columns * q.itemsize <= _KEEP_BYTES
     kept = np.empty(shape if keep else (0,), q.dtype)
 
     def body(part: Part) -> None:
-        scores = _scores(q, k, heads, part, scale, kept[part] if keep else None)
-        flat = scores.reshape(-1, heads.columns)
-        top = row_max(flat)
-        np.maximum(top, least, out=top)  # a finite one also where all is hidden, so that hidden scores stay -inf
-        np.subtract(flat, top, flat)
-        np.exp(flat, flat)
-        total = row_sum(flat)
-        sums[part] = (np.log(total) + top[:, 0]).reshape(scores.shape[:3])
-        total[total == 0] = 1.0
-        np.divide(flat, total[:, None], flat)
-        np.matmul(scores, v[part], out[part])
+        p = _probabilities(q, k, heads, part, scale, sums[part], kept[part] if keep else None)
+        np.matmul(p, v[part], out[part])
 
     if out.size and heads.columns:
         heads.share(body, 2 * sums.size * heads.columns * q.shape[3])
@@ -143,24 +203,23 @@ def attention_backward(
     heads = _Heads(query, key, mask, causal)
     q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
     seen = widen(out)
-    lows = None if kept.size else np.where(np.isneginf(sums), np.inf, sums)[..., None]
+    lows = None if kept.size else np.where(np.isneginf(sums), np.inf, sums)
     dq, dk, dv = results = [_side_by_side(x) if need else None for x, need in zip((q, k, v), needs, strict=True)]
 
     def body(part: Part) -> None:
-        if lows is None:
-            p = kept[part]
-        else:
-            p = _scores(q, k, heads, part, scale)
-            np.subtract(p, lows[part], p)
-            np.exp(p, p)
+        p = kept[part] if lows is None else _probabilities_again(q, k, heads, part, scale, lows[part])
         if dv is not None:
             np.matmul(p.swapaxes(2, 3), g[part], dv[part])
         if dq is None and dk is None:
             return
         slopes = np.matmul(g[part], v[part].swapaxes(2, 3))
-        slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
-        slopes *= p
-        slopes *= slopes.dtype.type(scale)
+        if heads.native:
+            shape = (p.size // heads.columns, heads.columns)
+            native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,))
+        else:
+            slopes -= np.einsum("nhle,nhle->nhl", g[part], seen[part])[..., None]
+            slopes *= p
+            slopes *= slopes.dtype.type(scale)
         if dq is not None:
             np.matmul(slopes, k[part], dq[part])
         if dk is not None:
