@@ -25,7 +25,7 @@ def test_future():
     failing.set_exception(ValueError("no"))
     with pytest.raises(ValueError, match="no"):
         after.wait()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="value"):
         Future().value()
 
 

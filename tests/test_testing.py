@@ -63,7 +63,7 @@ def test_words_for_numbers_and_containers():
 def test_assert_allclose():
     with pytest.warns(FutureWarning, match="assert_allclose"):
         torch.testing.assert_allclose(T([1.0]), [1.0])
-    with pytest.warns(FutureWarning), pytest.raises(AssertionError):
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="Mismatched elements: 1 / 1"):
         torch.testing.assert_allclose(T([1.0]), T([1.1]), rtol=1e-3)
 
 

@@ -60,9 +60,9 @@ def test_nothing_is_left_behind_by_an_error():
         raise KeyError("mine")
 
     for transform in (vmap, grad, jacrev, jacfwd, hessian, lambda f: lambda x: jvp(f, (x,), (x,))):
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="mine"):
             transform(fails)(torch.ones(2))
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="mine"):
             vmap(transform(fails))(torch.ones(3, 2))
     assert _dispatch.interpreters.get() == ()
     assert not modes.slow() and modes.transforms.get() == 0 and modes.grad_mode.get()

@@ -465,7 +465,7 @@ def test_modules_by_recorded_calls():
 def test_record_after_an_error_in_a_forward():
     model = torch.nn.Sequential(Block())
     with record(model) as calls:
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
             model(torch.ones(2, 3))
         loss = model(torch.ones(2, 4)).sum()
     assert modules_of(draw(loss, params=model, calls=calls))["TanhBackward0"] == "0.act"

@@ -215,7 +215,7 @@ class TestParallel:
         def body(low, high):
             raise ValueError(f"{high}")
 
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=r"^\d$"):
             parallel.parallel_for(body, 8)
         assert parallel.thread_count() == before
 

@@ -167,7 +167,7 @@ def test_failed_assignment_changes_nothing():
         with pytest.raises(ValueError, match="Cannot assign non-leaf Tensor"):
             setattr(m, name, _non_leaf_parameter())
     assert list(m._buffers) == ["a"] and list(m._modules) == ["b"] and m.c == 3
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="attribute 'forward' already exists"):
         m.forward = nn.Parameter(torch.ones(1))
 
 

@@ -61,7 +61,7 @@ def test_six_steps(name, options, expected):
 @pytest.mark.parametrize("flag", ["foreach", "fused"])
 def test_flags_do_not_change_the_result(name, options, expected, flag):
     if flag == "fused" and name not in ("SGD", "Adam", "AdamW", "Adagrad"):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'fused'"):
             getattr(torch.optim, name)([weight()], fused=True)
         return
     w = weight()

@@ -42,7 +42,7 @@ def test_measurement():
     ]
     assert measured.median == pytest.approx(0.025) and measured.mean == pytest.approx(0.0275) and measured.has_warnings
     assert measured.label == "add" and measured.num_threads == 1 and measured.as_row_name == "3x3"
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="nothing"):
         measured.nothing  # noqa: B018
     assert [len(m.times) for m in Measurement.merge([measured, measured, Measurement(1, [1.0], task())])] == [8, 1]
 
