@@ -38,14 +38,7 @@ _NUMBERS = (float, int, bool, complex)
 def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if type(data) in _NUMBERS:
         found = dtype or dtypes.of_number(data)
-        try:
-            return np.asarray(data, found.np)
-        except OverflowError:
-            if found.category == dtypes.INTEGRAL:
-                raise RuntimeError(f"value cannot be converted to type {_c_name(found)} without overflow") from None
-            raise
-        except TypeError:
-            return np.asarray(data).astype(found.np)
+        return np.asarray(_number(data, found), found.np)
     if isinstance(data, (str, bytes)) or data is None:
         raise (
             TypeError(f"new(): invalid data type '{type(data).__name__}'")
@@ -75,8 +68,9 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
         raise _unusable(data, array)
     if dtype is None:
         dtype = _inferred(array, leaf)
-    elif dtype.category == dtypes.INTEGRAL and array.dtype.kind == "f":
-        return array.astype(np.int64).astype(dtype.np)
+    elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
+        for extreme in (array.min(), array.max()):
+            _number(extreme.item(), dtype)
     return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
 
 
@@ -134,8 +128,20 @@ def _unusable(data: Any, array: Any) -> Exception:
     )
 
 
-def _c_name(d: dtypes.dtype) -> str:
-    return str(d).removeprefix("torch.") + "_t"
+def _number(value: Any, to: dtypes.dtype) -> Any:
+    """A number as data of a dtype: floats may become infinite, integers must fit."""
+    if isinstance(value, complex) and to.category in (dtypes.INTEGRAL, dtypes.FLOATING):
+        whole = to.category == dtypes.INTEGRAL
+        raise TypeError(
+            "'complex' object cannot be interpreted as an integer" if whole else "must be real number, not complex"
+        )
+    if to.category != dtypes.INTEGRAL:
+        return value
+    try:
+        return dtypes.number_for(value, to)
+    except RuntimeError:
+        name = str(to).removeprefix("torch.")
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
 NEGATIVE_STRIDES = (

@@ -147,7 +147,10 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
-    return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+    found = dtype or dtypes.get_default_dtype()
+    if isinstance(s, (bool, int, float, complex)):
+        s = dtypes.number_for(s, found, True)
+    return tensor(s, dtype=found, device=device, requires_grad=requires_grad)
 
 
 def frombuffer(
@@ -273,7 +276,10 @@ def full(
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     found = dtype or dtypes.of_number(fill_value)
     shape = _size((size,), "full")
-    result = _leaf(wrap(np.full(shape, fill_value, found.np)), requires_grad)
+    result = _leaf(
+        wrap(np.full(shape, dtypes.number_for(_plain(fill_value), found, math.prod(shape) == 1), found.np)),
+        requires_grad,
+    )
     return result if out is None else _into(out, result, wanted)
 
 
@@ -410,7 +416,8 @@ def full_like(
     if input._level is not None:
         return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
     found = dtype or input.dtype
-    return _leaf(wrap(np.full(tuple(input.shape), _plain(fill_value), found.np)), requires_grad)
+    number = dtypes.number_for(_plain(fill_value), found, input.numel() == 1)
+    return _leaf(wrap(np.full(tuple(input.shape), number, found.np)), requires_grad)
 
 
 def _new(name: str, make: Any) -> Any:

@@ -284,3 +284,55 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     if from_.category == FLOATING and to.category < FLOATING:
         return False
     return not (from_.category == INTEGRAL and to.category == BOOL)
+
+
+# What PyTorch calls a dtype when a number does not fit into it.
+_RANGE_NAMES = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+    "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def number_for(value: Any, to: dtype, single: bool = False) -> Any:
+    """A Python number as one that arrays of the dtype take; refuses one that it can't hold, as PyTorch does.
+
+    Floats lose their fraction on the way to integers, negative integers wrap around once on the way to unsigned ones.
+    `single`: it is for one element alone, where PyTorch lets 16-bit floats take any number, as infinity if need be.
+    """
+    if to.category == BOOL:
+        return bool(value)
+    half = to.category == FLOATING and to.itemsize == 2
+    if isinstance(value, complex) and to.category != COMPLEX:
+        if value.imag:
+            raise _does_not_fit(float64 if half and single else to)
+        value = value.real
+    if to.category == INTEGRAL:
+        return _integer_for(value, to)
+    limit = _largest(to)
+    if not (half and single) and any(limit < abs(v) < np.inf for v in (value.real, value.imag)):
+        raise _does_not_fit(to)
+    return value
+
+
+def _largest(to: dtype) -> float:
+    """The largest finite number of a floating or complex dtype."""
+    return float.fromhex("0x1.fep+127") if to is bfloat16 else float(np.finfo(to.np).max)
+
+
+def _integer_for(value: Any, to: dtype) -> int:
+    limits = np.iinfo(to.np)
+    low, high = int(limits.min), int(limits.max)
+    if isinstance(value, float):
+        if not low <= value <= high:
+            raise _does_not_fit(to)
+        return int(value)
+    if low == 0 and -high <= value < 0:
+        return int(value) + high + 1
+    if not low <= value <= high:
+        raise _does_not_fit(to)
+    return int(value)
+
+
+def _does_not_fit(to: dtype) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {_RANGE_NAMES[to._name]} without overflow")

@@ -197,14 +197,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _value(value: Any, dtype: dtypes.dtype) -> Tensor:
-    from .ops._dispatch import cast_number
-
     if isinstance(value, (bool, int, float, complex)):
-        if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:
-            raise RuntimeError(
-                f"value cannot be converted to type {str(dtype).removeprefix('torch.')} without overflow"
-            )
-        return wrap(cast_number(value, dtype))
+        return wrap(np.asarray(dtypes.number_for(value, dtype, True), dtype.np))
     if isinstance(value, (np.ndarray, np.generic)):
         return wrap(np.asarray(value))
     raise TypeError(f"can't assign a {type(value).__name__} to a torch.{dtypes.LEGACY[dtype]}Tensor")

@@ -14,6 +14,7 @@ from . import ops as _ops
 from ._docstrings import documented
 from .ops import _dispatch
 from .ops import special_more as _more
+from .ops.arithmetic import _add_number, _mul_number
 from .ops.special_functions import _special_i1 as i1
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
     """
-    scaled = input * math.sqrt(0.5)
-    result = (1 + erf(scaled)) * 0.5
+    result = _mul_number(_add_number(erf(_mul_number(input, math.sqrt(0.5))), 1), 0.5)
     return _dispatch.given("special_ndtr", result, out)
 
 

@@ -17,6 +17,34 @@ from typing import Any
 OUTCOMES = Path(__file__).with_name("outcomes.json")
 
 TOPICS: dict[str, str] = {
+    "numbers that fit": """
+        x = torch.zeros(2, dtype=torch.uint8); m = torch.tensor([True, False]); x.fill_(-5), x.masked_fill(m, 255), torch.full((1,), -255, dtype=torch.uint8)
+        x.fill_(300)
+        x.masked_fill(m, -256)
+        x[0] = 256
+        x[0] = 2.9; x
+        x.index_fill(0, torch.tensor([0]), -2.7)
+        x.scatter(0, torch.tensor([0]), 1e10)
+        torch.full((2,), float("nan"), dtype=torch.int32)
+        torch.full_like(x, 1000)
+        torch.tensor(300, dtype=torch.uint8)
+        torch.tensor([1, 300], dtype=torch.int8)
+        torch.tensor([-5, 2.9], dtype=torch.int16), torch.tensor([-1], dtype=torch.uint8), torch.scalar_tensor(-1, dtype=torch.uint8)
+        torch.tensor([1j], dtype=torch.float32)
+        torch.scalar_tensor(1e300, dtype=torch.float32)
+        h = torch.zeros(2, dtype=torch.float16); h.masked_fill(m, -1e9)
+        h.masked_fill(m, -6e4), h.masked_fill(m, float("-inf")), h[:1].fill_(1e9), torch.full((1,), -1e9, dtype=torch.float16)
+        h.fill_(1e9)
+        torch.zeros(2).masked_fill(m, 1e39)
+        torch.zeros(2).fill_(1 + 2j)
+        torch.zeros(2).fill_(1 + 0j), torch.zeros(2, dtype=torch.bool).fill_(2.5)
+        torch.nn.functional.pad(x, (1, 0), value=-5)
+        torch.nn.functional.pad(h, (1, 0), value=1e6)
+        torch.tensordot(torch.full((1, 1), 3, dtype=torch.int32), torch.ones(4, 2, dtype=torch.int32), dims=[[1], [0]])
+        torch.nn.functional.hinge_embedding_loss(torch.tensor([1, 2, 3]), torch.tensor([1, -1, 1]), margin=8.4, reduction="sum")
+        torch.nn.functional.hinge_embedding_loss(torch.tensor([1, 2]), torch.tensor([1, -1]))
+        torch.rsub(2, torch.ones(1))
+    """,
     "creation": """
         torch.tensor([1, 2.5]), torch.tensor([True, False]), torch.tensor(3), torch.tensor([[1, 2], [3, 4]]).dtype, torch.tensor(1j)
         torch.tensor([]), torch.tensor([[], []]).shape, torch.tensor([1, 2], dtype=torch.float16), torch.tensor([1.7, -1.7], dtype=torch.int32)

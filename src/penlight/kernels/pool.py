@@ -338,7 +338,7 @@ def fractional_max_pool(
     comes before the height if there are two dims, and the dims are in order if there are three.
     """
     sizes, planes = x.shape[2:], prod(x.shape[:2])
-    source, samples = x.reshape(planes, -1), samples.reshape(planes, -1)
+    source, samples = x.reshape(planes, prod(sizes)), samples.reshape(planes, len(sizes))
     steps = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
     base = np.zeros((planes, *(1,) * len(sizes)), np.int64)
     for i, (n, o, k) in enumerate(zip(sizes, output_size, kernel, strict=True)):
@@ -348,8 +348,8 @@ def fractional_max_pool(
             sample = samples[:, 1 - i if len(sizes) == 2 else i, None]
             at[:, :-1] = ((np.arange(o - 1, dtype=samples.dtype) + sample) * alpha).astype(np.int64)
             at[:, :-1] -= (sample * alpha).astype(np.int64)
-        base = base + (at * steps[i]).reshape(planes, *(-1 if j == i else 1 for j in range(len(sizes))))
-    base = base.reshape(planes, -1)
+        base = base + (at * steps[i]).reshape(planes, *(o if j == i else 1 for j in range(len(sizes))))
+    base = base.reshape(planes, prod(output_size))
     best, where = np.take_along_axis(source, base, 1), base.copy()
     for tap in product(*map(range, kernel)):
         at = base + sum(t * step for t, step in zip(tap, steps, strict=True))

@@ -91,7 +91,10 @@ _declare(3)
 
 def _output_size(value: Any, input: Tensor, dims: int, name: str) -> Ints:
     """The wanted size; None keeps a dimension's."""
-    given = (value,) * dims if isinstance(value, int) or value is None else tuple(value)
+    single = isinstance(value, int) or value is None
+    given = (value,) * dims if single else tuple(value)
+    if dims > 1 and not single and input.dim() <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != dims:
         if dims == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
@@ -111,7 +114,7 @@ def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {min(size)}: {[*shape[:-dims], *size]}"
             )
-        listed = ", ".join(map(str, size))
+        listed = ", ".join(map(str, size)) if dims == 2 else f"{size[0]}, {size[1]},{size[2]}"
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{listed}}}"
         )
@@ -130,8 +133,8 @@ def _average(dims: int, input: Tensor, output_size: Any) -> Tensor:
     _check(input, size, dims, name)
     if all(n == 1 for n in size):
         return input.mean(tuple(range(-dims, 0)), True)
-    if input._array.dtype.kind not in "fV":
-        raise not_implemented(name, input._array.dtype)
+    if input._array.dtype.kind not in "fV" and (dims == 3 or input._array.size):
+        raise not_implemented(name if dims == 2 else name + "_cpu", input._array.dtype)
     return OPS["_adaptive_avg_pool2d" if dims == 2 else "_adaptive_avg_pool3d"].function(input, size)
 
 
@@ -141,7 +144,7 @@ def _largest(dims: int, input: Tensor, output_size: Any) -> Any:
     size = _output_size(output_size, input, dims, name)
     _check(input, size, dims, name)
     if input._array.dtype.kind not in "fV":
-        raise not_implemented(name, input._array.dtype)
+        raise not_implemented(name if dims == 2 else name + "_cpu", input._array.dtype)
     return OPS[f"_adaptive_max_pool{dims}d"].function(input, size)
 
 

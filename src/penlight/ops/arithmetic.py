@@ -95,6 +95,12 @@ _subtract_from.takes_arrays = True  # type: ignore[attr-defined]
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
+@pointwise(lambda input, other, alpha: np.subtract(other, _times(input, alpha)), node="RsubBackward0", inplace=False, check=_no_bools,
+           input=lambda grad, alpha: grad * -alpha,
+           other=lambda grad: grad)  # fmt: skip
+def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...
+
+
 @pointwise(np.multiply, "*",
            input=lambda grad, other: grad * other,
            other=lambda grad, input: grad * input)  # fmt: skip
@@ -105,6 +111,21 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
     tensor([3., 6.])
     """
+
+
+@pointwise(np.add, node="AddBackward1", inplace=False, input=lambda grad: grad)
+def _add_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The sum with a number where PyTorch's own functions add one: another node than the operator's."""
+
+
+@pointwise(np.multiply, node="MulBackward1", inplace=False, input=lambda grad, other: grad * other)
+def _mul_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The product with a number where PyTorch's own functions multiply by one."""
+
+
+@pointwise(np.true_divide, node="DivBackward1", inplace=False, floating=True, input=lambda grad, other: grad / other)
+def _div_number(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The quotient by a number where PyTorch's own functions divide by one."""
 
 
 @pointwise(np.true_divide, "/", node="DivBackward0", floating=True,
@@ -222,8 +243,14 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> torch.rsub(torch.tensor([1.0]), 5)
     tensor([4.])
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"rsub() received an invalid combination of arguments - got ({type(input).__name__}, {type(other).__name__}), but "
+            "expected one of:\n * (Tensor input, Tensor other, *, Number alpha = 1)\n * (Tensor input, Number other, Number "
+            "alpha = 1)\n"
+        )
     if isinstance(other, Tensor):
-        return sub(other, input, alpha=alpha)
+        return _rsub_tensor(input, other, alpha)
     return _rsub(input if alpha == 1 else input * alpha, other)
 
 

@@ -26,6 +26,7 @@ from ._guards import not_implemented
 from ._raw import both
 from ._reduce import WORDS, need_tensors, not_differentiable, reduction_number
 from .activation import log_softmax
+from .arithmetic import _div_number, _mul_number
 
 __all__ = [
     "cross_entropy",
@@ -307,8 +308,8 @@ def _soft_targets(
     if reduction == 2:
         return -products.sum()
     if input.dim() <= 1 or input.numel() == 0:
-        return -products.sum() / (1 if input.dim() <= 1 else 0)
-    return -products.sum() / (input.numel() // classes)
+        return _div_number(-products.sum(), 1 if input.dim() <= 1 else 0)
+    return _div_number(-products.sum(), input.numel() // classes)
 
 
 def _smoothed(
@@ -337,7 +338,7 @@ def _smoothed(
         spread = spread.sum() / count
     elif reduction == 2:
         spread = spread.sum()
-    return sharp * (1 - smoothing) + spread * (smoothing / classes)
+    return _mul_number(sharp, 1 - smoothing) + _mul_number(spread, smoothing / classes)
 
 
 def linear_cross_entropy(

@@ -13,6 +13,7 @@ from .. import dtypes
 from ..kernels import conv as kernels
 from ..tensor import Tensor
 from ._declare import OPS, differentiable
+from ._guards import not_implemented
 from ._raw import both
 from ._together import saved_as_input
 
@@ -201,9 +202,10 @@ def _check(
 ) -> None:
     """Refuse shapes that don't fit, in the order and the words of PyTorch."""
     for name, values, least in (("padding", padding, 0), ("output_padding", output_padding, 0), ("stride", stride, 1),
-                                ("dilation", dilation, 1), ("groups", (groups,), 1)):  # fmt: skip
+                                ("groups", (groups,), 1)):  # fmt: skip
         if min(values) < least:
             raise RuntimeError(f"{'negative' if least == 0 else 'non-positive'} {name} is not supported")
+    _check_ranks(x, w, dilation)
     if len(w) != len(x):
         count = len(w) - 2
         raise RuntimeError(
@@ -234,6 +236,19 @@ def _check(
             f"{list(bias)} instead"
         )
     _check_sizes(x, w, stride, padding, dilation, transposed, output_padding, groups)
+
+
+def _check_ranks(x: Ints, w: Ints, dilation: Ints, gap: str = " ") -> None:
+    """Refuse a weight without dimensions to slide along, or for another number of them, and windows that stand still."""
+    if len(w) < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if len(w) != len(x) and (len(x) == 3 or not gap):
+        raise RuntimeError(
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight{gap}{list(w)}, but got {len(x)}-dimensional "
+            f"input of size {list(x)} instead"
+        )
+    if min(dilation) < 1:
+        raise RuntimeError("dilation should be greater than zero")
 
 
 def _check_sizes(
@@ -272,7 +287,7 @@ def _times(sizes: Any) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool) -> None:
     if input.dtype is not weight.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
         raise RuntimeError(
@@ -285,8 +300,10 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(
             f"Input type ({c_name(input.dtype)}) and bias type ({c_name(bias.dtype)}) should be the same"
         )
+    if transposed and input.dtype.category < dtypes.FLOATING and input.dtype is not dtypes.int64:
+        raise not_implemented(f"slow_conv_transpose{max(dims, 2)}d_out_cpu", input._array.dtype)
     if input.dtype is dtypes.bool_:
-        raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
+        raise not_implemented("slow_conv2d_cpu" if dims < 3 else "compute_columns3d", input._array.dtype)
 
 
 def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
@@ -311,8 +328,8 @@ def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | Non
     bounds = None if b is None else b.shape
     if transposed or not _fits(shape, w.shape, bounds, stride, padding, dilation, groups):
         _check(shape, w.shape, bounds, stride, padding, dilation, transposed, output_padding, groups)
-    if x.dtype is not w.dtype or x.dtype.kind == "b" or (b is not None and b.dtype is not x.dtype):
-        _check_dtypes(input, weight, bias)
+    if x.dtype is not w.dtype or x.dtype.kind in "biu" or (b is not None and b.dtype is not x.dtype):
+        _check_dtypes(input, weight, bias, dims, transposed)
     if ndim == dims + 2:
         return _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     result = _convolution(
@@ -345,6 +362,8 @@ _warned: list[bool] = []
 
 def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dilation: Ints) -> tuple[Tensor, Ints]:
     """The input and the padding for a result of the input's size. An odd total puts the extra zero at the far end."""
+    shape = tuple(input.shape)
+    _check_ranks(shape if len(shape) == dims + 2 else (1, *shape), tuple(weight.shape), dilation, "")
     if any(s != 1 for s in expand(stride, dims, "stride", name)):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]

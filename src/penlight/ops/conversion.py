@@ -293,13 +293,8 @@ def _filled(input: Tensor, value: Any, run: Any) -> Tensor:
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
         return run(OPS["_fill_tensor"], (input, value))
-    if isinstance(value, complex) and not input.is_complex():
-        raise RuntimeError(f"value cannot be converted to type {_c_name(input.dtype)} without overflow")
-    return run(OPS["_fill"], (input, value.item() if isinstance(value, np.generic) else value))
-
-
-def _c_name(d: dtypes.dtype) -> str:
-    return {"float32": "float", "float64": "double", "int64": "int64_t"}.get(str(d).removeprefix("torch."), str(d))
+    number = value.item() if isinstance(value, np.generic) else value
+    return run(OPS["_fill"], (input, dtypes.number_for(number, input.dtype, input.numel() == 1)))
 
 
 @method

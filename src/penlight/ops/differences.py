@@ -10,6 +10,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import method
+from .arithmetic import _div_number, _mul_number
 from .joining import cat
 
 __all__ = [
@@ -104,9 +105,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     if y.shape[place] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
     if x is None:
-        ends = (y.select(place, 0) + y.select(place, -1)) * 0.5
-        return (y.sum(place) - ends) * (1 if dx is None else dx)
-    return (_steps("trapezoid", y, x, place) * _neighbours(y, place)).sum(place) / 2.0
+        ends = _mul_number(y.select(place, 0) + y.select(place, -1), 0.5)
+        return _mul_number(y.sum(place) - ends, 1 if dx is None else dx)
+    return _div_number((_steps("trapezoid", y, x, place) * _neighbours(y, place)).sum(place), 2.0)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
@@ -128,8 +129,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     """
     place = _samples("cumulative_trapezoid", y, dim)
     if x is None:
-        return (_neighbours(y, place) * ((1 if dx is None else dx) / 2.0)).cumsum(place)
-    return (_steps("cumulative_trapezoid", y, x, place) * _neighbours(y, place)).cumsum(place) / 2.0
+        return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
+    return _div_number((_steps("cumulative_trapezoid", y, x, place) * _neighbours(y, place)).cumsum(place), 2.0)
 
 
 # ----- Numerical derivatives ----------------------------------------------------------------------------------------

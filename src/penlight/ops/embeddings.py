@@ -121,6 +121,10 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     table, places = input._array, np.unique(indices._array)
     if places.size and (places[0] < 0 or places[-1] >= len(table)):
         raise IndexError("index out of range in self")
+    if input.dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[input.dtype]} instead."
+        )
     rows = table[places].astype(np.float64)
     lengths = np.linalg.norm(rows, norm_type, axis=1) if rows.size else np.zeros(0)
     long = lengths > max_norm
@@ -291,6 +295,13 @@ def embedding_bag(
         raise ValueError("max mode does not support sparse weights")
     if max_norm is not None:
         embedding_renorm_(weight, input, max_norm, norm_type)
+    if weight.dtype.category != dtypes.FLOATING:
+        legacy = dtypes.LEGACY[weight.dtype]
+        got = f"torch.{legacy}Tensor" if weight.dtype.category == dtypes.INTEGRAL else f"CPU{legacy}Type"
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but "
+            f"got {got} instead (while checking arguments for embedding_bag)"
+        )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode="

@@ -12,6 +12,7 @@ from ..tensor import Tensor
 from ._activation import floats_only, run
 from ._args import wrap_dim
 from ._declare import differentiable, install_method, pointwise
+from ._guards import not_implemented
 from ._raw import both
 from ._together import Together
 from .activation import softmax as _softmax_along
@@ -140,6 +141,8 @@ def rrelu(
     """
     if isinstance(input, Tensor):
         floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
+        if training and input.dtype is dtypes.float16:
+            raise not_implemented("rrelu_with_noise_out_cpu", input._array.dtype)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     noise = _slopes_for(input, lower, upper) if training else None

@@ -234,7 +234,9 @@ def grid_sampler(
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[grid.dtype]
         raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
     if input.dtype.category != dtypes.FLOATING:
-        raise not_implemented(f"grid_sampler_{len(shape) - 2}d_cpu_kernel_impl", input._array.dtype)
+        raise not_implemented(
+            "grid_sampler_2d_cpu_kernel_impl" if len(shape) == 4 else "grid_sampler3d_cpu", input._array.dtype
+        )
     return _sample(input, grid, interpolation_mode, padding_mode, align_corners)
 
 

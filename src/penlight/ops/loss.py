@@ -386,6 +386,9 @@ def kl_divergence(input: Tensor, target: Tensor, reduction: int, log_target: boo
     """`kl_div` by the number of its reduction."""
     from .special_functions import xlogy
 
+    for kind, what in ((dtypes.COMPLEX, "Complex"), (dtypes.INTEGRAL, "Integral"), (dtypes.BOOL, "Integral")):
+        if kind in (input.dtype.category, target.dtype.category):
+            raise RuntimeError(f"kl_div: {what} inputs not supported.")
     losses = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     return reduce_values(losses, reduction)
 

@@ -265,8 +265,9 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 
 def hinge_embedding(input: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
     """`hinge_embedding_loss` by the number of its reduction."""
-    apart = where(target != 1, (margin - input).clamp_min(0), 0.0)
-    return reduce_values(apart + where(target != -1, input, 0.0), reduction)
+    none = input.new_zeros(())
+    apart = where(target != 1, (input.new_tensor(margin) - input).clamp_min(0), none)
+    return reduce_values(apart + where(target != -1, input, none), reduction)
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
@@ -400,7 +401,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     common = dtypes.result_dtype([x1._array, x2._array])
-    if common.category < dtypes.FLOATING:
+    if common.category != dtypes.FLOATING:
         name = dtypes.LEGACY[common]
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {name}")
     from ._args import broadcast_shape

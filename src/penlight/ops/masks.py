@@ -11,7 +11,6 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
-from ._guards import need_real_value
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -53,8 +52,8 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
         return run(OPS["_masked_fill_tensor"], (input, mask, value))
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, complex):
-        need_real_value(value, input.dtype)
+    if value:  # 0 fits everywhere
+        value = dtypes.number_for(value, input.dtype)
     return run(OPS["_masked_fill"], (input, mask, value))
 
 

@@ -99,7 +99,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
                 f"narrow(): length must be non-negative. The input size {n}, plus negative padding {low} and {high}, resulted in "
                 f"a negative output size. Check dimension {dim} of your input."
             )
-    return _constant_pad(input, amounts, value)
+    return _constant_pad(input, amounts, dtypes.number_for(value, input.dtype))
 
 
 _COMBINATIONS = (
@@ -126,7 +126,9 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"{len(amounts)} and input of dimension {ndim}"
         )
     if mode == "constant":
-        return constant_pad_nd(input, amounts, 0 if value is None else value)
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+        return constant_pad_nd(input, amounts, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(amounts) // 2

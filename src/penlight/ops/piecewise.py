@@ -43,6 +43,8 @@ def _hardtanh_backward(upstream: Tensor, input: Tensor, min_val: float, max_val:
 def _hardtanh_array(input: Any, min_val: float, max_val: float) -> Any:
     if input.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype.kind == "u" and (min_val < 0 or max_val < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return kernels.hardtanh(input, min_val, max_val)
 
 

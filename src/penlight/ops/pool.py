@@ -384,7 +384,7 @@ def _avg_pool(name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any
         )
     _check(array.shape, kernel, stride, padding, (1,) * dims, ceil_mode)
     if array.dtype.kind != "f" and input.dtype not in (dtypes.int64, dtypes.bfloat16):
-        raise not_implemented(f"avg_pool{dims}d", array.dtype)
+        raise not_implemented("avg_pool2d" if dims == 2 else "avg_pool3d_out_frame", array.dtype)
     op = OPS["_avg_pool2d" if dims == 2 else "_avg_pool3d"].function
     return op(input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
 

@@ -196,7 +196,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
                 f"contracted dimensions need to match, but first has size {n} in dim {d} and second has size {m} in dim {e}"
             )
         if n != m:  # a dimension of size one stands for as many as the other has
-            a, b = (a.sum(d, keepdim=True), b) if m == 1 else (a, b.sum(e, keepdim=True))
+            a, b = (a.sum(d, True, dtype=a.dtype), b) if m == 1 else (a, b.sum(e, True, dtype=b.dtype))
     return _dispatch.given("tensordot", _contract(a, b, left, right), out)
 
 

@@ -149,8 +149,12 @@ def _check_resize(input: Tensor, size: Ints, mode: str, dims: int) -> None:
     if 0 in shape[1:]:
         raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {shape}")
     nearest = mode.startswith("nearest")
-    if input.dtype.category != dtypes.FLOATING and (input.dtype is not dtypes.uint8 or (dims == 1 and not nearest)):
-        name = f"upsample_{mode.replace('-', '_')}{dims}d" + ("_channels_last" if dims > 1 else "")
+    if input.dtype.category != dtypes.FLOATING and (input.dtype is not dtypes.uint8 or not (dims == 2 or nearest)):
+        way = "nearest" if nearest else mode
+        if dims == 2 and mode != "bicubic":
+            name = f"upsample_{way}2d_channels_last"
+        else:
+            name = "compute_indices_weights_" + ("cubic" if way == "bicubic" else way.removeprefix("tri"))
         raise not_implemented(name, input._array.dtype)
 
 

@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
-from ._guards import lazy
+from ._guards import lazy, not_implemented
 from ._raw import both
 from .selection import _scatter_arguments
 
@@ -153,6 +153,8 @@ def _scatter_reduce_arguments(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> tuple[Any, ...]:
     arguments = _scatter_arguments("scatter", input, dim, index, src)
+    if reduce in ("amax", "amin") and input.is_complex():
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if index.numel() and input.dim():
@@ -349,7 +351,11 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
     array = values_of(index).reshape(-1)
     for bad in array[(array < -n) | (array >= n)][:1]:
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
-    name = "_index_fill_tensor" if isinstance(value, Tensor) else "_index_fill"
+    name = "_index_fill_tensor"
+    if not isinstance(value, Tensor):
+        if isinstance(value, complex) and not input.is_complex():
+            raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+        name, value = "_index_fill", dtypes.number_for(value, input.dtype)
     places = index.reshape(-1)
     if array.size and array.min() < 0:
         places = places % n

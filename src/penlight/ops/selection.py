@@ -189,6 +189,8 @@ def _scatter_any(
     name: str, run: Any, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any
 ) -> Tensor:
     src = value if src is None else src
+    if not isinstance(src, Tensor):
+        src = dtypes.number_for(src, input.dtype)
     arguments = _scatter_arguments(name, input, dim, index, src)
     if reduce is not None:
         if reduce not in ("add", "multiply"):

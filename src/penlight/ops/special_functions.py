@@ -210,7 +210,8 @@ def i0(input: Tensor) -> Tensor:
 
 def away_from_zero(input: Any, xp: Any) -> tuple[Any, Any]:
     """Where an element is all but zero, and the elements with a tiny number there, so that one can divide by them."""
-    epsilon = float(np.finfo(xp.np_dtype(input)).eps)
+    kind = xp.np_dtype(input)
+    epsilon = 2.0**-7 if kind.kind == "V" else float(np.finfo(kind).eps)
     tiny = ~(xp.abs(input) > epsilon)  # NaN too, as in PyTorch
     return tiny, xp.where(tiny, epsilon, input)
 
