@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ops._op import slot_kind
+from ..ops._raw import graph
 from .modes import grad_mode
 
 if TYPE_CHECKING:
@@ -19,54 +21,46 @@ def jvp(op: Op, arguments: tuple[Any, ...], tangents: dict[str, Any], result: An
         env["result"] = results
     else:
         env.update(zip(op.results, results))
-    floating = [r.dtype.category >= 2 for r in results]
     if callable(op.jvp):
-        from ..ops._raw import graph
-
         moved = op.jvp(tangents, env, graph)
         return list(moved) if isinstance(moved, (tuple, list)) else [moved]
     if op.jvp == "pointwise" and not op.complex_rule:
-        return [_pointwise(op, env, tangents, results[0])] if floating[0] else [None]
+        return [_pointwise(op, env, tangents, results[0])] if results[0].dtype.category >= 2 else [None]
     if op.jvp == "linear":
         return _linear(op, env, tangents)
     if op.jvp == "bilinear":
         return [_bilinear(op, env, tangents)]
-    return _transposed(op, env, tangents, results, floating)
+    return _transposed(op, env, tangents, results, [r.dtype.category >= 2 for r in results])
 
 
 def _wants(op: Op, name: str, env: dict[str, Any], grad: Any, needs: Any = None) -> list[Any]:
     """What a rule asks for, from the arguments and results at hand."""
-    from ..ops._op import slot_kind
-    from ..ops._raw import graph
+    env["grad"] = env["grads"] = grad
+    env["xp"], env["needs"] = graph, needs
+    return [env[want] if want in env else _told(op, want, env) for want in op.wants[name]]
 
-    values = []
-    for want in op.wants[name]:
-        if want in ("grad", "grads"):
-            values.append(grad)
-        elif want == "xp":
-            values.append(graph)
-        elif want == "needs":
-            values.append(needs)
-        elif want in env:
-            values.append(env[want])
-        else:
-            head = want.rpartition("_")[0]
-            value = env[head]
-            kind = slot_kind(op, want)
-            values.append(None if value is None else tuple(value.shape) if kind == "shape" else value.dtype.np)
-    return values
+
+def _told(op: Op, want: str, env: dict[str, Any]) -> Any:
+    """A shape or dtype that a rule asks for."""
+    value = env[want.rpartition("_")[0]]
+    if value is None:
+        return None
+    return tuple(value.shape) if slot_kind(op, want) == "shape" else value.dtype.np
 
 
 def _pointwise(op: Op, env: dict[str, Any], tangents: dict[str, Any], result: Tensor) -> Any:
-    total = None
+    total: Any = None
+    dtype = result.dtype
     for name, tangent in tangents.items():
-        if tangent.dtype is not result.dtype:
-            tangent = tangent.to(result.dtype)
+        if tangent.dtype is not dtype:
+            tangent = tangent.to(dtype)
         part = op.rules[name](*_wants(op, name, env, tangent))
         total = part if total is None else total + part
-    if total is not None and total.shape != result.shape:
+    if total is None:
+        return None
+    if total.shape != result.shape:
         total = total.expand(result.shape)
-    return total if total is None or total.dtype is result.dtype else total.to(result.dtype)
+    return total if total.dtype is dtype else total.to(dtype)
 
 
 def _zeros(tensor: Any) -> Any:
@@ -133,6 +127,4 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
 
 
 def _fit(tensor: Tensor, shape: Any) -> Tensor:
-    from ..ops._raw import graph
-
     return graph.sum_to(tensor, tuple(shape))

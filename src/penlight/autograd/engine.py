@@ -109,7 +109,7 @@ def execute(
     if some:
         count_picky(1)
     try:
-        graph = create_graph or NAMESPACE["SLOW"] != 0
+        graph = create_graph or (NAMESPACE["SLOW"] != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
             start = list(grads) if graph else [g._array for g in grads]
@@ -126,6 +126,13 @@ def execute(
             count_picky(-1)
         grad_mode.reset(token)
         task.reset(outer)
+
+
+def _plain(grads: Sequence[Any]) -> bool:
+    """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
+    from ..ops._dispatch import interpreters, unseen
+
+    return unseen() and all(level.batching for level in interpreters.get()) and all(g._level is None for g in grads)
 
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:

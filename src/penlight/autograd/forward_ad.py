@@ -19,13 +19,15 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..ops import _dispatch
+from ..tensor import Tensor, meta_of
 from . import modes
 from ._jvp import _zeros, jvp
 from .modes import grad_mode
+from .node import NO_EDGE
 
 if TYPE_CHECKING:
     from ..ops._op import Op
-    from ..tensor import Tensor
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -59,14 +61,13 @@ class DualLevel:
         return None if meta is None or meta.tangents is None else meta.tangents.get(self)
 
     def attach(self, tensor: Tensor, tangent: Tensor) -> None:
-        from ..tensor import meta_of
-
         meta = meta_of(tensor)
         if meta.tangents is None:
             meta.tangents = {}
         meta.tangents[self] = tangent
         self.holders.append(weakref.ref(tensor))
-        _remember_on_node(self, tensor, tangent)
+        if getattr(tensor, "_edge", NO_EDGE) is not NO_EDGE:
+            _remember_on_node(self, tensor, tangent)
 
     def clear(self) -> None:
         """Take all tangents of this level away."""
@@ -85,16 +86,14 @@ class DualLevel:
 
     def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
         """An op with this level open: its result, with a tangent if an input has one."""
-        from ..ops import _dispatch
-
         token = _below(self)
         try:
             tangents = self._tangents(op, arguments)
             if not tangents or out is not None:
-                return _dispatch.dispatch(op, arguments, out)
+                return _dispatch.enter(op, arguments, out)
             hidden = _Hidden(self, arguments)
             try:
-                result = _dispatch.dispatch(op, arguments)
+                result = _dispatch.enter(op, arguments)
                 results = result if isinstance(result, tuple) else (result,)
                 moved = jvp(op, arguments, tangents, result)
                 if not op.view:
@@ -110,8 +109,6 @@ class DualLevel:
 
     def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
         """An in-place op: the tangent is that of the op out of place, written where the tensor's tangent is."""
-        from ..ops import _dispatch
-
         tensor = arguments[0]
         tangents = self._tangents(op, arguments)
         moved = None
@@ -136,9 +133,6 @@ class DualLevel:
     def run_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: Any = None) -> Any:
         """`MyFunction.apply` with this level open: its own `jvp` gives the tangents. A level further in asks for the context too:
         its `jvp` runs with this level open, on what was saved, which has this level's tangents."""
-        from ..ops import _dispatch
-        from ..tensor import Tensor
-
         tangents = [self.tangent(a) for a in args]
         if not any(t is not None for t in tangents):
             token = _below(self)
@@ -179,7 +173,7 @@ class DualLevel:
     def _write(self, tensor: Tensor, moved: Any) -> None:
         """Give a written tensor its new tangent; through a view, also the base."""
         from ..func.batched import strided_zeros
-        from ..ops import _dispatch, as_strided
+        from ..ops import as_strided
 
         token = _below(self)
         try:
@@ -219,7 +213,6 @@ class DualLevel:
 
 def _further_out(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], contexts: list[Any]) -> Any:
     """A custom function's result at the open levels of forward mode; its context goes to `contexts`."""
-    from ..ops import _dispatch
     from .function import run_forward
 
     level = next((level for level in reversed(_dispatch.interpreters.get()) if not level.batching), None)
@@ -269,8 +262,6 @@ def _has_views(tensor: Tensor) -> bool:
 
 def _below(level: DualLevel) -> Any:
     """Make the others the open levels: those of forward mode below this one, and all of vmap. Gives the token to undo it."""
-    from ..ops import _dispatch
-
     stack = _dispatch.interpreters.get()
     place = stack.index(level)
     return _dispatch.interpreters.set((*stack[:place], *(above for above in stack[place:] if above.batching)))
@@ -279,6 +270,8 @@ def _below(level: DualLevel) -> Any:
 def _laid_like(tensor: Tensor, tangent: Any) -> Any:
     """A tangent that lies in memory as its tensor does, so that a view of the one is a view of the other."""
     shape, strides = tensor._array.shape, tensor._array.strides
+    if tangent._level is None and tangent._array.strides == strides and tangent._array.shape == shape:
+        return tangent  # the usual case
     if tangent.shape != tensor.shape or 0 in shape or any(s <= 0 and n > 1 for n, s in zip(shape, strides)):
         return tangent
     own = tangent._array.strides
@@ -293,7 +286,7 @@ def _laid_like(tensor: Tensor, tangent: Any) -> Any:
 
 def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None:
     """A node that saved this very output gives it its tangent again when it is used."""
-    edge = getattr(tensor, "_edge", (None, 0))
+    edge = tensor._edge
     if edge[0] is not None and edge[0].next_functions:
         edge[0].__dict__.setdefault("_tangents", {}).setdefault(edge[1], {})[level] = tangent
         level.holders.append(weakref.ref(edge[0]))
@@ -306,8 +299,6 @@ _levels: list[DualLevel] = []
 
 def open_level(name: int = 0) -> DualLevel:
     """Open a level for this thread's ops."""
-    from ..ops import _dispatch
-
     level = DualLevel(name)
     _dispatch.interpreters.set((*_dispatch.interpreters.get(), level))
     modes.open_slow_mode()
@@ -322,8 +313,6 @@ def close_level(level: DualLevel) -> None:
     0
     >>> torch.autograd.forward_ad.exit_dual_level()
     """
-    from ..ops import _dispatch
-
     stack = _dispatch.interpreters.get()
     _dispatch.interpreters.set(tuple(entry for entry in stack if entry is not level))
     modes.close_slow_mode()
@@ -415,7 +404,6 @@ def _check_dual(tensor: Any, tangent: Any) -> None:
 
 def lift(level: DualLevel, tensor: Tensor, tangent: Tensor) -> Tensor:
     """A view of `tensor` with a tangent at a level."""
-    from ..ops import _dispatch
     from ..ops.shape import alias
 
     if tensor._level is not None:
@@ -450,7 +438,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def lower(level: DualLevel, tensor: Tensor) -> UnpackedDualTensor:
     """A tensor's value without, and its tangent at, a level."""
-    from ..ops import _dispatch
     from ..ops.shape import alias
 
     if tensor._level is not None:
@@ -484,7 +471,6 @@ def current_tangent(tensor: Tensor) -> Any:
 
 def detach(tensor: Tensor) -> Tensor:
     """`Tensor.detach` while a slow mode is open: no tangent, but the mark of inference mode."""
-    from ..ops import _dispatch
     from ..tensor import views_of, wrap
 
     out = wrap(tensor._array)
@@ -500,8 +486,6 @@ def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:
     """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
     known = node.__dict__.get("_tangents", {}).get(place)
     if known:
-        from ..tensor import meta_of
-
         meta = meta_of(tensor)
         meta.tangents = {**known, **(meta.tangents or {})}
         for level in known:

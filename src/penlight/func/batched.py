@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..autograd.node import NO_EDGE
+from ..size import Size
 from ..tensor import DISABLED, Tensor
 
 if TYPE_CHECKING:
@@ -151,7 +152,19 @@ class Batched(Tensor):
     def _edge(self) -> Any:
         return NO_EDGE
 
+    # What one sample is like; as an Outline would tell it, but asked for often.
+    @property
+    def shape(self) -> Size:
+        return Size(self._value._array.shape[1:])
+
+    def dim(self) -> int:
+        return self._value._array.ndim - 1
+
+    ndimension = dim
+    ndim = property(dim)
+
     # The physical tensor's, through and through.
+    dtype = property(lambda self: self._value.dtype)
     _vc = property(lambda self: self._value._vc, lambda self, vc: setattr(self._value, "_vc", vc))
     _view = property(lambda self: self._value._view)
     _meta = property(lambda self: self._value._meta, lambda self, meta: setattr(self._value, "_meta", meta))

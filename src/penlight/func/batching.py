@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..ops._op import NUMBER, TENSOR, Op
 from ..tensor import Tensor
+from .batched import Batched
 
 if TYPE_CHECKING:
     from .level import BatchLevel
@@ -66,7 +67,29 @@ def rule_for(op: Op) -> Rule:
 
 def pointwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
     """An elementwise op: on the physical tensors, aligned so that samples broadcast against samples."""
-    return op.function(*aligned(level, op, arguments))
+    return op.function(*(_as_they_are(level, op, arguments) or aligned(level, op, arguments)))
+
+
+def _as_they_are(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> list[Any] | None:
+    """The physical arguments of the usual elementwise op, where nothing has to be aligned nor promoted; else None."""
+    ndim: Any = None
+    dtype: Any = None
+    values, others = [], []
+    for value in arguments:
+        if type(value) is Batched and value._level is level:
+            value = value._value
+            array = value._array
+            if ndim is None:
+                ndim, dtype = array.ndim, array.dtype
+            elif array.ndim != ndim or array.dtype is not dtype:
+                return None
+        elif isinstance(value, Tensor):
+            others.append(value._array)
+        values.append(value)
+    if others:  # kernels of our own may count on inputs of one shape
+        if type(op.kernel) is not np.ufunc or any(a.ndim >= ndim or a.dtype is not dtype for a in others):
+            return None
+    return values
 
 
 def elementwise(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:

@@ -18,8 +18,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..autograd import modes
+from ..ops import OPS, _dispatch
+from ..ops._dispatch import interpreters
 from ..tensor import Tensor
 from .batched import ESCAPED, Batched, involves, spread, wrap
+from .batching import in_place_arguments, rule_for
 
 if TYPE_CHECKING:
     from ..ops._op import Op
@@ -54,8 +57,6 @@ class BatchLevel:
         self.tangents_only = tangents_only
 
     def __enter__(self) -> BatchLevel:
-        from ..ops._dispatch import interpreters
-
         stack = interpreters.get()
         self.number = 1 + sum(level.batching for level in stack)
         self._token = interpreters.set((*stack, self))
@@ -63,8 +64,6 @@ class BatchLevel:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        from ..ops._dispatch import interpreters
-
         modes.close_slow_mode()
         interpreters.reset(self._token)
 
@@ -78,10 +77,9 @@ class BatchLevel:
 
     def run(self, op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
         """An op of which some argument is batched at this level, and none at an inner one."""
-        from .batching import rule_for
-
-        arguments = self.ready(arguments)
-        result = self.wrapped(rule_for(op)(self, op, arguments))
+        rule = op.batch or rule_for(op)
+        raw = rule(self, op, self.ready(arguments))
+        result = wrap(self, raw) if type(raw) is not tuple else tuple([wrap(self, r) for r in raw])
         if out is None:
             return result
         for target, source in zip(
@@ -92,9 +90,6 @@ class BatchLevel:
 
     def run_inplace(self, op: Op, arguments: tuple[Any, ...]) -> Any:
         """The in-place form: on the physical tensors if they can be aligned, else by copying the result in."""
-        from ..ops import OPS, _dispatch
-        from .batching import in_place_arguments, rule_for
-
         tensor = arguments[0]
         if tensor._level is not self:
             raise RuntimeError(TOO_BIG.format(_BY_NAME.get(op.name, "inplace arithmetic")))
@@ -114,7 +109,10 @@ class BatchLevel:
 
     def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with those spread over the batch that have tangents with this level's batch."""
-        return tuple([self._spread_tangents(a) for a in arguments])
+        for level in interpreters.get():
+            if not level.batching:
+                return tuple([self._spread_tangents(a) for a in arguments])
+        return arguments
 
     def _spread_tangents(self, value: Any) -> Any:
         if isinstance(value, (tuple, list)) and any(isinstance(v, Tensor) for v in value):
@@ -122,11 +120,6 @@ class BatchLevel:
         if isinstance(value, Tensor) and value._level is not self and involves(self, value):
             return spread(self, value)
         return value
-
-    def wrapped(self, result: Any) -> Any:
-        if isinstance(result, tuple):
-            return tuple([wrap(self, r) for r in result])
-        return wrap(self, result)
 
     # ----- What rules ask -------------------------------------------------------------------------------------------
 
@@ -153,6 +146,4 @@ class BatchLevel:
 
 def open_levels() -> list[BatchLevel]:
     """The open vmaps of this thread, outermost first."""
-    from ..ops._dispatch import interpreters
-
     return [level for level in interpreters.get() if level.batching]

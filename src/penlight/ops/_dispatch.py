@@ -6,6 +6,7 @@ tensors, `out=`, several results, and for its in-place form.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from ._refusals import REFUSED, refuse
-from ._rules import ComplexFit, restore_result
+from ._rules import ComplexFit, PackedFit, restore_result
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -43,6 +44,9 @@ write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watcher
 pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
 
 
+NO_TENSOR: Any = object()
+
+
 def unwatched() -> bool:
     """Whether the slow modes that are open, in whichever thread, leave ops in this one alone. Inference mode does."""
     return not interpreters.get() and unseen()
@@ -50,19 +54,29 @@ def unwatched() -> bool:
 
 def unseen() -> bool:
     """The same but for vmap and forward mode: whether nobody looks at the ops of this thread, their nodes or what they save."""
-    watching = op_watchers.get() or node_watchers.get() or everywhere
-    return not watching and pack_hooks.get() is None and modes.log.get() is None
+    return pack_hooks.get() is None and _only_packing()
+
+
+def _only_packing() -> bool:
+    """Whether nothing but hooks on saved tensors may be open."""
+    return not (op_watchers.get() or node_watchers.get() or everywhere or modes.log.get() is not None)
 
 
 def enter(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """A slow mode is open somewhere. If none concerns this op (inference mode only marks what is new), its generated function runs
     after all; else the readable path does."""
-    if out is not None or not unwatched():
-        return dispatch(op, arguments, out)
+    stack = interpreters.get()
+    level = interpreter(stack, arguments) if stack else None
+    if level is not None:
+        return level.run(op, arguments, out)
+    if out is not None or not unseen():
+        if out is not None or not _only_packing() or modes.inference.get():
+            return execute(op, arguments, out)
+        return _pack_saved(op, _straight(op)(*arguments))
     if not modes.inference.get():
         return _straight(op)(*arguments)
     if is_grad_enabled():
-        return dispatch(op, arguments)
+        return execute(op, arguments)
     result = _straight(op)(*arguments)
     _mark_new(op, arguments[0], result if isinstance(result, (tuple, list)) else (result,))
     return result
@@ -85,16 +99,22 @@ def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
 
 def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
     """Which of the open levels an op on these arguments goes to: the innermost vmap that one of them is batched at, else the
-    innermost level of forward mode, else None. See Note [Levels] in func/level.py."""
-    found = None
+    innermost level of forward mode at which one has a tangent, else None. See Note [Levels] in func/level.py."""
+    found = tangents = None
     for value in arguments:
         for v in value if isinstance(value, (tuple, list)) else (value,):
-            level = getattr(v, "_level", None)
-            if level is not None and (found is None or level.depth > found.depth):
+            level = getattr(v, "_level", NO_TENSOR)
+            if level is None:
+                meta = v._meta
+                if meta is not None and meta.tangents:
+                    tangents = meta.tangents if tangents is None else {**tangents, **meta.tangents}
+            elif level is not NO_TENSOR and (found is None or level.depth > found.depth):
                 found = level
-    if found is None:
-        return next((level for level in reversed(stack) if not level.batching), None)
-    return found.checked(stack)
+    if found is not None:
+        return found.checked(stack)
+    if tangents is None:
+        return None
+    return next((level for level in reversed(stack) if level in tangents), None)
 
 
 def apply(op: Op, arguments: tuple[Any, ...]) -> Any:
@@ -383,6 +403,34 @@ def _save(op: Op, node: Any, want: str, env: dict[str, Any], outs: list[Tensor],
         head = want.rpartition("_")[0]
         array = outs[op.results.index(head)]._array if head in op.results else getattr(env[head], "_array", None)
         setattr(node, "s_" + want, None if array is None else getattr(array, kind))
+
+
+def _pack_saved(op: Op, result: Any) -> Any:
+    """Pack what the node of an op that ran by its generated function has saved."""
+    outs = result if isinstance(result, (tuple, list)) else (result,)
+    node: Any = next((o._edge[0] for o in outs if hasattr(o, "_edge") and o._edge is not NO_EDGE), None)
+    if node is None or type(node) is not op.Backward or type(node._fit) is PackedFit:
+        return result  # nothing was recorded, or on the readable path
+    for want, place in _packable(op):
+        value = getattr(node, "s_" + want)
+        if place is not None:
+            saved_result = restore_result(node, value, getattr(node, "c_" + want), place)
+            _pack(node, want, saved_result, NO_EDGE)
+        elif hasattr(value, "_array"):
+            _pack(node, want, value, views.edge_of(value))
+    return result
+
+
+@functools.cache
+def _packable(op: Op) -> list[tuple[str, int | None]]:
+    """The names under which an op's nodes save tensors, with the place of an output among the results, in order."""
+    wants = dict.fromkeys(want for wants in op.wants.values() for want in wants)
+    kinds = {want: slot_kind(op, want) for want in wants}
+    return [
+        (want, op.results.index(want) if kind == "result" else None)
+        for want, kind in kinds.items()
+        if kind in ("input", "result")
+    ]
 
 
 def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
