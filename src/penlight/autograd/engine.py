@@ -132,7 +132,9 @@ def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
     from ..ops._dispatch import interpreters, unseen
 
-    return unseen() and all(level.batching for level in interpreters.get()) and all(g._level is None for g in grads)
+    if everywhere or watchers.get() or not unseen():
+        return False
+    return all(level.batching for level in interpreters.get()) and all(g._level is None for g in grads)
 
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:
