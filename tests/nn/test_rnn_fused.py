@@ -67,6 +67,22 @@ def test_like_the_loop(mode, projected, sizes, bias, reverse, dtype):
             torch.testing.assert_close(a, b, rtol=slope[0], atol=slope[1])
 
 
+@pytest.mark.parametrize("batch", [1, 5, 16])
+@pytest.mark.parametrize("width", [16, 24])
+@pytest.mark.parametrize("mode", ["LSTM", "GRU"])
+def test_sizes_with_arranged_weights(mode, width, batch):
+    """In float32 the products of steps take weights that were arranged before, if their columns can be."""
+    torch.manual_seed(width + batch)
+    layer = getattr(torch.nn, mode)(3, width)
+    x = torch.randn(4, batch, 3)
+    wide = getattr(torch.nn, mode)(3, width).double()
+    wide.load_state_dict(layer.state_dict())
+    for module, input in ((layer, x), (wide, x.double())):
+        module(input)[0].square().sum().backward()
+    for a, b in zip(layer.parameters(), wide.parameters(), strict=True):
+        torch.testing.assert_close(a.grad.double(), b.grad, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", [None, (3, 3, 2, 1, 1)])
 @pytest.mark.parametrize(("mode", "projected"), CASES)

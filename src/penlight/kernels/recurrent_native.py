@@ -6,14 +6,16 @@ knows which of the two backward passes is due.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from . import native
 from .native import recurrent as steps
+from .native.product import WIDTH, panels, product
 from .parallel import blas_alone
 from .recurrent_segments import (
     Array,
@@ -28,11 +30,31 @@ from .recurrent_segments import (
 )
 
 _SMALL_PRODUCT = 1 << 20  # multiplications; below, waking BLAS's threads takes longer than the product of a step
+_FEW_ROWS = 4  # below, BLAS is faster
+
+Product = Callable[[Array, Array], object]  # of a state, into a result
 
 
 def _products(batch: int, weight: Array) -> Any:
     """The context for the products of the steps."""
     return blas_alone() if batch * weight.size < _SMALL_PRODUCT else nullcontext()
+
+
+def _multiplier(weight: Array, batch: int) -> Product:
+    """What multiplies the states of steps with `weight`, (inner, columns)."""
+    inner, columns = weight.shape
+    if columns % WIDTH or batch < _FEW_ROWS or batch * weight.size >= _SMALL_PRODUCT:
+        return partial(_dot, weight if weight.flags.c_contiguous else np.ascontiguousarray(weight))
+    arranged, run = panels(weight), product()
+
+    def multiply(state: Array, result: Array) -> None:
+        run(batch, inner, columns // WIDTH, id(state), id(arranged), id(result))
+
+    return multiply
+
+
+def _dot(weight: Array, state: Array, result: Array) -> None:
+    np.dot(state, weight, result)
 
 
 def _starts(part: Segment) -> Iterable[int]:
@@ -54,19 +76,20 @@ def lstm(
 ) -> tuple[Array, ...]:
     """(outputs, last h, last c, and for the backward pass: the gates, what each step started from)."""
     width, bias = c.shape[1], sum_of(b_ih, b_hh)
-    projected, turned = projected_inputs(x, w_ih.T, None), np.ascontiguousarray(w_hh.T)
+    projected = projected_inputs(x, w_ih.T, None)
     rows = len(projected)
     kept = np.empty((rows, steps.LSTM_KEPT * width), x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
-    run, dot = native.kernel(steps.lstm, biased=bias is not None).run, np.dot
+    run = native.kernel(steps.lstm, biased=bias is not None).run
     h, c = h.copy(), c.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
-        product, cell, state = np.empty((n, 4 * width), x.dtype), c[:n], h[:n]
-        places = [id(product), id(projected), id(kept), id(cell), id(states)] + ([] if bias is None else [id(bias)])
+        fresh, cell, state = np.empty((n, 4 * width), x.dtype), c[:n], h[:n]
+        places = [id(fresh), id(projected), id(kept), id(cell), id(states)] + ([] if bias is None else [id(bias)])
+        multiply = _multiplier(w_hh.T, n)
         with _products(n, w_hh):
             for low, following in zip(_starts(part), list(out)):
-                dot(state, turned, product)
+                multiply(state, fresh)
                 run(low, low + n, width, *places)
                 state = following
         carry(part.of(past), out, h[:n])
@@ -82,15 +105,16 @@ def lstm_backward(
     rows, width = past.shape
     slopes, given = np.empty((rows, 4 * width), x.dtype), _contiguous(grad)
     dh, dc = start_gradient(grad_h, h), start_gradient(grad_c, c)
-    run, dot = native.kernel(steps.lstm_backward, upstream=given is not None).run, np.dot
+    run = native.kernel(steps.lstm_backward, upstream=given is not None).run
     for part in reversed(segments(x.shape, sizes, reverse)):
         n, slope = part.batch, list(part.of(slopes))
         dstate, dcell = dh[:n], dc[:n]
         places = [id(kept), id(slopes), id(dstate), id(dcell)] + ([] if given is None else [id(given)])
+        multiply = _multiplier(w_hh, n)
         with _products(n, w_hh):
             for low in reversed(list(_starts(part))):
                 run(low, low + n, width, *places)
-                dot(slope.pop(), w_hh, dstate)
+                multiply(slope.pop(), dstate)
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh, dc, None)
 
 
@@ -103,20 +127,21 @@ def gru(
     if b_ih is not None and b_hh is not None:
         bias, inner = b_ih.copy(), np.ascontiguousarray(b_hh[2 * width :])
         bias[: 2 * width] += b_hh[: 2 * width]
-    projected, turned = projected_inputs(x, w_ih.T, bias), np.ascontiguousarray(w_hh.T)
+    projected = projected_inputs(x, w_ih.T, bias)
     rows = len(projected)
     kept = np.empty((rows, steps.GRU_KEPT * width), x.dtype)
     states, past = np.empty((rows, width), x.dtype), np.empty((rows, width), x.dtype)
-    run, dot = native.kernel(steps.gru, bias=inner is not None).run, np.dot
+    run = native.kernel(steps.gru, bias=inner is not None).run
     h = h.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
-        product, state = np.empty((n, 3 * width), x.dtype), h[:n]
-        places = [id(product), id(projected), id(kept)]
+        fresh, state = np.empty((n, 3 * width), x.dtype), h[:n]
+        places = [id(fresh), id(projected), id(kept)]
         ending = [id(states)] + ([] if inner is None else [id(inner)])
+        multiply = _multiplier(w_hh.T, n)
         with _products(n, w_hh):
             for low, following in zip(_starts(part), list(out)):
-                dot(state, turned, product)
+                multiply(state, fresh)
                 run(low, low + n, width, *places, id(state), *ending)
                 state = following
         carry(part.of(past), out, h[:n])
@@ -132,15 +157,16 @@ def gru_backward(
     rows, width = past.shape
     slopes, inner = np.empty((rows, 3 * width), x.dtype), np.empty((rows, width), x.dtype)
     given, dh = _contiguous(grad), start_gradient(grad_h, h)
-    run, dot = native.kernel(steps.gru_backward, upstream=given is not None).run, np.dot
+    run = native.kernel(steps.gru_backward, upstream=given is not None).run
     for part in reversed(segments(x.shape, sizes, reverse)):
         n, slope, dstate = part.batch, list(part.of(slopes)), dh[: part.batch]
         through = np.empty_like(dstate)
         places = [id(kept), id(slopes), id(inner), id(past), id(dstate)] + ([] if given is None else [id(given)])
+        multiply = _multiplier(w_hh, n)
         with _products(n, w_hh):
             for low in reversed(list(_starts(part))):
                 run(low, low + n, width, *places)
-                dot(slope.pop(), w_hh, through)
+                multiply(slope.pop(), through)
                 np.add(dstate, through, dstate)
     seen = slopes
     if needs[0] or needs[1] or needs[3]:

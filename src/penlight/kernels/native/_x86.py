@@ -184,6 +184,10 @@ class Assembler:
         text = second if isinstance(second, Address) else _NAMES[second]
         self._general(f"cmp {_NAMES[first]}, {text}", b"\x3b", first, second)
 
+    def compare_number(self, first: int, number: int) -> None:
+        tail = struct.pack("<i", number)
+        self._general(f"cmp {_NAMES[first]}, {number}", b"\x81", 7, first, tail)
+
     def address_of_lanes(self, target: int) -> None:
         """The address of a table behind the code: eight lanes with all bits set, then eight with none."""
         self._general(f"lea {_NAMES[target]}, [lanes]", b"\x8d", target, _LANES)

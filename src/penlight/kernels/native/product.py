@@ -1,0 +1,102 @@
+"""The product of a small matrix with one that stays the same for many products, such as the weights of a recurrent layer.
+
+BLAS arranges the second matrix anew for each product, which costs a third of the time where the first has only a few rows. Here it is
+arranged once, in panels of sixteen columns that lie one after the other, row by row (`panels`). The kernel goes through a panel with six
+rows of the first matrix at a time: twelve registers hold their sums, two the panel's row, one a number of the first matrix.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import _pages
+from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+
+WIDTH = 16  # columns of a panel
+_ROWS = 6
+_SAVED = (RBX, RBP, R12, R13, R14, R15)
+# `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` goes along the rows of the first matrix,
+# `rax` along the panel that begins at `r8`, `rbp` down the rows of the result, which are `rbx` bytes apart.
+_AHEAD = (None, R10, R11, R12, R13, R14)  # how many bytes the rows of the first matrix are ahead of the first of them
+_ALL_ROWS, _FIRST, _RESULT = (Address(RSP, None, offset) for offset in (0, 8, 16))
+
+
+def panels(matrix: np.ndarray) -> np.ndarray:
+    """A float32 matrix (inner, columns) as the kernel reads it; the columns must be a multiple of WIDTH."""
+    inner, columns = matrix.shape
+    return np.ascontiguousarray(matrix.reshape(inner, columns // WIDTH, WIDTH).transpose(1, 0, 2), np.float32)
+
+
+@lru_cache(1)
+def product() -> Any:
+    """`run(rows, inner, panels, id(first), id(panels(second)), id(result))`; all arrays are contiguous, and none is checked."""
+    asm = Assembler()
+    for register in _SAVED:
+        asm.push(register)
+    asm.add_number(RSP, -24)
+    for pointer in (RCX, R8, R9):
+        asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
+    asm.store_register(_ALL_ROWS, RDI)
+    asm.store_register(_FIRST, RCX)
+    asm.store_register(_RESULT, R9)
+    asm.copy_register(R10, RSI)
+    asm.shift_left(R10, 2)
+    for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
+        asm.copy_register(after, before)
+        asm.add(after, R10)
+    asm.copy_register(RBX, RDX)
+    asm.shift_left(RBX, 6)
+    asm.label("panel")
+    asm.load_register(R15, _FIRST)
+    asm.load_register(RBP, _RESULT)
+    asm.load_register(RDI, _ALL_ROWS)
+    asm.label("rows")
+    for count in range(_ROWS, 0, -1):
+        asm.compare_number(RDI, count)
+        asm.jump(f"fewer than {count}", "less")
+        _rows(asm, count)
+        asm.jump("rows")
+        asm.label(f"fewer than {count}")
+    asm.copy_register(R8, RAX)
+    asm.load_register(R9, _RESULT)
+    asm.add_number(R9, 4 * WIDTH)
+    asm.store_register(_RESULT, R9)
+    asm.add_number(RDX, -1)
+    asm.jump("panel", "not zero")
+    asm.forget_upper()
+    asm.add_number(RSP, 24)
+    for register in reversed(_SAVED):
+        asm.pop(register)
+    asm.leave()
+    return _pages.load_kernel(asm.finish(), 6, 0)
+
+
+def _rows(asm: Assembler, count: int) -> None:
+    """A panel with the next `count` rows."""
+    number, left, right = 12, 13, 14
+    for register in range(2 * count):
+        asm.binary("vxorps", register, register, register)
+    asm.copy_register(RAX, R8)
+    asm.copy_register(RCX, RSI)
+    asm.label(f"inner {count}")
+    asm.move(left, Address(RAX))
+    asm.move(right, Address(RAX, None, 32))
+    for row in range(count):
+        asm.broadcast(number, Address(R15, _AHEAD[row]))
+        asm.binary("vfmadd231ps", 2 * row, left, number)
+        asm.binary("vfmadd231ps", 2 * row + 1, right, number)
+    asm.add_number(R15, 4)
+    asm.add_number(RAX, 4 * WIDTH)
+    asm.add_number(RCX, -1)
+    asm.jump(f"inner {count}", "not zero")
+    for row in range(count):
+        asm.store(Address(RBP), 2 * row)
+        asm.store(Address(RBP, None, 32), 2 * row + 1)
+        asm.add(RBP, RBX)
+    ahead = _AHEAD[count - 1]  # the first row has been passed already
+    if ahead is not None:
+        asm.add(R15, ahead)
+    asm.add_number(RDI, -count)
