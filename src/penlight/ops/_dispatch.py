@@ -171,7 +171,7 @@ def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
 # Ops that take a number for their first tensor too, as PyTorch does: torch.mul(2.0, x).
 _NUMBERS_FIRST = frozenset(
     ("mul", "_add", "_add_scaled", "_sub", "_sub_scaled", "_div", "_div_floor", "_div_trunc", "bitwise_and", "bitwise_or",
-     "bitwise_xor")
+     "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")
 )  # fmt: skip
 
 
@@ -190,18 +190,30 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
             continue
         elif kind == NUMBER and isinstance(value, np.generic) and value.dtype.kind in "biufc":
             env[i] = value.item()
-        elif place == 0 and op.name in _NUMBERS_FIRST and isinstance(value, (bool, int, float, complex, np.generic)):
+        elif (
+            place == 0
+            and op.name in _NUMBERS_FIRST
+            and isinstance(value, (bool, int, float, complex, np.generic))
+            and (not op.name.startswith("bitwise") or isinstance(arguments[1], Tensor))
+        ):
             from .arithmetic import scalar_like
 
             env[i] = scalar_like(value.item() if isinstance(value, np.generic) else value)
         else:
-            wanted = "tuple of Tensors" if kind == LIST else "Tensor"
-            raise TypeError(
-                f"{op.public}(): argument '{i}' (position {place + 1}) must be {wanted}, not {type(value).__name__}"
-            )
+            raise _wrong_type(op, arguments, i, "tuple of Tensors" if kind == LIST else "Tensor")
     if op.check is not None:
         op.check(env)
     return env
+
+
+def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str) -> TypeError:
+    from ._overloads import wrong_type
+
+    given = list(arguments)
+    while len(given) > 1 and op.defaults.get(op.parameters[len(given) - 1], given) is given[-1]:
+        given.pop()  # a default that was not given, as far as one can tell
+    form = ", ".join(f"{'Tensor' if op.kinds[p] != PLAIN else ''} {p}".strip() for p in op.parameters)
+    return wrong_type(op.public, given, op.parameters.index(parameter), parameter, wanted, f" * ({form})")
 
 
 def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:
@@ -447,7 +459,7 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
     if _settle(arguments):
         if is_grad_enabled():
             return op.function(*arguments)
-    elif all(a is None or op.kinds[p] == PLAIN or hasattr(a, "_array") for a, p in zip(arguments, op.parameters)):
+    elif all(op.kinds[p] == PLAIN or hasattr(a, "_array") or (a is None and op.kinds[p] == OPTIONAL) for a, p in zip(arguments, op.parameters)):  # fmt: skip
         raise error
     try:
         return op.function(*arguments) if _taken_over(op, arguments) else dispatch(op, arguments)

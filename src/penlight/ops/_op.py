@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,10 @@ _KINDS = {
     "Sequence[Tensor]": LIST,
     "tuple[Tensor, ...]": LIST,
 }
+
+
+# What the names of ops end in that are one of several forms of a public function. `hash_tensor` is a function.
+_VARIANT = re.compile(r"(?<!^hash)_(scaled|tensor|all|dims?|list|stable|decimals|value|(of_)?number|of)$")
 
 
 class Op:
@@ -79,7 +84,7 @@ class Op:
     @property
     def public(self) -> str:
         """The name that users know it by."""
-        return self.name.lstrip("_").partition("_scaled")[0].partition("_tensor")[0]
+        return _VARIANT.sub("", self.name.lstrip("_"))
 
     @property
     def operands(self) -> tuple[str, ...]:

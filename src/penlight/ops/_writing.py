@@ -24,6 +24,7 @@ from ._dispatch import (
     write_watchers,
 )
 from ._op import Op, as_array, slot_kind
+from ._out import check_out
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -93,7 +94,7 @@ def refuse_inference(tensor: Tensor) -> None:
 
 def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
-    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    if array.size and _stacked(array):
         if op.name in ("_zero", "_fill", "_masked_fill", "_masked_fill_tensor", "_index_put"):
             return
         raise RuntimeError(OVERLAPS)
@@ -147,9 +148,9 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     raws = raw if op.outputs > 1 else (raw,)
     if not all(isinstance(o, Tensor) for o in outs):
         raise TypeError(f"{op.public}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    refuse_graph(op.public, [v for v in env.values() if isinstance(v, Tensor)], outs)
-    for o, r in zip(outs, raws):
-        fill_out(o, as_array(r))
+    inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
+    refuse_graph(op.public, inputs, outs)
+    fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
     return out
 
 
@@ -162,19 +163,25 @@ def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
         )
 
 
-def fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
-    """Write a result into `out`, which takes its shape."""
-    from ..tensor import resize_to
+def fill_outs(name: str, outs: Sequence[Tensor], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Write the results of the function `name` into `outs`, which take their shapes: all of them, or none if one is refused."""
+    for place, (out, array) in enumerate(zip(outs, arrays)):
+        if out._array.dtype is not array.dtype:
+            check_out(name, dtypes.from_np(array.dtype), out.dtype, place)
+        if out._array.size and out.shape == array.shape and _stacked(out._array):
+            raise RuntimeError(OVERLAPS)
+    for out, array in zip(outs, arrays):
+        _fill_out(out, array)
 
-    source, target = dtypes.from_np(array.dtype), out.dtype
-    if not dtypes.can_cast(source, target):
-        raise RuntimeError(
-            f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
-        )
+
+def _stacked(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements lie on top of each other."""
+    return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+
+
+def _fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
     for watch in write_watchers.get():
         watch(out)
-    if out.shape == array.shape and any(s == 0 and n > 1 for s, n in zip(out._array.strides, out.shape)):
-        raise RuntimeError(OVERLAPS)
     if out.shape != array.shape:
         if out._array.size:
             import warnings
@@ -183,10 +190,10 @@ def fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
                 f"required output shape {list(array.shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
                 "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-                "inplace, to zero elements with t.resize_(0).", stacklevel=5,
+                "inplace, to zero elements with t.resize_(0).", stacklevel=6,
             )  # fmt: skip
-        resize_to(out, array.shape)
-    out._array[...] = array
+        out._array = np.empty_like(array, out._array.dtype)
+    NAMESPACE["assign"](out._array, array)
     views.bump(out)
 
 
@@ -195,5 +202,5 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if out is None:
         return result
     refuse_graph(name, (result,), (out,))
-    fill_out(out, result._array)
+    fill_outs(name, (out,), (result._array,))
     return out

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd import modes, views
+from ..autograd import modes
 from ..autograd.modes import is_grad_enabled
-from ..tensor import Tensor, resize_to, wrap
+from ..tensor import Tensor, wrap
 from ._guards import not_implemented
 from ._raw import both
+from ._writing import fill_outs, refuse_graph
 from .reduction import named_result
 
 __all__ = [
@@ -181,19 +182,6 @@ def into(function: str, out: Any, results: Any, *inputs: Any) -> Any:
     outs = (out,) if single else tuple(out)
     if not all(isinstance(o, Tensor) for o in outs):
         raise TypeError(f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
-        raise RuntimeError(
-            f"{function}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
-        )
-    for place, result in zip(outs, (results,) if single else results):
-        if not dtypes.can_cast(result.dtype, place.dtype):
-            raise RuntimeError(
-                f"{function}: Expected out to be safely castable from {dtypes.LEGACY[result.dtype]} dtype, but got out with "
-                f"dtype {dtypes.LEGACY[place.dtype]}"
-            )
-        if place.shape != result.shape:
-            resize_to(place, tuple(result.shape))
-        place._array[...] = result._array
-        views.bump(place)
+    refuse_graph(function, inputs, outs)
+    fill_outs(function, outs, [r._array for r in ((results,) if single else results)])
     return out if single else type(results)(*outs) if hasattr(results, "_fields") else outs

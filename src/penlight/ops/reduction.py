@@ -14,7 +14,9 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
+from ._guards import not_implemented
 from ._halves import in_float32
+from ._out import check_out
 from ._raw import both
 
 __all__ = [
@@ -112,6 +114,11 @@ def _as_dtype(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None or input.dtype is dtype else input.to(dtype)
 
 
+def in_out(name: str, out: Tensor, dtype: Any, compute: Any) -> Tensor:
+    """A sum or product in `out`: it is computed in the dtype that was asked for, else in that of `out`."""
+    return _dispatch.given(name, compute(out.dtype if dtype is None else dtype), out)
+
+
 @method
 def sum(
     input: Tensor,
@@ -132,11 +139,13 @@ def sum(
     """
     if kwargs or keepdim is not False:
         dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
+    if out is not None:
+        return in_out("sum", out, dtype, lambda kind: sum(input, dim, keepdim, dtype=kind))
     if dtype is not None:
         input = _as_dtype(input, dtype)
     if dim is None and not keepdim and (dtype is None or dtype.category >= dtypes.FLOATING):
-        return _sum_all(input, out=out)
-    result = _sum_dims(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+        return _sum_all(input)
+    result = _sum_dims(input, wrap_dims(dim, input.dim()), keepdim)
     return result if dtype is None or result.dtype is dtype else result.to(dtype)
 
 
@@ -168,11 +177,11 @@ def _mean_all(input: Tensor) -> Tensor: ...
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
-def _need_float(input: Tensor, name: str) -> None:
-    if input.dtype.category < dtypes.FLOATING:
+def _need_float(dtype: dtypes.dtype, name: str, wanted: bool) -> None:
+    if dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            f"{dtypes.LEGACY[input.dtype]}"
+            f"{name}(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a floating point or "
+            f"complex dtype. Got: {dtypes.LEGACY[dtype]}"
         )
 
 
@@ -194,11 +203,15 @@ def mean(
     """
     if kwargs or keepdim is not False:
         dim, keepdim = merge_dim(dim, keepdim, kwargs, "mean")
+    _need_float(input.dtype if dtype is None else dtype, "mean", dtype is not None)
+    if out is not None:
+        if dtype is None and out.dtype.category < dtypes.FLOATING:
+            check_out("mean", dtypes.float32, out.dtype)
+        return in_out("mean", out, dtype, lambda kind: mean(input, dim, keepdim, dtype=kind))
     input = _as_dtype(input, dtype)
-    _need_float(input, "mean")
     if dim is None and not keepdim:
-        return _mean_all(input, out=out)
-    return _mean_dims(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+        return _mean_all(input)
+    return _mean_dims(input, wrap_dims(dim, input.dim()), keepdim)
 
 
 # ----- Products -----------------------------------------------------------------------------------------------------
@@ -284,23 +297,30 @@ def prod(
     tensor(6.)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
+    if out is not None:
+        return in_out("prod", out, dtype, lambda kind: prod(input, dim, keepdim, dtype=kind))
     if dtype is not None:
         result = prod(input.to(dtype), dim, keepdim)
-        return _dispatch.given("prod", result if result.dtype is dtype else result.to(dtype), out)
+        return result if result.dtype is dtype else result.to(dtype)
     if dim is None:
-        return _prod_all(input, out=out)
+        return _prod_all(input)
     place = wrap_dim(dim, input.dim())
-    return _prod_dims(input, (place,) if input.dim() else (), keepdim, out=out)
+    return _prod_dims(input, (place,) if input.dim() else (), keepdim)
 
 
 # ----- Running sums and products ------------------------------------------------------------------------------------
+
+
+def refuse_bool(name: str, dtype: dtypes.dtype) -> None:
+    if dtype is dtypes.bool_:
+        raise not_implemented(name, dtype.np)
 
 
 def _accumulate(ufunc: Any) -> Any:
     @in_float32
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
-            return input.copy()
+            return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
         return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
     return kernel
@@ -319,9 +339,12 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
+    if out is not None:
+        return in_out("cumsum", out, dtype, lambda kind: cumsum(input, dim, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:
-        return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()), out=out)
-    return _dispatch.given("cumsum", _cumsum(input.to(dtype), wrap_dim(dim, input.dim())).to(dtype), out)
+        return _cumsum(_as_dtype(input, dtype), wrap_dim(dim, input.dim()))
+    refuse_bool("cumsum_out_cpu", dtype)
+    return _cumsum(input.to(dtype), wrap_dim(dim, input.dim())).to(dtype)
 
 
 # ----- Truth --------------------------------------------------------------------------------------------------------

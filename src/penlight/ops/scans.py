@@ -14,7 +14,7 @@ from ._declare import OPS, differentiable, method
 from ._guards import lazy, only, quiet
 from ._halves import in_float32
 from ._raw import both
-from .reduction import named_result
+from .reduction import in_out, named_result, refuse_bool
 
 __all__ = [
     "cummax",
@@ -73,9 +73,12 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
     tensor([1, 2, 6])
     """
     place = _need_dim("cumprod", dim, input, kwargs)
+    if out is not None:
+        return in_out("cumprod", out, dtype, lambda kind: cumprod(input, place, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:
-        return _cumprod(input if dtype is None else input.to(dtype), place, out=out)
-    return _dispatch.given("cumprod", _cumprod(input.to(dtype), place).to(dtype), out)
+        return _cumprod(input if dtype is None else input.to(dtype), place)
+    refuse_bool("cumprod_out_cpu", dtype)
+    return _cumprod(input.to(dtype), place).to(dtype)
 
 
 def _need_dim(name: str, dim: Any, input: Tensor, kwargs: dict[str, Any]) -> int:

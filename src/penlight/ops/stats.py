@@ -12,8 +12,9 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method
+from ._guards import not_implemented
 from .extremes import _share
-from .reduction import _count, _spread_arguments, _var_rule, named_result
+from .reduction import _count, _spread_arguments, _var_rule, in_out, named_result
 
 __all__ = [
     "aminmax",
@@ -138,9 +139,13 @@ def nansum(
     tensor(3.)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
+    if out is not None:
+        if input.is_floating_point() and not out.is_floating_point():
+            raise not_implemented("nansum_cpu", out.dtype.np)
+        return in_out("nansum", out, dtype, lambda kind: nansum(input, dim, keepdim, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:
-        return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim, out=out)
-    return _dispatch.given("nansum", _nansum(input.to(dtype), wrap_dims(dim, input.dim()), keepdim).to(dtype), out)
+        return _nansum(input if dtype is None else input.to(dtype), wrap_dims(dim, input.dim()), keepdim)
+    return _nansum(input.to(dtype), wrap_dims(dim, input.dim()), keepdim).to(dtype)
 
 
 @method
@@ -164,6 +169,8 @@ def nanmean(
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.LEGACY[input.dtype]}"
         )
+    if out is not None and not out.is_floating_point():
+        raise not_implemented("nansum_cpu", out.dtype.np)
     total = nansum(input, dim, keepdim, dtype=dtype)
     count = (~input.detach().isnan()).sum(dim, keepdim)
     result = total / count
