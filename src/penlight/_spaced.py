@@ -29,9 +29,10 @@ def arange(
     wanted = dtype
     if dtype is None:
         floating = any(isinstance(v, float) for v in (start, end, step))
-        dtype = dtypes.get_default_dtype() if floating else dtypes.int64
+        dtype = out.dtype if out is not None else dtypes.get_default_dtype() if floating else dtypes.int64
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    _refuse_kernel("arange_cpu", dtype, "bc")
     if dtype.category == dtypes.INTEGRAL:
         start, end, step = int(start), int(end), int(step)  # as in C
         if step == 0:
@@ -112,14 +113,24 @@ def linspace(
     _accept("linspace", more)
     start, end = _ends("linspace", start, end, steps)
     wanted = dtype
+    if dtype is None and out is not None:
+        dtype = out.dtype
     if dtype is None:
         dtype = (
             dtypes.default_complex()
             if isinstance(start, complex) or isinstance(end, complex)
             else dtypes.get_default_dtype()
         )
+    if steps > 1:
+        _refuse_kernel("linspace_cpu", dtype, "b")
     result = _leaf(wrap(linspace_array(start, end, steps, dtype)), requires_grad)
     return result if out is None else _into(out, result, wanted)
+
+
+def _refuse_kernel(name: str, dtype: dtypes.dtype, kinds: str) -> None:
+    """Refuse the kinds of dtypes that PyTorch has no kernel for."""
+    if dtype.np.kind in kinds:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtype]}'")
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
@@ -150,6 +161,7 @@ def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.
     if steps == 1:
         return np.asarray([start]).astype(dtype.np)
     if dtype.category == dtypes.INTEGRAL:
+        start, end = int(start), int(end)  # as in C
         step = (end - start) / (steps - 1)
         index = np.arange(steps, dtype=np.float64)
         values = np.where(index < steps // 2, start + step * index, end - step * (steps - 1 - index))
@@ -187,7 +199,11 @@ def logspace(
     _check(dtype, device, "logspace")
     _accept("logspace", more)
     start, end = _ends("logspace", start, end, steps)
-    found = dtype or dtypes.get_default_dtype()
+    found = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
+    if steps > 1:
+        _refuse_kernel("logspace_cpu", found, "b")
+    if found.category == dtypes.INTEGRAL:
+        start, end = int(start), int(end)  # as in C
     exponents = linspace_array(float(start), float(end), steps, dtypes.float64)
     result = _leaf(wrap((float(base) ** exponents).astype(found.np)), requires_grad)
     return result if out is None else _into(out, result, dtype)

@@ -225,7 +225,7 @@ def engine_of(generator: Generator | None) -> Engine:
 
 
 def _draw(
-    name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any
+    name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any, out: Tensor | None
 ) -> tuple[tuple[int, ...], dtypes.dtype]:
     if "size" in more:
         size = (more.pop("size"),)
@@ -234,7 +234,15 @@ def _draw(
     if more:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
     _check(dtype, device, name)
-    return _size(size, name), dtype or dtypes.get_default_dtype()
+    return _size(size, name), _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
+
+
+def _drawn_dtype(dtype: Any, out: Tensor | None) -> Any:
+    """The dtype to draw in: the one that was asked for, else that of `out`; None if neither is given."""
+    if dtype is not None and out is not None and out.dtype is not dtype:
+        kinds = dtypes.LEGACY[dtype], dtypes.LEGACY[out.dtype]
+        raise RuntimeError(f"dtype {kinds[0]} does not match dtype of out parameter ({kinds[1]})")
+    return dtype if out is None else out.dtype
 
 
 def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
@@ -277,7 +285,7 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     """
     from .kernels.rng_uniform import uniform
 
-    shape, found = _draw("rand", size, more, dtype, device)
+    shape, found = _draw("rand", size, more, dtype, device, out)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -295,7 +303,7 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     """
     from .kernels.rng_normal import normal as draw
 
-    shape, found = _draw("randn", size, more, dtype, device)
+    shape, found = _draw("randn", size, more, dtype, device, out)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -328,8 +336,8 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
         high = rest.pop()
     if rest:
         low = rest.pop()
-    shape, _ = _draw("randint", (size,), more, dtype, device)
-    found = dtype or dtypes.int64
+    shape, _ = _draw("randint", (size,), more, dtype, device, out)
+    found = _drawn_dtype(dtype, out) or dtypes.int64
     engine, least, bound = engine_of(generator), int(_plain(low)) if low is not None else 0, int(_plain(high))
     return _drawn(out, shape, lambda s: draw(engine, s, least, bound, found.np), requires_grad)
 
@@ -345,7 +353,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     from .kernels.rng_integers import randperm as draw
 
     _check(dtype, device, "randperm")
-    engine, np_dtype = engine_of(generator), (dtype or dtypes.int64).np
+    engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
 
     def permutations(shape: tuple[int, ...]) -> Any:
         if len(shape) == 1:
@@ -432,7 +440,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     _check(dtype, device, "normal")
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")
-    found = dtype or dtypes.get_default_dtype()
+    found = _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
     shape, middle, spread = _size((size,), "normal"), float(mean), float(std)
     return _drawn(out, shape, lambda s: draw(engine, s, found.np, middle, spread), requires_grad)
 

@@ -31,3 +31,12 @@ KNOWN = {
     "nn.functional.max_unpool3d": ("0-d", _ORDER), "conv_tbc": ("bool transposed expanded", _MORE),
     "scatter": ("empty", _ORDER), "index_select": ("empty", _ORDER), "index_add": ("empty 0-d", _ORDER), "randn_like": ("transposed", "sixteen numbers at a time in memory order"),
 }  # fmt: skip
+
+# The same for `out=`: in which kinds of it.
+_CASTS = "written in the dtype of out"
+KNOWN_OUT: dict[str, tuple[str, str]] = {
+    "abs": ("float32 int32 int64 bool complex64", _CASTS), "absolute": ("float32 int32 int64 bool complex64", _CASTS), "fft.ifft": ("complex64", _CASTS), "fft.ihfft": ("complex64", _CASTS),
+    "fft.fftfreq": ("int32 int64 bool complex64", "other words"), "fft.rfftfreq": ("int32 int64 bool complex64", "other words"),
+    "split_copy": ("empty float32 int32 int64 bool complex64", "the parts may be of any dtype in PyTorch, but must have their sizes"),
+    "max": ("int32 int64 bool", "other words"), "min": ("int32 int64 bool", "other words"), "heaviside": ("complex64", _ORDER), "bernoulli": ("complex64", _MORE),
+}  # fmt: skip

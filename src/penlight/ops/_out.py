@@ -21,24 +21,24 @@ _FOUND = "Found dtype {got} but expected {need}"
 _ELEMENTWISE = "result type {need} can't be cast to the desired output type {got}"
 
 _SAME: dict[Any, str] = {
-    _EXACT: "sum prod cumsum cumprod addmm addmv alias_copy aminmax argmax argmin as_strided_copy avg_pool2d avg_pool3d baddbmm bmm detach_copy diag diagonal_copy "
+    _EXACT: "sum prod cumsum cumprod addmm addmv alias_copy aminmax argmax argmin as_strided_copy avg_pool2d avg_pool3d baddbmm bmm detach_copy diagonal_copy "
     "expand_copy gather index_add index_copy index_reduce isin linalg_cholesky linalg_cholesky_ex linalg_cross cross linalg_det linalg_eigh "
     "linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_lu linalg_lu_factor "
     "linalg_lu_factor_ex linalg_lu_solve linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_svd linalg_svdvals vector_norm "
     "linear log_softmax lu_solve lu_unpack max_dim min_dim mm msort norm permute_copy qr renorm scatter scatter_add scatter_reduce "
-    "scatter_value select_copy slice_copy slice_scatter softmax sort sort_stable split_copy split_with_sizes_copy squeeze_copy svd t_copy "
+    "scatter_value select_copy slogdet slice_copy slice_scatter softmax sort sort_stable split_copy split_with_sizes_copy squeeze_copy svd t_copy "
     "take_along_dim topk transpose_copy triangular_solve tril triu unbind_copy unfold_copy unsqueeze_copy view_copy view_as_complex_copy "
     "view_as_real_copy",
-    _FOUND: "bitwise_not ceil conj_physical floor frac neg gelu hardshrink softplus softshrink round round_decimals sgn sign trunc",
+    _FOUND: "bitwise_not ceil clamp clamp_low clamp_high clamp_max clamp_min conj_physical floor frac neg gelu hardshrink softplus softshrink round round_decimals sgn sign trunc",
     "expected scalar type {need} but found {got}": "native_batch_norm linalg_solve_triangular logsigmoid",
-    "expected scalar_type {need} but found {got}": "cummax cummin diff logcumsumexp",
+    "expected scalar_type {need} but found {got}": "cummax cummin logcumsumexp",
     "result dtype {got} does not match input dtype {need}": "dot matmul vdot",
     "Expected the dtype for input and out to match, but got {need} for input's dtype and {got} for out's dtype.": "amax amin",
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag "
     "is True, but we got output tensor's dtype {got} and out_int32 flag is {flag}": "searchsorted",
     "Expected object of scalar type {need} but got scalar type {got} for argument 'out'": "complex polar",
     "tensordot: Expected the output tensor to have dtype {need}, but got an output tensor with dtype {got}": "inner tensordot",
-    "linalg.matrix_norm expected out tensor dtype {need} but got: {got}": "linalg_matrix_norm",
+    "linalg.matrix_norm expected out tensor dtype {need} but got: {got}": "linalg_matrix_norm nuclear_norm",
     "linalg.norm expected out tensor dtype {need} but got: {got}": "linalg_norm",
     "{name}() out tensor must be same dtype as the input tensor": "quantile",
     "self and mat2 must have the same dtype, but got {got} and {need}": "addbmm",
@@ -52,14 +52,14 @@ _SAME: dict[Any, str] = {
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "{name} does not support non-boolean outputs.": "isneginf isposinf signbit",
     ("output values must be of same type as input", "output indices must be of scalar type Long"): "kthvalue",
-    "multi_dot(): expected out tensor to have dtype {c_need} but got {c_got}": "linalg_multi_dot",
+    "multi_dot(): expected out tensor to have dtype {c_need} but got {c_got}": "linalg_multi_dot chain_matmul",
     "linalg.vecdot: Expected out of dtype{need} but found {got}": "linalg_vecdot",
     ("expected scalar type '{need}' but got '{got}' for values output", "expected scalar type '{need}' but got '{got}' for indices output"): "mode",
     "multinomial expects Long tensor out, got: {got}": "multinomial",
     "addmv input tensors must have the same dtype, but got {got}, {need}, and {need}": "mv",
     "nan_to_num: dtype of out: {got} should be same as input: {need}": "nan_to_num",
     "Expected self.dtype() == output.dtype() to be true, but got false.": "narrow_copy",
-    "nonzero: Expected out tensor to have scalar type Long but got scalar type{got}": "nonzero",
+    "{name}: Expected out tensor to have scalar type Long but got scalar type{got}": "nonzero nonzero_static",
     "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{need} and result has dtype {got}": "ormqr",
     "take(): self and out expected to have the same dtype, but got self.dtype = {need} and out.dtype = {got}": "take",
     "Expected out type to be {need} but got {got}": "where",
@@ -75,6 +75,10 @@ def _safely(*results: str) -> Any:
 
 _CAST: dict[Any, str] = {
     TypeError("torch.cat(): input types can't be cast to the desired output type {got}"): "cat_list stack_list",
+    "mean.dtype_out(): input types can't be cast to the desired output type {got}": "mean_all",
+    "diag: result type {need} can't be cast to the desired out= type {got}": "diag",
+    "ldexp can't be cast to the desired output type {got}": "ldexp",
+    "mvlgamma: result type {need} can't be cast to the desired output type {got}": "mvlgamma",
     "logsumexp(): Expected floating point type for result tensor, but got: {got}": "logsumexp",
     _safely("result"): "cholesky cholesky_inverse cholesky_solve linalg_cond linalg_pinv linalg_householder_product linalg_matrix_power "
     "linalg_matrix_rank linalg_tensorinv linalg_tensorsolve",
@@ -83,6 +87,9 @@ _CAST: dict[Any, str] = {
     _safely("a", "tau"): "geqrf",
     _safely("out"): "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn",
 }  # fmt: skip
+
+# These first look whether the result may be cast, and then want its very dtype all the same.
+_CAST_AND_SAME = ("diag", "linalg_matrix_power")
 
 _ANY = "eq ge gt le lt ne logical_and logical_not logical_or logical_xor lu"
 
@@ -110,8 +117,12 @@ def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, place: int = 0) 
     if need is got:
         return
     same, words = _rules().get(name, (False, _ELEMENTWISE))
-    if words is None or (not same and dtypes.can_cast(need, got)):
+    if words is None:
         return
+    if not same and dtypes.can_cast(need, got):
+        if name not in _CAST_AND_SAME:
+            return
+        words = _EXACT
     kind: Any = RuntimeError
     if isinstance(words, tuple):
         words = words[place]

@@ -121,7 +121,7 @@ def _add_conversions() -> None:
 
 def _conversion(name: str, dtype: dtypes.dtype) -> Any:
     def convert(input: Tensor, memory_format: Any = None) -> Tensor:
-        return _convert(input, dtype)
+        return _convert(input, dtype) if memory_format is None else to(input, dtype, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = documented(f"The tensor as {dtype!r}.", f">>> torch.tensor([1, 2]).{name}().dtype", repr(dtype))

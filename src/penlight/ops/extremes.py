@@ -177,6 +177,8 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
 
 def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
     """The dimensions to reduce, none of which may be empty."""
+    if not input._array.size and (dim is None or (isinstance(dim, (tuple, list)) and not dim)):
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")  # fmt: skip
     dims = wrap_dims(dim, input.dim())
     for d in dims:
         if input.shape[d] == 0:

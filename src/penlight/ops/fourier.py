@@ -184,9 +184,9 @@ def _shape_and_dims(input: Tensor, s: Any, dim: Any) -> tuple[Ints, Ints]:
 
 
 def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> Tensor:
-    if out is not None and out.is_complex() != result.is_complex():
-        kind = "complex" if result.is_complex() else "floating point"
-        raise RuntimeError(f"{function} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
+    if out is not None and not (out.is_complex() if result.is_complex() else out.is_floating_point()):
+        kind, said = "complex" if result.is_complex() else "floating point", "fftn" if function == "ifftn" else function
+        raise RuntimeError(f"{said} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
     return into("fft_" + function, out, result, input)
 
 

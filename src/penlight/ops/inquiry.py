@@ -148,7 +148,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
     tensor([ True, False])
     """
-    _need_tensor("isclose", other)
+    _need_tensors("isclose", input, other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{dtypes.LEGACY[input.dtype]} did not match {dtypes.LEGACY[other.dtype]}")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -157,9 +157,12 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     return _isclose(input, other, rtol, atol, equal_nan)
 
 
-def _need_tensor(name: str, other: Any) -> None:
-    if not isinstance(other, Tensor):
-        raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+def _need_tensors(name: str, input: Any, other: Any) -> None:
+    for place, (parameter, value) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{parameter}' (position {place}) must be Tensor, not {type(value).__name__}"
+            )
 
 
 @method
@@ -170,7 +173,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
     True
     """
-    _need_tensor("allclose", other)
+    _need_tensors("allclose", input, other)
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -182,7 +185,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
     """
-    _need_tensor("equal", other)
+    _need_tensors("equal", input, other)
     return input.shape == other.shape and bool((input == other).all())
 
 

@@ -191,6 +191,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = (x.shape[-1] if x.dim() else 1) if N is None else as_int(N)
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
+    x = x if x.dim() else x.unsqueeze(-1)
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
     from .joining import cat
 

@@ -11,7 +11,7 @@ from ..kernels import linalg as kernels
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import differentiable
-from .linalg_common import into, named, need_matrix, need_square, need_tensor, values_of
+from .linalg_common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import in_both_worlds
 from .linalg_spectral import eigvalsh, svdvals
 
@@ -205,13 +205,13 @@ def _like(A: Any) -> Any:
 in_both_worlds("lstsq_backward", _lstsq_pair)
 
 
-@differentiable(_lstsq_kernel, node="LinalgLstsqBackward0", results=("solution", "residuals", "rank", "singular_values"),
+@differentiable(by_columns(_lstsq_kernel, 0), node="LinalgLstsqBackward0", results=("solution", "residuals", "rank", "singular_values"),
                 input=lambda grads, input, b, solution, needs, xp: xp.lstsq_backward(0, needs, grads[0], grads[1], input, b, solution),
                 b=lambda grads, input, b, solution, needs, xp: xp.lstsq_backward(1, needs, grads[0], grads[1], input, b, solution))  # fmt: skip
 def _linalg_lstsq(input: Tensor, b: Tensor, rcond: float, driver: str) -> Any: ...
 
 
-def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
     """The X that minimises |A X - B|, the shortest if there are several, with residuals, rank and singular values.
 
     >>> import penlight as torch
@@ -240,9 +240,10 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
         raise RuntimeError(lead + "parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     cut = float(np.finfo(input._array.dtype).eps) * max(input.shape[-2:]) if rcond is None else float(rcond)
     solution, residuals, rank, values = _linalg_lstsq(input, b, cut, driver or "gelsy")
-    return named(
+    results = named(
         "linalg_lstsq", "solution residuals rank singular_values", (solution, residuals, rank, values.detach())
     )
+    return into("linalg_lstsq", out, results, input, b)
 
 
 def _check_lstsq_shapes(input: Tensor, b: Tensor, lead: str) -> None:

@@ -132,10 +132,12 @@ def norm(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
         )
     as_matrix = isinstance(ord, str) or (ord is not None and (len(dim) == 2 if dim is not None else input.dim() == 2))
+    if out is not None:
+        return into("linalg_norm", out, norm(input, ord, dim, keepdim, dtype=dtype), input)
     if not as_matrix:
-        return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
+        return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
     dims = dim if dim is not None else tuple(range(input.dim())) if input.dim() == 2 else (-2, -1)
-    return matrix_norm(input, ord, dims, keepdim, dtype=dtype, out=out)
+    return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:

@@ -41,6 +41,7 @@ from .nonlinear import selu as _selu
 from .nonlinear import selu_ as selu_
 from .normalization import (
     batch_norm_by,
+    check_layer,
     check_parameters,
     group_norm_by,
     instance_norm_by,
@@ -214,10 +215,9 @@ def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and the reciprocal deviations that it used."""
+    shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
     check_parameters(input, weight, bias)
-    return _first_differentiable(
-        input, OPS["_native_layer_norm"].function(input, tuple(normalized_shape), weight, bias, eps)
-    )
+    return _first_differentiable(input, OPS["_native_layer_norm"].function(input, shape, weight, bias, eps))
 
 
 def _first_differentiable(input: Tensor, results: Any) -> tuple[Tensor, Tensor, Tensor]:

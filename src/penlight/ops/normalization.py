@@ -137,7 +137,7 @@ def _rms_rule(place: int) -> Any:
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
 
-def _check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Ints:
+def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Ints:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if not isinstance(normalized_shape, (tuple, list)):
@@ -184,7 +184,7 @@ def layer_norm(
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
-    shape = _check_layer("layer_norm", input, normalized_shape, weight, bias)
+    shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
     if input.dtype.category != dtypes.FLOATING:
         raise not_implemented("LayerNormKernelImpl", input._array.dtype)
     check_parameters(input, weight, bias)
@@ -198,7 +198,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
-    shape = _check_layer("rms_norm", input, normalized_shape, weight, None)
+    shape = check_layer("rms_norm", input, normalized_shape, weight, None)
     if input.dtype.category < dtypes.FLOATING:
         raise not_implemented("rms_norm", input._array.dtype)
     if eps is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from .._tensor_memory import storage_offset_of
 from ..autograd import views
 from ..autograd.node import Edge, Node
@@ -93,12 +94,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """
     if input.dim() == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.dim() or start.dtype.category != dtypes.INTEGRAL):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim, start, length = wrap_dim(dim, input.dim()), as_int(start), as_int(length)
     n = input.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -444,6 +447,22 @@ def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
     return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
 
 
+def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
+    """Refuse a window by strides that leaves its memory."""
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
+        )
+    need = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0
+    if need * itemsize > nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} requiring a "
+            f"storage size of {need * itemsize} are out of bounds for storage of size {nbytes}"
+        )
+
+
 @method
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A window of the memory behind a tensor, with any shape and strides in elements; a view.
@@ -455,20 +474,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if any(s < 0 for s in stride):
-        raise RuntimeError(
-            "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
-        )
-    root = input.untyped_storage()
-    need = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0
-    if need * input.element_size() > root.nbytes():
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-            f"{input.element_size()} requiring a storage size of {need * input.element_size()} are out of bounds for storage "
-            f"of size {root.nbytes()}"
-        )
+    check_window(size, stride, offset, input.element_size(), input.untyped_storage().nbytes())
     return _as_strided(input, size, stride, offset, geometry_of(input))
 
 

@@ -206,7 +206,7 @@ def mean(
     _need_float(input.dtype if dtype is None else dtype, "mean", dtype is not None)
     if out is not None:
         if dtype is None and out.dtype.category < dtypes.FLOATING:
-            check_out("mean", dtypes.float32, out.dtype)
+            check_out("mean_all" if dim is None else "mean", dtypes.float32, out.dtype)
         return in_out("mean", out, dtype, lambda kind: mean(input, dim, keepdim, dtype=kind))
     input = _as_dtype(input, dtype)
     if dim is None and not keepdim:
