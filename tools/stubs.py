@@ -179,7 +179,12 @@ def own_names() -> set[str]:
     """What the class statements of Tensor and its parts define themselves."""
     import ast
 
-    parts = {"tensor.py": "Tensor", "_tensor_memory.py": "ShapeAndMemory", "_tensor_python.py": "AsPython"}
+    parts = {
+        "tensor.py": "Tensor",
+        "_tensor_hooks.py": "Hooked",
+        "_tensor_memory.py": "ShapeAndMemory",
+        "_tensor_python.py": "AsPython",
+    }
     body: list[ast.stmt] = []
     for file, name in parts.items():
         tree = ast.parse((ROOT / "src" / "penlight" / file).read_text())

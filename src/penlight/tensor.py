@@ -7,23 +7,22 @@
 from __future__ import annotations
 
 import warnings
-import weakref
-from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import autograd, dtypes
+from ._tensor_hooks import Hooked
 from ._tensor_memory import ShapeAndMemory
 from ._tensor_python import AsPython
 from .autograd import modes, views
-from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, HookDict, Node, RemovableHandle, add_hook
+from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
 
-    class _Parts(ShapeAndMemory, AsPython, TensorMethods): ...
+    class _Parts(Hooked, ShapeAndMemory, AsPython, TensorMethods): ...
 
 else:
 
@@ -299,77 +298,6 @@ class Tensor(_Parts):
 
     _grad_fn = grad_fn
 
-    def retain_grad(self) -> None:
-        """Let a backward pass keep this non-leaf's gradient in `.grad`.
-
-        >>> import penlight as torch
-        >>> y = torch.ones(1, requires_grad=True) * 2
-        >>> y.retain_grad(); y.backward(); y.grad
-        tensor([1.])
-        """
-        if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if _is_leaf(self):
-            return
-        node, nr = views.edge_of(self)
-        if node is not None and not isinstance(node, AccumulateGrad):
-            node.hooks().retain[nr] = weakref.ref(self)
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether this is a non-leaf that keeps its gradient in `.grad`.
-
-        >>> import penlight as torch
-        >>> x = torch.ones(1, requires_grad=True) * 2
-        >>> x.retain_grad()
-        >>> x.retains_grad
-        True
-        """
-        try:
-            node, nr = self._edge
-        except AttributeError:
-            return self._view.retaining  # type: ignore[union-attr]
-        return node is not None and node._hooks is not None and nr in node._hooks.retain
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call `hook(grad)` when this tensor's gradient is computed; what it returns replaces the gradient.
-
-        >>> import penlight as torch
-        >>> x = torch.ones(1, requires_grad=True)
-        >>> handle = x.register_hook(lambda grad: grad * 10)
-        >>> x.sum().backward(); x.grad
-        tensor([10.])
-        """
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node, nr = views.edge_of(self)
-        if node is None:
-            return RemovableHandle({})
-        return add_hook(node.hooks().tensor.setdefault(nr, HookDict()), hook)
-
-    @property
-    def _backward_hooks(self) -> Any:
-        node, nr = views.edge_of(self)
-        return None if node is None or node._hooks is None else node._hooks.tensor.get(nr)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call `hook(tensor)` after this leaf's `.grad` was updated.
-
-        >>> import penlight as torch
-        >>> w = torch.tensor(3.0, requires_grad=True)
-        >>> handle = w.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
-        >>> (w * w).backward()
-        tensor(6.)
-        """
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        node = views.edge_of(self)[0]
-        if node is None:
-            return RemovableHandle({})
-        if not isinstance(node, AccumulateGrad):
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return add_hook(node.hooks().post_accumulate, hook)
-
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -488,6 +416,7 @@ def _take_over(part: type) -> None:
         setattr(Tensor, name, value)
 
 
+_take_over(Hooked)
 _take_over(ShapeAndMemory)
 _take_over(AsPython)
 
