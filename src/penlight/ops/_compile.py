@@ -81,7 +81,9 @@ def straight(op: Op) -> Any:
 
 def compile_backward(op: Op) -> None:
     """Give an op's node class its generated `run_raw`."""
-    code = _make(op, _backward(op), "run_raw")
+    from ._compile_backward import backward
+
+    code = _make(op, backward(op), "run_raw")
     op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
     op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
 
@@ -358,95 +360,3 @@ def _keep(op: Op, want: str, number: str | None) -> list[str]:
         version = f"0 if {want} is None or {want}._vc is None else {want}._vc[0]"
         return [f"node.s_{want} = {want}", f"node.v_{want} = {version}"]
     return [f"node.s_{want} = {want}", f"vc = {want}._vc", f"node.v_{want} = 0 if vc is None else vc[0]"]
-
-
-def _backward(op: Op) -> list[str]:
-    grad = "grads" if op.outputs > 1 or op.kind == "multi" else "grad"
-    out = [f"def run_raw(node, {grad}, keep):"]
-    out.append("    fit = node._fit")
-    out.append(f"    if fit is not None and type(fit) is not tuple: return dispatch_backward(node, {grad}, keep)")
-    if any(op.kinds[i] == LIST for i in op.rules):
-        return [*out[:1], f"    return dispatch_backward(node, {grad}, keep)"]
-    if len(op.wants) > 1 or "needs" in next(iter(op.wants.values()), ()):
-        out.append("    edges = node.next_functions if not PICKY else wanted_edges(node)")
-    if grad == "grads":
-        out.append("    if type(grads) is not list: grads = [grads]")
-        out.append(f"    elif nothing(grads): return (None,) * {len(op.rules)}")
-    if _on_scalars(op):
-        out.append("    scalar = type(grad) is not ndarray")
-    blocks = {i for i, wants in op.wants.items() if op.kind == "pointwise" and _in_blocks(op, wants)}
-    if blocks:
-        out.append(f"    small = {'scalar or ' if _on_scalars(op) else ''}grad.size < LARGE")
-    out.append("    try:")
-    for place, (i, wants) in enumerate(op.wants.items()):
-        inner = []
-        values = []
-        for want in wants:
-            value, lines = _unpack(op, want)
-            inner += lines
-            values.append(value)
-        call = f"rule_{op.name}_{i}({', '.join(values)})"
-        if i in blocks:
-            call = f"{call} if small else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
-        inner.append(f"g_{i} = {call}")
-        if op.kind == "pointwise" and len(op.wants) >= 1 and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1:
-            inner.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
-        if len(op.wants) == 1:
-            out += ["        " + line for line in inner]
-        else:
-            out.append(f"        if edges[{place}][0] is None: g_{i} = None")
-            out += ["        else:", *("            " + line for line in inner)]
-    out += ["    except AttributeError as error:", "        explain(node, error)"]
-    freed = [f"node.s_{w}" for w in saves_for(op) if slot_kind(op, w) in ("input", "result")]
-    if freed:
-        out.append(f"    if not keep: {' = '.join(freed)} = FREED")
-    out.append(f"    return ({', '.join('g_' + i for i in op.rules)},)")
-    return out
-
-
-def _in_blocks(op: Op, wants: tuple[str, ...]) -> bool:
-    """Whether a rule can be given parts of what it wants: see Note [Large elementwise work] in kernels/large.py."""
-    return wants != ("grad",) and all(
-        want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants
-    )
-
-
-def _on_scalars(op: Op) -> bool:
-    """Whether the rules run on NumPy's scalars where the gradient is one, as that of a 0-d result is.
-
-    Arithmetic of two scalars takes NumPy a tenth of the time that it takes with a 0-d array among the operands.
-    """
-    return op.kind == "pointwise" and type(op.kernel) is np.ufunc and op.outputs == 1
-
-
-def _unpack(op: Op, want: str) -> tuple[str, list[str]]:
-    """The expression for a saved value in the raw world, and the lines that fetch and check it."""
-    kind = slot_kind(op, want)
-    if kind == "call":
-        return {"xp": "raw", "needs": "[e[0] is not None for e in edges]"}.get(want, want), []
-    if kind in ("plain", "shape", "dtype", "strides"):
-        return f"node.s_{want}", []
-    if kind == "result":
-        place = op.results.index(want)
-        return want, [
-            f"{want} = node.s_{want}",
-            f"if node.c_{want}[0] != node.v_{want}: result_modified(node, {want}, node.c_{want}[0], node.v_{want}, {place})",
-            f"if type({want}) is not ndarray: {want} = {want}._array",
-            *([f"if scalar: {want} = {want}[()]"] if _on_scalars(op) else []),
-        ]
-    lines = [f"{want} = node.s_{want}"]
-    check = [
-        f"vc = {want}._vc",
-        f"if vc is not None and vc[0] != node.v_{want}: input_modified({want}, node.v_{want}, node, '{want}')",
-        f"{want} = {want}._array",
-        *([f"if scalar: {want} = {want}[()]"] if _on_scalars(op) else []),
-    ]
-    if op.kinds[want] == TENSOR:
-        return want, lines + check
-    test = f"{want} is not None" if op.kinds[want] == OPTIONAL else f"node.v_{want} is not None"
-    lines += [f"if {test}:", *("    " + c for c in check)]
-    if op.kinds[want] == NUMBER:
-        lines.append(f"elif {want} is FREED: raise AttributeError")
-    if op.kinds[want] == NUMBER and type(op.kernel) is np.ufunc:
-        lines.append(f"elif not scalar and grad.dtype is float32: {want} = NUMBERS32.get({want}, {want})")
-    return want, lines
