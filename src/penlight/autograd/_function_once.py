@@ -14,7 +14,7 @@ from .node import NO_EDGE, Node
 class Error(Node):
     """Stands behind the gradients of a function that differentiates only once: refuses to go on."""
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "outputs")
     runs_on_none = True
 
     def __init__(self, message: str, next_functions: tuple[Any, ...]) -> None:

@@ -231,8 +231,10 @@ def _run(
             results = node.run_raw(grad, keep)
         else:
             results = ()
-        for (child, nr), arrived in zip(node.next_functions, results):
+        edges, place = node.next_functions, 0
+        for arrived in results:  # `zip` would make six objects
             if arrived is not None:
+                child, nr = edges[place]
                 buffer = buffers[child]
                 if buffer is None:
                     buffers[child] = arrived
@@ -244,6 +246,7 @@ def _run(
                         ours.discard(child)
                 else:
                     join(buffers, child, nr, buffer, arrived, ours)
+            place += 1
         if node.seq in ages:
             grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
             for leaf in _completed(node, last):

@@ -76,7 +76,7 @@ class DualLevel:
             if holder is None:
                 continue
             if hasattr(holder, "next_functions"):
-                for known in holder.__dict__.get("_tangents", {}).values():
+                for known in holder.extra().get("tangents", {}).values():
                     known.pop(self, None)
             elif holder._meta is not None and holder._meta.tangents is not None:
                 holder._meta.tangents.pop(self, None)
@@ -167,7 +167,7 @@ class DualLevel:
         copy = getattr(node, "s_" + op.inputs[0], None)
         if copy is not None and copy is not tensor and before is not None:
             self.attach(copy, before)
-        node.__dict__.setdefault("_tangents", {}).setdefault(0, {})[self] = self.tangent(tensor)
+        node.extra().setdefault("tangents", {}).setdefault(0, {})[self] = self.tangent(tensor)
         self.holders.append(weakref.ref(node))
 
     def _write(self, tensor: Tensor, moved: Any) -> None:
@@ -288,7 +288,7 @@ def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None
     """A node that saved this very output gives it its tangent again when it is used."""
     edge = tensor._edge
     if edge[0] is not None and edge[0].next_functions:
-        edge[0].__dict__.setdefault("_tangents", {}).setdefault(edge[1], {})[level] = tangent
+        edge[0].extra().setdefault("tangents", {}).setdefault(edge[1], {})[level] = tangent
         level.holders.append(weakref.ref(edge[0]))
 
 
@@ -484,7 +484,7 @@ def detach(tensor: Tensor) -> Tensor:
 
 def restore_tangent(node: Any, place: int, tensor: Tensor) -> None:
     """Give a saved output, made a tensor again, the tangent that it had. See Note [Dual levels]."""
-    known = node.__dict__.get("_tangents", {}).get(place)
+    known = node.extra().get("tangents", {}).get(place)
     if known:
         meta = meta_of(tensor)
         meta.tangents = {**known, **(meta.tangents or {})}

@@ -128,7 +128,7 @@ class Node:
     ('MulBackward0', 2)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_fit", "_hooks", "next_functions", "seq")
+    __slots__ = ("__weakref__", "_fit", "_hooks", "_more", "next_functions", "seq")
 
     seq: int
     next_functions: tuple[Edge, ...]
@@ -176,7 +176,15 @@ class Node:
         >>> node.metadata
         {'made by': 'me'}
         """
-        return self.__dict__.setdefault("_metadata", {})
+        return self.extra().setdefault("metadata", {})
+
+    def extra(self) -> dict[str, Any]:
+        """What few nodes have, by name. A `__dict__` would cost every node."""
+        try:
+            return self._more
+        except AttributeError:
+            self._more: dict[str, Any] = {}
+            return self._more
 
     @property
     def requires_grad(self) -> bool:

@@ -94,7 +94,7 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
 
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:
     """Refuse a saved output whose version moved."""
-    modified(array, f", which is output {nr} of {node.__dict__.get('_label') or node.label()},", now, expected)
+    modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected)
 
 
 def explain(node: Node, error: AttributeError) -> NoReturn:

@@ -198,7 +198,7 @@ class Collector:
 
     def describe_origin(self, node: Node, box: Box) -> None:
         """The line of the user's program that made a node, if anomaly mode was on."""
-        lines = node.metadata.get("traceback_") if hasattr(node, "__dict__") and node.__dict__ else None
+        lines = node.metadata.get("traceback_")
         if lines:
             box.details["made at"] = " ".join(lines[-1].split())
 

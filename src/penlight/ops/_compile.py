@@ -301,7 +301,7 @@ def _several(op: Op) -> list[str]:
     for k in places:
         body.append(f"if result_{k}.dtype.kind in 'fcV': out_{k}._edge = (node, nr); nr += 1")
         body.append(f"else: out_{k}._edge = NO_EDGE")
-    return [*body, "if nr != 1: node.outputs = nr", f"return {outs}"]
+    return [*body, "node.outputs = nr", f"return {outs}"]
 
 
 def _fit(op: Op, number: str | None = None) -> list[str]:

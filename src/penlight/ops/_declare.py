@@ -187,6 +187,8 @@ def node_class(op: Op) -> type[OpNode]:
     slots = ["s_" + w for w in wants]
     slots += ["v_" + w for w in wants if slot_kind(op, w) in ("input", "result")]
     slots += ["c_" + w for w in wants if slot_kind(op, w) == "result"]
+    if op.outputs > 1 or op.kind == "multi":
+        slots.append("outputs")
     body: dict[str, Any] = {"__slots__": tuple(slots), "op": op, "__module__": "torch.autograd.graph"}
     body["saved_slots"] = tuple("s_" + w for w in wants if slot_kind(op, w) in ("input", "result"))
     body.update({"_saved_" + name: value for name, value in _SHOWN.get(op.node_name, {}).items()})

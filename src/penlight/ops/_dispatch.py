@@ -350,7 +350,7 @@ def make_node(
             _save(op, node, want, env, outs, requires[i], copies)
     if written is not None:
         if written._view is not None:
-            node.__dict__["_label"] = "AsStrided"  # what the written view's own grad_fn is from now on
+            node.extra()["label"] = "AsStrided"  # what the written view's own grad_fn is from now on
         for want in op.inputs:
             value = getattr(node, "s_" + want, None)
             if value is not None and getattr(value, "_vc", None) is written._vc:
