@@ -246,7 +246,7 @@ def _run(
                         ours.discard(child)
                 else:
                     join(buffers, child, nr, buffer, arrived, ours)
-            place += 1
+            place += 1  # noqa: SIM113
         if node.seq in ages:
             grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
             for leaf in _completed(node, last):

@@ -161,7 +161,7 @@ class DualLevel:
     def _tell_node(self, op: Op, tensor: Tensor, before: Any) -> None:
         """The node of an in-place op saved a clone of the old value, or the new value: they get their tangents too."""
         edge = (tensor._base if tensor._base is not None else tensor)._edge
-        node = getattr(edge[0], "fn", edge[0])
+        node: Any = getattr(edge[0], "fn", edge[0])
         if getattr(node, "op", None) is not op:
             return
         copy = getattr(node, "s_" + op.inputs[0], None)
