@@ -42,6 +42,14 @@ def _threads() -> str:
     return ", ".join(f"{pool['internal_api']}: {pool['num_threads']}" for pool in threadpool_info()) or "unknown"
 
 
+def _native() -> str:
+    from penlight.kernels.native import available
+
+    if available():
+        return "written at run time for large float32 arrays (PENLIGHT_NATIVE=0 turns it off)"
+    return "none: it needs Linux on x86-64 with AVX2, and no PENLIGHT_NATIVE=0; NumPy does its work"
+
+
 def _version(name: str) -> str | None:
     try:
         return installed(name)
@@ -70,6 +78,7 @@ def show_versions() -> None:
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))
     _row("threads", _threads())
+    _row("machine code", _native())
     _row("native kernels", "used for large float32 arrays" if native.available() else "not used, those in NumPy serve")
     print("\noptional packages")
     for name, use in OPTIONAL.items():
@@ -118,6 +127,16 @@ def _checks() -> dict[str, Callable[[], None]]:
             (_leaf(1, 2, 4, 4), _leaf(3, 2, 3, 3)),
         )
 
+    def large() -> None:
+        def gradient(dtype: Any) -> Any:
+            torch.manual_seed(0)
+            x = torch.rand(512, 256, dtype=torch.float64).to(dtype).requires_grad_()
+            y = torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, (256,)))
+            (y.softmax(-1) * y).sum().backward()
+            return x.grad
+
+        torch.testing.assert_close(gradient(torch.float32).double(), gradient(torch.float64), rtol=1e-3, atol=1e-5)
+
     def training() -> None:
         torch.manual_seed(0)
         x = torch.rand(64, 1)
@@ -134,7 +153,7 @@ def _checks() -> dict[str, Callable[[], None]]:
 
     return {
         "arithmetic": arithmetic, "matrix products": products, "second order": second_order, "views and writes": views,
-        "convolution": convolution, "training": training,
+        "convolution": convolution, "large arrays": large, "training": training,
     }  # fmt: skip
 
 
