@@ -7,6 +7,7 @@ for each thread, straight into its part of the result, and a rule like `grad * (
 BLOCK elements: its temporaries are as small as a block and stay in the cache, where whole ones would each be written to
 memory and read again. Operands of one shape that are contiguous are cut as flat arrays, others along the first dimension,
 with what broadcasts along it left whole. What cannot be cut, and what turns out not to be elementwise, runs in one piece.
+A rule that was traced becomes a native kernel where that can be: Note [Bodies as machine code].
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .fused import program_of
+from .fused import Program, program_of
 from .parallel import parallel_for, thread_count
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
@@ -59,9 +60,66 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
     return shape, shape[0], list(values), parted
 
 
+# Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
+_NATIVE_UFUNCS = frozenset((np.exp, np.log, np.tanh))
+
+
+def _natively(steps: Program | np.ufunc, values: tuple[Any, ...]) -> np.ndarray | None:
+    """The result of a program or a ufunc by its machine code; None if it has none, or cannot have any for these operands.
+
+    As `_cut` has it, one operand must have the result's layout. Others may be numbers, in whatever form.
+    """
+    from .native import traced
+
+    arrays: list[np.ndarray] = []
+    numbers: list[float] = []
+    kinds: list[Any] = []
+    anchor = None
+    for value in values:
+        if type(value) is np.ndarray and value.dtype != np.float32:
+            return None
+        if type(value) is np.ndarray and value.ndim:
+            if value.flags.c_contiguous:
+                anchor = value
+            elif any(value.strides):
+                return None
+            arrays.append(value)
+            kinds.append(arrays)
+        elif isinstance(value, (int, float, np.ndarray)) and not isinstance(value, bool):
+            numbers.append(float(value))
+            kinds.append(numbers)
+        else:
+            kinds.append(None)
+    if anchor is None or any(a.shape != anchor.shape for a in arrays):
+        return None
+    out = np.empty(anchor.shape, np.float32)
+    pattern = tuple(["array" if k is arrays else "number" if k is numbers else None for k in kinds])
+    body = _body_of(steps, pattern, len(arrays))
+    return out if traced.run(body, *arrays, out, numbers=tuple(numbers)) else None
+
+
+def _body_of(steps: Program | np.ufunc, pattern: tuple[str | None, ...], arrays: int) -> Callable[..., None]:
+    """What `_natively` runs: called with the arrays, the result, and the numbers."""
+
+    def body(*given: Any) -> None:
+        places = {"array": iter(given[:arrays]), "number": iter(given[arrays + 1 :])}
+        leaves = [None if kind is None else next(places[kind]) for kind in pattern]
+        out = given[arrays]
+        if isinstance(steps, Program):
+            steps.run(leaves, [type(out)() for _ in range(steps.registers)], out)
+        else:
+            steps(*leaves, out=out)
+
+    return body
+
+
 @np.errstate(all="ignore")
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
+    if ufunc in _NATIVE_UFUNCS:
+        result = _natively(ufunc, operands)
+        if result is not None:
+            return result
     size = max(getattr(o, "size", 1) for o in operands)
     grain = _CHEAP // 2 if ufunc in _CHEAP_UFUNCS else _GRAIN
     if size < 2 * grain or thread_count() < 2:
@@ -85,14 +143,18 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
 
 def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
     """rule(*values) of an elementwise op, whose gradient has at least LARGE elements, block by block and by several threads."""
+    program = program_of(rule, values)
+    if program is False:
+        return rule(*values)
+    if isinstance(program, Program) and len(program.steps) > 1:
+        result = _natively(program, values)
+        if result is not None:
+            return result
     cut = _cut(values)
     if cut is None or cut[1] < 2:
         return rule(*values)
     shape, length, leaves, parted = cut
     flat = length != shape[0] or len(shape) == 1
-    program = program_of(rule, values)
-    if program is False:
-        return rule(*values)
     if program is True or not flat:
         return _run_opaque(rule, values, cut)
     assert not isinstance(program, bool)
