@@ -46,8 +46,8 @@ def _native() -> str:
     from penlight.kernels.native import available
 
     if available():
-        return "written at run time for large float32 arrays (PENLIGHT_NATIVE=0 turns it off)"
-    return "none: it needs Linux on x86-64 with AVX2, and no PENLIGHT_NATIVE=0; NumPy does its work"
+        return "used for large float32 arrays (PENLIGHT_NATIVE=0 turns them off)"
+    return "not used, those in NumPy serve (they need Linux on x86-64 with AVX2, and no PENLIGHT_NATIVE=0)"
 
 
 def _version(name: str) -> str | None:
@@ -67,7 +67,6 @@ def show_versions() -> None:
 
     from penlight.__main__ import version
     from penlight.backends.cpu import get_cpu_capability
-    from penlight.kernels import native
 
     print(version())
     _row("Python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.executable})")
@@ -78,8 +77,7 @@ def show_versions() -> None:
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))
     _row("threads", _threads())
-    _row("machine code", _native())
-    _row("native kernels", "used for large float32 arrays" if native.available() else "not used, those in NumPy serve")
+    _row("native kernels", _native())
     print("\noptional packages")
     for name, use in OPTIONAL.items():
         found = _version(name)
