@@ -16,7 +16,7 @@ from typing import Any
 OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.autocast",
     "scipy": "some special functions and decompositions",
-    "threadpoolctl": "torch.set_num_threads for NumPy's BLAS",
+    "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",
     "matplotlib": "SummaryWriter.add_figure",
     "einops": "works with Penlight's tensors, under `penlight run` or after `import penlight.as_torch`",
@@ -33,13 +33,11 @@ def blas_of(np: Any) -> str:
 
 
 def _threads() -> str:
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        found = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
-        return ", ".join(found) or f"as the library chooses ({os.cpu_count()} processors)"
-    return ", ".join(f"{pool['internal_api']}: {pool['num_threads']}" for pool in threadpool_info()) or "unknown"
+    import penlight as torch
+
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    found = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
+    return ", ".join([f"{torch.get_num_threads()} for one op", *found])
 
 
 def _native() -> str:

@@ -363,19 +363,7 @@ def multi_head_attention_forward(
         value = key if same[1] else value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     rows, batch, embed_dim = query.shape
-    key_padding_mask = _canonical_mask(
-        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
-    )
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
-        is_causal = is_causal and key_padding_mask is None
+    attn_mask, key_padding_mask, is_causal = _masks(attn_mask, key_padding_mask, is_causal, need_weights, query.dtype)
     _expect(
         embed_dim == embed_dim_to_check,
         f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}",
@@ -402,9 +390,7 @@ def multi_head_attention_forward(
         k, v = cat([k, nothing], 1), cat([v, nothing], 1)
         attn_mask, key_padding_mask = _longer(attn_mask, key_padding_mask)
     if key_padding_mask is not None:
-        columns = k.shape[1]
-        _check_key_padding_mask(key_padding_mask, columns, batch)
-        hidden = key_padding_mask.view(batch, 1, 1, columns).expand(-1, num_heads, -1, -1).reshape(count, 1, columns)
+        hidden = _hidden(key_padding_mask, k.shape[1], batch, num_heads)
         attn_mask = hidden if attn_mask is None else attn_mask + hidden
     if not training:
         dropout_p = 0.0
@@ -417,6 +403,33 @@ def multi_head_attention_forward(
     if not batched:
         output, weights = output.squeeze(1), None if weights is None else weights.squeeze(0)
     return output, weights
+
+
+def _masks(
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool, need_weights: bool, dtype: Any
+) -> tuple[Tensor | None, Tensor | None, bool]:
+    """Both masks as numbers to add, and whether `is_causal` still says what the first would."""
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
+    )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", dtype, check_other=False)
+        is_causal = is_causal and key_padding_mask is None
+    return attn_mask, key_padding_mask, is_causal
+
+
+def _hidden(key_padding_mask: Tensor, columns: int, batch: int, heads: int) -> Tensor:
+    """The padding of each sample, for all of its heads."""
+    _check_key_padding_mask(key_padding_mask, columns, batch)
+    mask = key_padding_mask.view(batch, 1, 1, columns).expand(-1, heads, -1, -1)
+    return mask.reshape(batch * heads, 1, columns)
 
 
 def _project(
