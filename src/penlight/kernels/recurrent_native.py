@@ -1,14 +1,14 @@
 """LSTM and GRU over a whole sequence with native steps: what kernels/recurrent.py does, for float32. See Note [Native kernels].
 
-A step is one product in BLAS and one native kernel. What is kept of the gates is (rows, gates * features), by which `recurrent.py`
+A step is a product and one native kernel. Where the product can be native, too, all steps are one call (Note [Repeated calls] in
+native/sequence.py); else BLAS does it, step by step. What is kept of the gates is (rows, gates * features), by which `recurrent.py`
 knows which of the two backward passes is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from . import native
 from .native import recurrent as steps
 from .native.product import WIDTH, panels, product
+from .native.sequence import Argument, Call, Counting, Moving, repeat
 from .parallel import blas_alone
 from .recurrent_segments import (
     Array,
@@ -29,38 +30,66 @@ from .recurrent_segments import (
     weight_gradients,
 )
 
-_SMALL_PRODUCT = 1 << 20  # multiplications; below, waking BLAS's threads takes longer than the product of a step
-_FEW_ROWS = 4  # below, BLAS is faster
-
-Product = Callable[[Array, Array], object]  # of a state, into a result
+_SMALL_PRODUCT = 1 << 20  # multiplications; from here on BLAS is faster, with several threads
 
 
-def _products(batch: int, weight: Array) -> Any:
-    """The context for the products of the steps."""
-    return blas_alone() if batch * weight.size < _SMALL_PRODUCT else nullcontext()
+class _Weights:
+    """What the states or slopes of one segment's steps are multiplied with: (inner, columns)."""
+
+    def __init__(self, weight: Array, batch: int) -> None:
+        small = batch * weight.size < _SMALL_PRODUCT
+        self.batch, (self.inner, self.columns) = batch, weight.shape
+        self.arranged = panels(weight) if small and self.columns % WIDTH == 0 else None
+        self.plain = np.ascontiguousarray(weight) if self.arranged is None else weight
+        self.products: Any = blas_alone() if small else nullcontext()
+
+    def call(self, state: Argument, result: Array) -> Call:
+        """The product as a native call."""
+        assert self.arranged is not None
+        return product(), [self.batch, self.inner, self.columns // WIDTH, state, self.arranged, result]
 
 
-def _multiplier(weight: Array, batch: int) -> Product:
-    """What multiplies the states of steps with `weight`, (inner, columns)."""
-    inner, columns = weight.shape
-    if columns % WIDTH or batch < _FEW_ROWS or batch * weight.size >= _SMALL_PRODUCT:
-        return partial(_dot, weight if weight.flags.c_contiguous else np.ascontiguousarray(weight))
-    arranged, run = panels(weight), product()
-
-    def multiply(state: Array, result: Array) -> None:
-        run(batch, inner, columns // WIDTH, id(state), id(arranged), id(result))
-
-    return multiply
+Places = Callable[[Any], list[Any]]  # the arrays that a step's kernel gets; one may be the state before
 
 
-def _dot(weight: Array, state: Array, result: Array) -> None:
-    np.dot(state, weight, result)
+def _forwards(
+    part: Segment, weights: _Weights, run: Any, first: Array, fresh: Array, out: Array, places: Places
+) -> Array:
+    """All steps of a segment, whose states go into `out`; the last of them."""
+    n, width, low, each = part.batch, out.shape[2], part.first(), part.advance()
+    if weights.arranged is None:
+        with weights.products:
+            for state in [first, *out][:-1]:
+                np.dot(state, weights.plain, fresh)
+                run(low, low + n, width, *[id(array) for array in places(state)])
+                low += each
+        return out[-1]
+    before: tuple[tuple[int, int, Argument], ...] = (
+        (1, low, first),
+        (len(out) - 1, low + each, Moving(out[0], out.strides[0])),
+    )
+    for times, at, started in before:
+        bounds = Counting(at, each), Counting(at + n, each)
+        repeat(times, [weights.call(started, fresh), (run, [*bounds, width, *places(started)])])
+    return out[-1]
 
 
-def _starts(part: Segment) -> Iterable[int]:
-    """The first row of each step, in the order of the run."""
-    found = range(part.start, part.start + part.steps * part.batch, part.batch)
-    return reversed(found) if part.reverse else found
+def _backwards(
+    part: Segment, weights: _Weights, run: Any, slopes: Array, result: Array, width: int, places: list[Any]
+) -> None:
+    """All steps of a segment from the last to the first: their `slopes`, and the products of these, into `result` in turn."""
+    n, each = part.batch, -part.advance()
+    low = part.first() - each * (part.steps - 1)
+    if weights.arranged is None:
+        with weights.products:
+            for slope in list(slopes)[::-1]:
+                run(low, low + n, width, *[id(array) for array in places])
+                np.dot(slope, weights.plain, result)
+                low += each
+        return
+    bounds = Counting(low, each), Counting(low + n, each)
+    last = Moving(slopes[-1], -slopes.strides[0])
+    repeat(part.steps, [(run, [*bounds, width, *places]), weights.call(last, result)])
 
 
 def lstm(
@@ -84,16 +113,15 @@ def lstm(
     h, c = h.copy(), c.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
-        fresh, cell, state = np.empty((n, 4 * width), x.dtype), c[:n], h[:n]
-        places = [id(fresh), id(projected), id(kept), id(cell), id(states)] + ([] if bias is None else [id(bias)])
-        multiply = _multiplier(w_hh.T, n)
-        with _products(n, w_hh):
-            for low, following in zip(_starts(part), list(out)):
-                multiply(state, fresh)
-                run(low, low + n, width, *places)
-                state = following
+        fresh = np.empty((n, 4 * width), x.dtype)
+        arrays = [fresh, projected, kept, c[:n], states] + ([] if bias is None else [bias])
+
+        def places(_: Any, arrays: list[Array] = arrays) -> list[Any]:
+            return arrays
+
+        last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
-        h[:n] = state
+        h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, c, kept, past
 
 
@@ -107,14 +135,9 @@ def lstm_backward(
     dh, dc = start_gradient(grad_h, h), start_gradient(grad_c, c)
     run = native.kernel(steps.lstm_backward, upstream=given is not None).run
     for part in reversed(segments(x.shape, sizes, reverse)):
-        n, slope = part.batch, list(part.of(slopes))
-        dstate, dcell = dh[:n], dc[:n]
-        places = [id(kept), id(slopes), id(dstate), id(dcell)] + ([] if given is None else [id(given)])
-        multiply = _multiplier(w_hh, n)
-        with _products(n, w_hh):
-            for low in reversed(list(_starts(part))):
-                run(low, low + n, width, *places)
-                multiply(slope.pop(), dstate)
+        n, dstate = part.batch, dh[: part.batch]
+        places = [kept, slopes, dstate, dc[:n]] + ([] if given is None else [given])
+        _backwards(part, _Weights(w_hh, n), run, part.of(slopes), dstate, width, places)
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh, dc, None)
 
 
@@ -135,17 +158,15 @@ def gru(
     h = h.copy()
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
-        fresh, state = np.empty((n, 3 * width), x.dtype), h[:n]
-        places = [id(fresh), id(projected), id(kept)]
-        ending = [id(states)] + ([] if inner is None else [id(inner)])
-        multiply = _multiplier(w_hh.T, n)
-        with _products(n, w_hh):
-            for low, following in zip(_starts(part), list(out)):
-                multiply(state, fresh)
-                run(low, low + n, width, *places, id(state), *ending)
-                state = following
+        fresh = np.empty((n, 3 * width), x.dtype)
+        ending = [states] + ([] if inner is None else [inner])
+
+        def places(state: Any, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
+            return [fresh, projected, kept, state, *ending]
+
+        last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
-        h[:n] = state
+        h[:n] = last
     return states.reshape(*x.shape[:-1], width), h, kept, past
 
 
@@ -159,15 +180,11 @@ def gru_backward(
     given, dh = _contiguous(grad), start_gradient(grad_h, h)
     run = native.kernel(steps.gru_backward, upstream=given is not None).run
     for part in reversed(segments(x.shape, sizes, reverse)):
-        n, slope, dstate = part.batch, list(part.of(slopes)), dh[: part.batch]
-        through = np.empty_like(dstate)
-        places = [id(kept), id(slopes), id(inner), id(past), id(dstate)] + ([] if given is None else [id(given)])
-        multiply = _multiplier(w_hh, n)
-        with _products(n, w_hh):
-            for low in reversed(list(_starts(part))):
-                run(low, low + n, width, *places)
-                multiply(slope.pop(), through)
-                np.add(dstate, through, dstate)
+        n, direct = part.batch, dh[: part.batch]
+        through = np.zeros_like(direct)
+        places = [kept, slopes, inner, past, direct, through] + ([] if given is None else [given])
+        _backwards(part, _Weights(w_hh, n), run, part.of(slopes), through, width, places)
+        direct += through
     seen = slopes
     if needs[0] or needs[1] or needs[3]:
         seen = slopes.copy()

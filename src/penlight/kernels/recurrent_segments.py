@@ -23,6 +23,14 @@ class Segment:
     def __init__(self, start: int, steps: int, batch: int, reverse: bool) -> None:
         self.start, self.steps, self.batch, self.reverse = start, steps, batch, reverse
 
+    def first(self) -> int:
+        """The first row of the first step of the run."""
+        return self.start + (self.steps - 1) * self.batch if self.reverse else self.start
+
+    def advance(self) -> int:
+        """How many rows further the next step is."""
+        return -self.batch if self.reverse else self.batch
+
     def of(self, rows: Array) -> Array:
         """Of an array with a row for each step and sample, (steps, batch, features) in the order of the run."""
         part = rows[self.start : self.start + self.steps * self.batch].reshape(self.steps, self.batch, -1)

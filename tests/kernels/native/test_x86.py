@@ -67,6 +67,8 @@ ENCODINGS = [
     (lambda a: a.zero(R12), "4d33e4"),
     (lambda a: a.compare_numbers(R9, Address(RSP, None, 8)), "4c3b8c2408000000"),
     (lambda a: a.compare_number(R9, 6), "4981f906000000"),
+    (lambda a: a.add_to_memory(Address(R12, None, 8), RAX), "4901842408000000"),
+    (lambda a: a.call(RAX), "ffd0"),
     (lambda a: a.push(RBX), "53"),
     (lambda a: a.push(R12), "4154"),
     (lambda a: a.pop(R12), "415c"),

@@ -62,7 +62,9 @@ def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any
     if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "this system does not let memory become executable")
     _kept.append(pages)
-    return ctypes.CFUNCTYPE(result_type, *argument_types)(address)
+    function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
+    function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
+    return function
 
 
 def load_kernel(code: bytes, whole: int, numbers: int) -> Any:

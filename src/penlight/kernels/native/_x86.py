@@ -152,6 +152,13 @@ class Assembler:
         text = source if isinstance(source, Address) else _NAMES[source]
         self._general(f"add {_NAMES[target]}, {text}", b"\x03", target, source)
 
+    def add_to_memory(self, target: Address, source: int) -> None:
+        self._general(f"add {target}, {_NAMES[source]}", b"\x01", source, target)
+
+    def call(self, register: int) -> None:
+        """Call the function at an address in one of the first eight registers."""
+        self._raw(bytes((0xFF, 0xD0 + register)), f"call {_NAMES[register]}")
+
     def multiply(self, target: int, source: int | Address) -> None:
         text = source if isinstance(source, Address) else _NAMES[source]
         self._general(f"imul {_NAMES[target]}, {text}", b"\x0f\xaf", target, source)

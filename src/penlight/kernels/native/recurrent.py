@@ -76,13 +76,18 @@ def gru(b: Builder, bias: bool) -> None:
 
 
 def gru_backward(b: Builder, upstream: bool) -> None:
-    """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly."""
+    """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly.
+
+    The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
+    """
     kept, slopes, inner = b.parts(GRU_KEPT), b.parts(3), b.array()
-    before, dstate = b.array(), b.array(local=True)
+    before, dstate, through = b.array(), b.array(local=True), b.array(local=True)
     given = b.array() if upstream else None
 
     def body() -> None:
-        dh = dstate.load() if given is None else dstate.load() + given.load()
+        dh = dstate.load() + through.load()
+        if given is not None:
+            dh = dh + given.load()
         r, z, n = (kept[k].load() for k in range(3))
         slopes[1].store(dh * (before.load() - n) * _slope(z))
         dstate.store(dh * z)
