@@ -20,18 +20,10 @@ def wrong_type(
 ) -> TypeError:
     """The error for the argument at `place`, which is not a `wanted`. `forms`: how the function may be called."""
     if name in _OVERLOADED.split():
-        got = ", ".join(_kind(a) for a in arguments)
+        got = ", ".join(type(a).__name__ for a in arguments)
         return TypeError(
             f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{forms}"
         )
     return TypeError(
-        f"{name}(): argument '{parameter}' (position {place + 1}) must be {wanted}, not {_kind(arguments[place])}"
+        f"{name}(): argument '{parameter}' (position {place + 1}) must be {wanted}, not {type(arguments[place]).__name__}"
     )
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, (tuple, list)):
-        inner = [_kind(v) for v in value]
-        kinds = inner[0] + "s" if len(set(inner)) == 1 and inner else "(" + ", ".join(inner) + ")"
-        return f"{type(value).__name__} of {kinds}" if inner else type(value).__name__
-    return type(value).__name__
