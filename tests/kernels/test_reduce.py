@@ -291,3 +291,42 @@ def test_quantile_gradient(q, keepdim):
     dx = K.quantile_backward(np.ones(q.shape), (), 0, *scalar[1:], False, q.ndim)
     assert dx.shape == ()
     assert dx == max(1, q.size)
+
+
+# Long and short rows, rows that are cut in pieces, all elements with and without a rest, columns, and both around.
+SUMS = [
+    ((300, 129), (1,)),
+    ((40_000, 3), (1,)),
+    ((5, 3 * 4096), (1,)),
+    ((5, 9001), (1,)),
+    ((40_003,), (0,)),
+    ((11, 4096), (0, 1)),
+    ((1000, 65), (0,)),
+    ((20_000, 5), (0,)),
+    ((3, 200, 70), (1,)),
+    ((30, 20, 70), (0, 2)),
+    ((64, 10, 64), (0, 1)),
+    ((40, 10, 90), (1, 2)),
+]
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize(("shape", "dims"), SUMS)
+def test_many_in_single_precision(shape, dims, keepdim, either_way):
+    x = (np.random.default_rng(0).standard_normal(shape) + 0.5).astype(np.float32)
+    wide = x.astype(np.float64)
+    total = K.reduce_sum(x, dims, keepdim)
+    assert total.dtype == np.float32
+    np.testing.assert_allclose(total, wide.sum(dims, keepdims=keepdim), rtol=1e-6, atol=1e-4)
+    size = K.norm(x, 2, dims, keepdim)
+    assert size.dtype == np.float32
+    np.testing.assert_allclose(size, np.sqrt((wide**2).sum(dims, keepdims=keepdim)), rtol=1e-6)
+
+
+def test_nan_and_inf_among_many(either_way):
+    x = np.ones((400, 100), np.float32)
+    x[3, 7], x[5, 99] = np.nan, np.inf
+    along, down = K.reduce_sum(x, (1,)), K.reduce_sum(x, (0,))
+    assert np.isnan(along).nonzero()[0].tolist() == [3] and np.isinf(along).nonzero()[0].tolist() == [5]
+    assert np.isnan(down).nonzero()[0].tolist() == [7] and np.isinf(down).nonzero()[0].tolist() == [99]
+    assert np.isnan(K.reduce_sum(x, (0, 1)))
