@@ -321,8 +321,13 @@ def rnn(
     """(outputs, last h, states for the backward pass) of h' = tanh(W x + U h + b), or relu."""
     states, recurrent = projected_inputs(x, w_ih.T, sum_of(b_ih, b_hh)), np.ascontiguousarray(w_hh.T)
     zero, h, dot = np.zeros((), x.dtype), h.copy(), np.dot
+    by_machine = _by_machine(x, w_hh, h)
     for part in segments(x.shape, sizes, reverse):
         state = h[: part.batch]
+        if by_machine:
+            recurrent_native.rnn_steps(part, w_hh, state, states, relu)
+            h[: part.batch] = part.of(states)[-1]
+            continue
         product = np.empty_like(state)
         for z in part.of(states):
             dot(state, recurrent, product)
@@ -348,8 +353,11 @@ def rnn_backward(
         slopes = states * states
         _subtract(np.ones((), x.dtype), slopes, slopes)
     upstream, dh, dot = None if grad is None else rows_of(grad), start_gradient(grad_h, h), np.dot
-    parts = segments(x.shape, sizes, reverse)
+    parts, by_machine = segments(x.shape, sizes, reverse), _by_machine(x, w_hh, dh, upstream)
     for part in reversed(parts):
+        if by_machine:
+            recurrent_native.rnn_steps_backward(part, w_hh, slopes, upstream, dh[: part.batch])
+            continue
         given, after = None if upstream is None else part.of(upstream)[::-1], dh[: part.batch]
         for t, s in enumerate(part.of(slopes)[::-1]):
             if given is not None:

@@ -192,5 +192,19 @@ def gru_backward(
     return (*weight_gradients(seen, slopes, x, past, w_ih, needs), dh)
 
 
+def rnn_steps(part: Segment, w_hh: Array, first: Array, states: Array, relu: bool) -> None:
+    """The steps of a segment of a plain recurrence: the products of the inputs, `states`, become the states."""
+    fresh, run = np.empty_like(first), native.kernel(steps.rnn, relu=relu).run
+    _forwards(part, _Weights(w_hh.T, part.batch), run, first, fresh, part.of(states), lambda _: [fresh, states])
+
+
+def rnn_steps_backward(part: Segment, w_hh: Array, slopes: Array, grad: Array | None, dstate: Array) -> None:
+    """The steps of a segment backwards: `slopes` times the gradient of the states; and `dstate` from after the segment to before it."""
+    given = _contiguous(grad)
+    run = native.kernel(steps.rnn_backward, upstream=given is not None).run
+    places = [slopes, dstate] + ([] if given is None else [given])
+    _backwards(part, _Weights(w_hh, part.batch), run, part.of(slopes), dstate, slopes.shape[1], places)
+
+
 def _contiguous(grad: Array | None) -> Array | None:
     return None if grad is None else np.ascontiguousarray(rows_of(grad))

@@ -7,7 +7,7 @@ step's rows; what is kept for the backward pass has rows for all steps.
 from __future__ import annotations
 
 from ._build import Builder, Value
-from ._functions import fma, fnma, gate, tanh
+from ._functions import fma, fnma, gate, maximum, tanh
 
 LSTM_KEPT = 6  # the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
 GRU_KEPT = 4  # the gates r, z, n, and what r scales
@@ -96,3 +96,21 @@ def gru_backward(b: Builder, upstream: bool) -> None:
         slopes[0].store(dn * kept[3].load() * _slope(r))
 
     b.each(body)
+
+
+def rnn(b: Builder, relu: bool) -> None:
+    """The state from its product and, in its place, the input's."""
+    product, state = b.array(local=True), b.array()
+
+    def body() -> None:
+        z = product.load() + state.load()
+        state.store(maximum(z, 0.0) if relu else tanh(z))
+
+    b.each(body)
+
+
+def rnn_backward(b: Builder, upstream: bool) -> None:
+    """The slope times the gradient of the state."""
+    slope, dstate = b.array(), b.array(local=True)
+    given = b.array() if upstream else None
+    b.each(lambda: slope.store(slope.load() * (dstate.load() + given.load() if given else dstate.load())))
