@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .creation import _accept, _check, _into, _leaf, _plain
+from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
 from .tensor import Tensor, wrap
 
 
@@ -21,7 +21,8 @@ def arange(
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
     """
-    _check(dtype, device, "arange")
+    if _check(dtype, device, "arange"):
+        return _on_meta(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
     start, end, step = _arange_ends(args, more)
     _accept("arange", more)
     if not (np.isfinite(start) and np.isfinite(end)):
@@ -109,7 +110,8 @@ def linspace(
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    _check(dtype, device, "linspace")
+    if _check(dtype, device, "linspace"):
+        return _on_meta(linspace, start, end, steps, dtype=dtype, requires_grad=requires_grad)
     _accept("linspace", more)
     start, end = _ends("linspace", start, end, steps)
     wanted = dtype
@@ -196,7 +198,8 @@ def logspace(
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    _check(dtype, device, "logspace")
+    if _check(dtype, device, "logspace"):
+        return _on_meta(logspace, start, end, steps, base, dtype=dtype, requires_grad=requires_grad)
     _accept("logspace", more)
     start, end = _ends("logspace", start, end, steps)
     found = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)

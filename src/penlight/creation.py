@@ -12,7 +12,7 @@ from . import dtypes
 from ._docstrings import documented
 from ._from_data import NEGATIVE_STRIDES, array_of
 from .autograd import modes
-from .device import require_cpu
+from .device import CPU, on_meta, require_cpu
 from .tensor import Tensor, wrap
 
 # ----- From data ----------------------------------------------------------------------------------------------------
@@ -33,7 +33,8 @@ def tensor(
     tensor([[1., 2.],
             [3., 4.]])
     """
-    _check(dtype, device, "tensor")
+    if _check(dtype, device, "tensor"):
+        return _on_meta(tensor, data, dtype=dtype, requires_grad=requires_grad)
     if isinstance(data, Tensor):
         import warnings
 
@@ -58,11 +59,22 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
     return out
 
 
-def _check(dtype: Any, device: Any, name: str) -> None:
+def _check(dtype: Any, device: Any, name: str) -> bool:
+    """Refuse a wrong dtype and devices that are not there; whether the tensor goes to the meta device."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if device is not None:
+        if device is not CPU and on_meta(device):
+            return True
         require_cpu(device)
+    return False
+
+
+def _on_meta(function: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """What a function makes, without data. See Note [Tensors without data] in _meta.py."""
+    from ._meta import created
+
+    return created(function, *args, **kwargs)
 
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
@@ -72,7 +84,8 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-    _check(dtype, device, "as_tensor")
+    if _check(dtype, device, "as_tensor"):
+        return data.to(device, dtype) if isinstance(data, Tensor) else _on_meta(as_tensor, data, dtype)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     return wrap(array_of(data, dtype, copy=False))
@@ -133,7 +146,8 @@ def asarray(
     >>> torch.asarray([1, 2])
     tensor([1, 2])
     """
-    _check(dtype, device, "asarray")
+    if _check(dtype, device, "asarray"):
+        return _on_meta(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
     out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
     if dtype is not None:
         out = out.to(dtype)
@@ -216,9 +230,13 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         if "size" in more:
             size = (more.pop("size"),)
         _accept(name, more)
-        _check(dtype, device, name)
+        elsewhere = _check(dtype, device, name)
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
+        if elsewhere and out is None:
+            from ._meta import made
+
+            return made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
         array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
         if out is not None:
             return _into(out, wrap(array), dtype)
@@ -267,7 +285,8 @@ def full(
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
-    _check(dtype, device, "full")
+    if _check(dtype, device, "full"):
+        return _on_meta(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full", more)
     wanted = dtype
     if isinstance(fill_value, Tensor):
@@ -293,7 +312,10 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    _check(dtype, device, "empty_strided")
+    if _check(dtype, device, "empty_strided"):
+        from ._meta import made
+
+        return made(tuple(size), dtype or dtypes.get_default_dtype(), requires_grad, tuple(stride))
     np_dtype = (dtype or dtypes.get_default_dtype()).np
     size, stride = tuple(size), tuple(stride)
     if 0 in size:
@@ -320,7 +342,8 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    _check(dtype, device, "eye")
+    if _check(dtype, device, "eye"):
+        return _on_meta(eye, n, m, dtype=dtype, requires_grad=requires_grad)
     _accept("eye", more)
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
@@ -367,7 +390,8 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
-        _check(dtype, device, name)
+        if _check(dtype, device, name):
+            return _on_meta(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
         if input._level is not None:
             return _like_batched(
                 input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
@@ -412,7 +436,8 @@ def full_like(
     >>> torch.full_like(torch.zeros(2), 3)
     tensor([3., 3.])
     """
-    _check(dtype, device, "full_like")
+    if _check(dtype, device, "full_like"):
+        return _on_meta(full_like, input, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full_like", more)
     if input._level is not None:
         return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))

@@ -1,4 +1,4 @@
-"""Devices: the CPU, and a clear refusal of all others."""
+"""Devices: the CPU, the meta device of tensors without data, and a clear refusal of all others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class device:
     device(type='cuda', index=1)
     """
 
-    __slots__ = ("index", "type")
+    __slots__ = ("_before", "index", "type")
 
     def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, device):
@@ -54,14 +54,33 @@ class device:
         return (device, (self.type, self.index))
 
     def __enter__(self) -> device:
-        require_cpu(self)
+        """Until the end of the region, new tensors go to this device unless another is named."""
+        from . import _takeover
+
+        if self.type == "meta" or _takeover.modes.get():
+            from . import _meta
+
+            self._before = (*getattr(self, "_before", ()), _meta.enter(self))
+        else:
+            require_cpu(self)
+            self._before = (*getattr(self, "_before", ()), None)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        before, self._before = self._before[-1], self._before[:-1]
+        if before is not None:
+            from . import _takeover
+
+            _takeover.modes.reset(before)
 
 
 CPU = device("cpu")
+META = device("meta")
+
+
+def on_meta(where: Any) -> bool:
+    """Whether this names the meta device, whose tensors have no data."""
+    return (where.type if type(where) is device else str(where).partition(":")[0]) == "meta"
 
 
 def require_cpu(where: Any) -> None:
@@ -71,6 +90,10 @@ def require_cpu(where: Any) -> None:
     found = where if isinstance(where, device) else device(where)
     if found.type == "cpu":
         return
+    if found.type == "meta":
+        raise NotImplementedError(
+            "this function makes no tensors on the meta device. Make them on the CPU, then .to('meta')"
+        )
     if found.type == "cuda":
         raise AssertionError(
             "Torch not compiled with CUDA enabled. Penlight runs on the CPU: use device='cpu', or "

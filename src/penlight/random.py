@@ -10,7 +10,7 @@ import numpy as np
 from . import dtypes
 from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
-from .device import CPU, require_cpu
+from .device import CPU, on_meta, require_cpu
 from .kernels.rng_engine import Engine
 from .ops._dispatch import interpreters
 from .tensor import Tensor, wrap
@@ -26,6 +26,8 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
+        if on_meta(device):
+            raise RuntimeError("META device type not an accelerator.")
         require_cpu(device)
         self._engine = Engine()
 
@@ -245,6 +247,13 @@ def _drawn_dtype(dtype: Any, out: Tensor | None) -> Any:
     return dtype if out is None else out.dtype
 
 
+def _without_data(shape: tuple[int, ...], dtype: dtypes.dtype, requires_grad: bool) -> Tensor:
+    """A tensor on the meta device, for which nothing is drawn."""
+    from ._meta import made
+
+    return made(shape, dtype, requires_grad)
+
+
 def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) -> Tensor:
     if out is not None:
         from .tensor import resize_to
@@ -286,6 +295,8 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     from .kernels.rng_uniform import uniform
 
     shape, found = _draw("rand", size, more, dtype, device, out)
+    if device is not None and on_meta(device):
+        return _without_data(shape, found, requires_grad)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -304,6 +315,8 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     from .kernels.rng_normal import normal as draw
 
     shape, found = _draw("randn", size, more, dtype, device, out)
+    if device is not None and on_meta(device):
+        return _without_data(shape, found, requires_grad)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
@@ -338,6 +351,8 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
         low = rest.pop()
     shape, _ = _draw("randint", (size,), more, dtype, device, out)
     found = _drawn_dtype(dtype, out) or dtypes.int64
+    if device is not None and on_meta(device):
+        return _without_data(shape, found, requires_grad)
     engine, least, bound = engine_of(generator), int(_plain(low)) if low is not None else 0, int(_plain(high))
     return _drawn(out, shape, lambda s: draw(engine, s, least, bound, found.np), requires_grad)
 
@@ -352,7 +367,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     """
     from .kernels.rng_integers import randperm as draw
 
-    _check(dtype, device, "randperm")
+    if _check(dtype, device, "randperm"):
+        return _without_data((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
 
     def permutations(shape: tuple[int, ...]) -> Any:
@@ -437,10 +453,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
             return normal_of(mean, std, values)
         return _into(out, values, requires_grad)
-    _check(dtype, device, "normal")
+    elsewhere = _check(dtype, device, "normal")
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")
     found = _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
+    if elsewhere:
+        return _without_data(_size((size,), "normal"), found, requires_grad)
     shape, middle, spread = _size((size,), "normal"), float(mean), float(std)
     return _drawn(out, shape, lambda s: draw(engine, s, found.np, middle, spread), requires_grad)
 

@@ -62,7 +62,7 @@ class UntypedStorage:
     (4, [1, 1, 1, 1])
     """
 
-    __slots__ = ("_bytes",)
+    __slots__ = ("_bytes", "_without_data")  # the latter: its tensors go to the meta device
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
         if device is not None and penlight.device(device).type != "cpu":

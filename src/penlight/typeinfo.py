@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .device import CPU, device, require_cpu
+from .device import CPU, on_meta, require_cpu
+from .device import device as Device
 from .layout import contiguous_format as legacy_contiguous_format  # noqa: F401
 from .tensor import Tensor
 
@@ -154,22 +155,31 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """Where new tensors go: the CPU. Other devices are refused.
+    """Where new tensors go: the CPU, or the meta device. Others are refused.
 
     >>> import penlight as torch
     >>> torch.set_default_device("cpu")
     """
+    from . import _meta, _takeover
+
+    if device is not None and on_meta(device):
+        _meta.set_default(Device("meta"))
+        return
     require_cpu(device)
+    if _takeover.modes.get():
+        _meta.set_default(None)
 
 
-def get_default_device() -> device:
-    """Where new tensors go: the CPU.
+def get_default_device() -> Device:
+    """Where new tensors go: the CPU, unless told otherwise.
 
     >>> import penlight as torch
     >>> torch.get_default_device()
     device(type='cpu')
     """
-    return CPU
+    from . import _meta, _takeover
+
+    return _meta.default_device() if _takeover.modes.get() else CPU
 
 
 def get_device(input: Tensor) -> int:

@@ -37,7 +37,8 @@ def _accelerator_deserialize(storage: Any, location: str) -> Any:
     if location.startswith("mps"):
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: mps. {_USE_THE_CPU}")
     if location == "meta":
-        raise NotImplementedError("penlight has no meta device: use map_location='cpu', and mmap=True to read lazily")
+        storage._without_data = True
+        return storage
     return None
 
 

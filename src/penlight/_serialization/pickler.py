@@ -141,6 +141,8 @@ class _TorchNames:
     def reducer_override(self, obj: Any) -> Any:
         """How tensors are taken apart; everything else as usual."""
         if isinstance(obj, penlight.Tensor):
+            if obj.is_meta:
+                return self._reduce_without_data(obj)
             if type(obj).__reduce_ex__ is not penlight.Tensor.__reduce_ex__:
                 return NotImplemented  # a class that knows better
             return self._reduce_subclass(obj) if _needs_type(obj) else self._reduce_plain(obj)
@@ -156,6 +158,14 @@ class _TorchNames:
                 return self.global_named("torch._utils", "_rebuild_parameter"), arguments
             return self.global_named("torch._utils", "_rebuild_parameter_with_state"), (*arguments, state)
         return self._reduce_data(tensor)
+
+    def _reduce_without_data(self, tensor: Any) -> tuple[Any, ...]:
+        """A tensor on the meta device: what it is described by."""
+        if isinstance(tensor, penlight.nn.Parameter):
+            whole: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
+            return self.global_named("torch._utils", "_rebuild_parameter"), whole
+        described = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+        return self.global_named("torch._utils", "_rebuild_meta_tensor_no_storage"), described
 
     def _reduce_data(self, tensor: Any) -> tuple[Any, ...]:
         array = array_of(tensor)

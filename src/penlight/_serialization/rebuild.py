@@ -13,8 +13,13 @@ from penlight.storage import TypedStorage
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if not isinstance(storage, TypedStorage):
         raise UnpicklingError(f"a tensor's storage must be a storage, but got {type(storage)}")
-    array = view_of_storage(storage, storage._dtype, storage_offset, tuple(size), tuple(stride))
-    return tensor_from_array(array)
+    return _over(storage, storage._dtype, storage_offset, tuple(size), tuple(stride))
+
+
+def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
+    """A tensor over a storage; without its data if it was asked to be on the meta device."""
+    tensor = tensor_from_array(view_of_storage(storage, dtype, offset, size, stride))
+    return tensor.to("meta") if getattr(storage._untyped_storage, "_without_data", False) else tensor
 
 
 def _rebuild_tensor_v2(
@@ -42,8 +47,7 @@ def _rebuild_tensor_v3(
 ) -> Any:
     if not isinstance(storage, TypedStorage) or not isinstance(dtype, penlight.dtype):
         raise UnpicklingError(f"expected a storage and a dtype, but got {type(storage)} and {type(dtype)}")
-    array = view_of_storage(storage, dtype, storage_offset, tuple(size), tuple(stride))
-    return _finished(tensor_from_array(array), requires_grad, metadata)
+    return _finished(_over(storage, dtype, storage_offset, tuple(size), tuple(stride)), requires_grad, metadata)
 
 
 def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
@@ -111,8 +115,15 @@ def _refuse(name: str, what: str) -> Any:
 _rebuild_qtensor = _refuse("_rebuild_qtensor", "a quantized tensor")
 _rebuild_sparse_tensor = _refuse("_rebuild_sparse_tensor", "a sparse tensor")
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "a nested tensor")
-_rebuild_meta_tensor_no_storage = _refuse("_rebuild_meta_tensor_no_storage", "a tensor on the meta device")
 _rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "a wrapper tensor subclass")
+
+
+def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
+    if not isinstance(dtype, penlight.dtype):
+        raise UnpicklingError(f"a tensor's dtype must be a dtype, but got {type(dtype)}")
+    from penlight import _meta
+
+    return _meta.rebuild(dtype, size, stride, requires_grad)
 
 
 def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:

@@ -47,6 +47,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = penlight.empty(0)
         if type(data) in (Tensor, Parameter):
             return Tensor._make_subclass(cls, data, requires_grad)
+        if isinstance(data, Tensor) and data.is_meta:
+            from penlight import _meta
+
+            return _meta.parameter(data, requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
         marked = Tensor._make_subclass(type(data), data, requires_grad)

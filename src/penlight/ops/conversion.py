@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._docstrings import documented
-from ..device import device, require_cpu
+from ..device import CPU, device, on_meta, require_cpu
 from ..tensor import Tensor
 from . import _dispatch, _raw
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
@@ -85,9 +85,13 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             copy = bool(a) if place >= 2 else copy
         else:
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__})")
-    require_cpu(where)
     if other is not None:
         dtype = other.dtype
+    if where is not None and where is not CPU and on_meta(where):
+        from .._meta import moved
+
+        return moved(input, dtype or input.dtype)
+    require_cpu(where)
     if memory_format is None:
         return _convert(input, dtype or input.dtype, copy)
     from .joining import in_format

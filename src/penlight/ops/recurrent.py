@@ -167,7 +167,8 @@ def _stack_one(input: Tensor) -> Tensor: ...
 
 def stacked(parts: Any) -> Tensor:
     """The states of all layers and directions in one; quickly, if there is only one."""
-    return _stack_one(parts[0]) if len(parts) == 1 and not modes.slow() else stack(parts)
+    quick = len(parts) == 1 and not modes.slow() and not parts[0].is_meta
+    return _stack_one(parts[0]) if quick else stack(parts)
 
 
 _LAYER = _lstm_op("_mkldnn_rnn_layer", "MkldnnRnnLayerBackward0")
@@ -193,6 +194,8 @@ def _takes_part(weights: dict[str, Tensor | None]) -> bool:
 def fused(mode: str, input: Tensor, start: tuple[Tensor, ...], weights: dict[str, Tensor | None], batch_sizes: Any,
           reverse: bool) -> Any:  # fmt: skip
     """The outputs and the last state of one direction, or NotImplemented for what the loop must do."""
+    if input.is_meta:
+        return NotImplemented
     dtype, w_hr = input._array.dtype, weights["w_hr"]
     tensors = (input, *start, *(w for w in weights.values() if w is not None))
     if (modes.slow() and not _takes_part(weights)) or dtype.char not in "fd" or not input._array.size:

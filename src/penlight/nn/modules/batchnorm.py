@@ -30,8 +30,8 @@ __all__ = [
 
 def _count(batches: Tensor) -> None:
     """One batch more: `batches.add_(1)`, without the way through type promotion where nothing asks for it."""
-    array = batches._array
-    if type(batches) is Tensor and array.dtype == np.int64 and not slow():
+    if type(batches) is Tensor and batches._array.dtype == np.int64 and not slow():
+        array = batches._array
         np.add(array, 1, out=array)
         bump(batches)
     else:

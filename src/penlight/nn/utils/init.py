@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import penlight
 from penlight.nn.modules.module import Module
 
 
@@ -21,9 +20,6 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
 
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    # There is no meta device to build it on; that the numbers were drawn is undone.
-    state = penlight.get_rng_state()
-    try:
-        return module_cls(*args, **kwargs)
-    finally:
-        penlight.set_rng_state(state)
+    final = kwargs.pop("device", "cpu")
+    kwargs["device"] = "meta"
+    return module_cls(*args, **kwargs).to_empty(device=final)
