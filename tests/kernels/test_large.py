@@ -11,11 +11,13 @@ from penlight.ops._declare import OPS as OPS_BY_NAME
 from penlight.ops._raw import raw
 
 rng = np.random.default_rng(0)
-SIZE = 3 * large._CHEAP + 5
+CHEAP = 1 << 18
+SIZE = 3 * CHEAP + 5
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
+def two_threads(monkeypatch):
+    monkeypatch.setattr(large, "_CHEAP", CHEAP)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield

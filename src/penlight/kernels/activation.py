@@ -26,7 +26,7 @@ _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
 _GELU_CUBE = 0.044715
-_CLIP_GRAIN = 1 << 17  # elements; a thread that clips fewer is not worth waking
+_CLIP_GRAIN = 1 << 20  # elements; a thread that clips fewer is not worth waking
 _SIXTH = float(np.float32(1 / 6))
 
 

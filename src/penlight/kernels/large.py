@@ -23,7 +23,9 @@ from .parallel import parallel_for, thread_count
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache
-_CHEAP = 1 << 18  # elements; below, a function that is one machine instruction runs faster in one thread
+_CHEAP = (
+    1 << 21
+)  # elements; below, a function that is one machine instruction waits for memory, which a second thread does not speed up
 _GRAIN = LARGE // 2  # elements; the least that a thread gets of a costly function or a rule
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 

@@ -30,8 +30,8 @@ from ._compile import Kernel
 from ._x86 import Pooled
 
 _VARIANTS = 64
-_LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time,
-_CHEAP_GRAIN = 1 << 17  # and this many elements are the least that is worth waking a thread for
+_LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
+_GRAIN, _CHEAP_GRAIN = 1 << 17, 1 << 20  # elements that are worth waking a thread for: of a long kernel, of a short one
 _FLOAT = np.dtype(np.float32)
 _ONES = Pooled(0xFFFFFFFF)
 
@@ -261,7 +261,7 @@ def run_kernel(
         places = [id(array) for i, array in enumerate(arrays) if i not in spread]
     else:
         places = [id(array) for array in arrays]
-    call, grain = kernel.run, native.GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+    call, grain = kernel.run, _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
     if size < 2 * grain:
         call(0, size, *places, *numbers)
     else:
