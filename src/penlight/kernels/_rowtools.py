@@ -80,46 +80,63 @@ def each_block(
         parallel_for(run, rows, max(least, THREADS_FROM // 2 // columns))
 
 
-def pointwise(body: Callable[..., None], *arrays: np.ndarray, native: Callable[..., None] | None = None) -> np.ndarray:
-    """Run `body(*blocks, out_block)` over arrays of one shape, block by block; the result has the first one's dtype.
+def pointwise(
+    body: Callable[..., None],
+    *arrays: np.ndarray,
+    numbers: tuple[float, ...] = (),
+    native: Callable[..., None] | None = None,
+) -> np.ndarray:
+    """Run `body(*blocks, out_block, *numbers)` over arrays of one shape, block by block; the result has the first one's dtype.
 
     Large float32 arrays are done by its machine code, see Note [Bodies as machine code], or that of `native`, if it is given.
     """
     first = arrays[0]
     dtype, shape = first.dtype, first.shape
     if first.size >= NATIVE_FROM and dtype.itemsize <= 4:
-        result = _by_machine(native or body, arrays)
+        result = _by_machine(native or body, arrays, numbers)
         if result is not None:
             return narrow(result, dtype)
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
         out = np.empty(shape, dtype)  # the shortest way for small arrays
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            body(*arrays, out)
+            body(*arrays, out, *numbers)
         return out
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
     out = np.empty(shape, flat[0].dtype)
     flat.append(out.reshape(-1))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if out.size <= BLOCK_ELEMENTS:
-            body(*flat)
+            body(*flat, *numbers)
         else:
-            each_block(lambda part: body(*[a[part] for a in flat]), out.size, 1)
+            each_block(lambda part: body(*[a[part] for a in flat], *numbers), out.size, 1)
     return narrow(out, dtype)
 
 
-def _by_machine(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> np.ndarray | None:
+def _by_machine(
+    body: Callable[..., None], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
+) -> np.ndarray | None:
     """What `pointwise` gives, by machine code; None if that cannot be."""
     from .native import available, traced
 
     if not available():
         return None
-    ready = [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in map(widen, arrays)]
     out = np.empty(arrays[0].shape, np.float32)
-    return out if traced.run(body, *ready, out) else None
+    return out if traced.run(body, *_plain(arrays), out, numbers=numbers) else None
+
+
+def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """Copies of what a flat native kernel cannot work on: other layouts, and 16-bit floats."""
+    return [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in map(widen, arrays)]
 
 
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
     """The sum of what `pointwise` would give, without storing it."""
+    if arrays[0].size >= NATIVE_FROM:
+        from .native import available, traced
+
+        total = traced.total(body, *_plain(arrays)) if available() else None
+        if total is not None:
+            return total
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
     size, dtype = flat[0].size, flat[0].dtype
     sums: dict[int, float] = {}

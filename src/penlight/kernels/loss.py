@@ -10,6 +10,7 @@ gives that of the input. Sums are of blocks in the input's precision, which are 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -45,12 +46,13 @@ def _backward(body: Callable[..., None], grad: np.ndarray, reduction: str, *arra
         return pointwise(scaled, *arrays, grad)
     factor = float(grad) / (arrays[0].size or 1) if reduction == "mean" else float(grad)
 
-    def uniform(*blocks: np.ndarray) -> None:
+    def uniform(*given: Any) -> None:
+        *blocks, factor = given
         body(*blocks)
         out = blocks[-1]
         out *= factor
 
-    return pointwise(uniform, *arrays)
+    return pointwise(uniform, *arrays, numbers=(factor,))
 
 
 def _like(x: np.ndarray, other: np.ndarray | None) -> tuple[np.ndarray, ...]:
@@ -151,13 +153,15 @@ def bce_with_logits(
 ) -> np.ndarray:
     """Binary cross entropy of sigmoid(x): (1 - target) x - (1 + (pos_weight - 1) target) logsigmoid(x), times weight."""
 
+    more_for_positive = pos_weight is not None
+
     def body(x: np.ndarray, target: np.ndarray, *rest: np.ndarray) -> None:
         *factors, out = rest
         np.abs(x, out)
         np.negative(out, out)
         log1p_exp(out)
         out -= x.clip(-np.inf, 0)  # now -logsigmoid(x)
-        if pos_weight is not None:
+        if more_for_positive:
             share = factors.pop() - 1.0
             share *= target
             share += 1.0
@@ -181,13 +185,15 @@ def bce_with_logits_backward(
 ) -> np.ndarray:
     """(sigmoid(x) (1 + (pos_weight - 1) target) - pos_weight target) weight grad."""
 
+    more_for_positive = pos_weight is not None
+
     def body(x: np.ndarray, target: np.ndarray, *rest: np.ndarray) -> None:
         *factors, out = rest
         np.negative(x, out)
         np.exp(out, out)
         out += 1.0
         np.reciprocal(out, out)
-        if pos_weight is None:
+        if not more_for_positive:
             out -= target
         else:
             positive = factors.pop() * target

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import activation, native
+from penlight.kernels import activation, loss, native
 from penlight.kernels._rowtools import NATIVE_FROM, pointwise
 from penlight.kernels.native import traced
 
@@ -217,3 +217,63 @@ def test_refuses_arrays_of_other_sizes():
 def test_nothing_is_done_to_nothing():
     out = np.empty((0, 3), np.float32)
     assert traced.run(lambda x, out: np.add(x, 1.0, out), noise((0, 3)), out)
+
+
+LOSSES = [
+    ("mse_loss", ()), ("huber_loss", (0.5,)), ("smooth_l1_loss", (0.3,)), ("smooth_l1_loss", (0.0,)),
+]  # fmt: skip
+
+
+@here
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name, options", LOSSES, ids=lambda v: str(v))
+def test_losses(monkeypatch, name, options, reduction):
+    x, target = noise(NATIVE_FROM + 1234, scale=2.0), noise(NATIVE_FROM + 1234, seed=1)
+    totals = []
+    monkeypatch.setattr(traced, "total", lambda *args, run=traced.total: totals.append(run(*args)) or totals[-1])
+    runs = int(reduction == "none")
+    machine, plain = both_ways(monkeypatch, getattr(loss, name), x, target, reduction, *options, runs=runs)
+    np.testing.assert_allclose(machine, plain, rtol=1e-6)
+    assert len(totals) == 1 - runs and None not in totals
+    for factor in (1.5, -2.0, np.inf):
+        grad = np.full(x.shape if reduction == "none" else (), factor, np.float32)
+        check(
+            *both_ways(monkeypatch, getattr(loss, f"{name}_backward"), grad, x, target, reduction, *options), same=True
+        )
+
+
+@here
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_binary_cross_entropies(monkeypatch, weighted, reduction):
+    size = NATIVE_FROM + 1
+    x, target, p = noise(size, scale=5.0), abs(noise(size, 1)).clip(0, 1), abs(noise(size, 2)).clip(0, 1)
+    x[:9] = ODD[3:12]
+    weights = (abs(noise(size, 3)), np.array([2.0], np.float32)) if weighted else (None, None)
+    grad = noise(size, 4) if reduction == "none" else np.array(0.5, np.float32)
+    whole = int(reduction == "none")
+    for function, arguments, runs in [
+        (loss.bce_with_logits, (x, target, *weights), whole), (loss.bce_with_logits_backward, (grad, x, target, *weights), 1),
+        (loss.bce, (p, target, weights[0]), whole), (loss.bce_backward, (grad, p, target, weights[0]), 1),
+    ]:  # fmt: skip
+        machine, plain = both_ways(monkeypatch, function, *arguments, reduction, runs=runs)
+        np.testing.assert_allclose(machine, plain, rtol=3e-6, atol=3e-7)
+
+
+@here
+@pytest.mark.parametrize("size", [1, 7, 4095, 4096, 4097, 3 * 4096, 300_001])
+def test_sums(size):
+    x, y = noise(size), noise(size, seed=1)
+    exact = (x.astype(float) * y).sum()
+    result = traced.total(lambda x, y, out: np.multiply(x, y, out), x, y)
+    assert result == pytest.approx(exact, rel=1e-5, abs=1e-4)
+    constant = np.broadcast_to(np.float32(0.5), size)
+    result = traced.total(lambda x, y, out, a: np.multiply(y, a, out), x, constant, numbers=(3.0,))
+    assert result == pytest.approx(1.5 * size)
+    x[size // 2] = np.nan
+    assert np.isnan(traced.total(lambda x, out: np.square(x, out), x))
+
+
+@here
+def test_sum_of_nothing():
+    assert traced.total(lambda x, out: np.square(x, out), noise(0)) == 0

@@ -32,6 +32,7 @@ from ._x86 import Pooled
 _VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
 _GRAIN, _CHEAP_GRAIN = 1 << 17, 1 << 20  # elements that are worth waking a thread for: of a long kernel, of a short one
+_ROW = 4096  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
 _ONES = Pooled(0xFFFFFFFF)
 
@@ -192,6 +193,20 @@ def _define(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> 
     b.each(element)
 
 
+def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> None:
+    """The sums over rows of what a body would write to its last array."""
+    places = [b.array() for _ in range(arrays)]
+    sums = b.per_row()
+    factors = [b.number() for _ in range(numbers)]
+
+    def element() -> Value:
+        out = Stand()
+        body(*[Stand(place.load) for place in places], out, *[Factor(factor) for factor in factors])
+        return out.value
+
+    sums.put(b.total(element))
+
+
 def signature(value: Any) -> Any:
     """What makes a body what it is: its code and all that it holds; hashable if that is."""
     if type(value) is FunctionType:
@@ -204,9 +219,11 @@ _kernels: dict[Any, Kernel | None] = {}
 _variants: Counter[Any] = Counter()
 
 
-def kernel_of(body: Callable[..., Any], arrays: int, numbers: int, spread: tuple[int, ...]) -> Kernel | None:
-    """The kernel of a body, compiled at the first call; None if it cannot be."""
-    key = (signature(body), arrays, numbers, spread)
+def kernel_of(
+    body: Callable[..., Any], arrays: int, numbers: int, spread: tuple[int, ...], total: bool = False
+) -> Kernel | None:
+    """The kernel of a body, or of the `total` of its results, compiled at the first call; None if it cannot be."""
+    key = (signature(body), arrays, numbers, spread, total)
     try:
         return _kernels[key]
     except KeyError:
@@ -218,7 +235,8 @@ def kernel_of(body: Callable[..., Any], arrays: int, numbers: int, spread: tuple
     if _variants[code] > _VARIANTS:
         return None
     try:
-        made = Kernel(_define, True, spread, body=body, arrays=arrays, numbers=numbers)
+        define = _define_total if total else _define
+        made = Kernel(define, not total, spread, body=body, arrays=arrays, numbers=numbers)
     except (Untraceable, AttributeError, TypeError, ValueError):
         made = None
     _kernels[key] = made
@@ -231,33 +249,70 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     All arrays have one size; one that is a number everywhere (without strides, as `broadcast_to` makes them) is passed as that. They may
     be written over, but must not overlap unless they are the same elements.
     """
-    if not native.available():
-        return False
-    spread: tuple[int, ...] = ()
-    for i, array in enumerate(arrays):
-        if array.dtype != _FLOAT:
-            return False
-        if not array.flags.c_contiguous:
-            if any(array.strides):
-                return False
-            spread = (*spread, i)
-    made = kernel_of(body, len(arrays), len(numbers), spread)
-    if made is None:
+    spread = _spread_of(arrays)
+    made = None if spread is None else kernel_of(body, len(arrays), len(numbers), spread)
+    if made is None or spread is None:
         return False
     run_kernel(made, arrays, numbers, spread)
     return True
+
+
+def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> float | None:
+    """The sum of what `body(*arrays, out, *numbers)` would write to `out`; None if there is no machine code for it.
+
+    It is a sum in float64 of sums of 4096 in float32, which in turn have eight parts.
+    """
+    spread = _spread_of(arrays)
+    made = None if spread is None else kernel_of(body, len(arrays), len(numbers), spread, total=True)
+    if made is None or spread is None:
+        return None
+    size = _common_size(arrays)
+    flat = [array.reshape(-1) for i, array in enumerate(arrays) if i not in spread]
+    numbers = (*_numbers_of(arrays, spread), *numbers)
+    rows, rest = divmod(size, _ROW)
+    sums = np.zeros(rows + (rest > 0), np.float32)
+    call, places = made.run, [id(array) for array in (*flat, sums)]
+    parallel_for(lambda low, high: call(low, high, _ROW, *places, *numbers), rows, _GRAIN // _ROW, blas=False)
+    if rest:
+        ends = [*[array[rows * _ROW :] for array in flat], sums[rows:]]
+        call(0, 1, rest, *[id(array) for array in ends], *numbers)
+    return float(sums.sum(dtype=np.float64))
+
+
+def _spread_of(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
+    """Which of the arrays are one number everywhere; None if there are no native kernels for them."""
+    if not native.available():
+        return None
+    spread: tuple[int, ...] = ()
+    for i, array in enumerate(arrays):
+        if array.dtype != _FLOAT:
+            return None
+        if not array.flags.c_contiguous:
+            if any(array.strides):
+                return None
+            spread = (*spread, i)
+    return spread
+
+
+def _common_size(arrays: tuple[np.ndarray, ...]) -> int:
+    size = arrays[0].size
+    for array in arrays:
+        if array.size != size:
+            raise ValueError(f"a native kernel over {size} elements got an array of {array.size}")
+    return size
+
+
+def _numbers_of(arrays: tuple[np.ndarray, ...], spread: tuple[int, ...]) -> list[float]:
+    return [float(arrays[i][(0,) * arrays[i].ndim]) for i in spread]
 
 
 def run_kernel(
     kernel: Kernel, arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...], spread: tuple[int, ...]
 ) -> None:
     """Run a kernel of `kernel_of`, shared between threads if there is much to do."""
-    size = arrays[0].size
-    for array in arrays:
-        if array.size != size:
-            raise ValueError(f"a native kernel over {size} elements got an array of {array.size}")
+    size = _common_size(arrays)
     if spread:
-        numbers = (*[float(arrays[i][(0,) * arrays[i].ndim]) for i in spread], *numbers)
+        numbers = (*_numbers_of(arrays, spread), *numbers)
         places = [id(array) for i, array in enumerate(arrays) if i not in spread]
     else:
         places = [id(array) for array in arrays]
