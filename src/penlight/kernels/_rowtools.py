@@ -186,6 +186,12 @@ def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
     return rest
 
 
+def even_pieces(columns: int) -> int:
+    """Into how many pieces of one length, of at most some thousand elements, a row can be cut to be summed up; 0 if it cannot."""
+    least = -(-columns // _LONG_ROW)
+    return next((n for n in range(least, 8 * least + 1) if columns % n == 0), 0)
+
+
 def row_max(x: np.ndarray) -> np.ndarray:
     """Maximum over the last axis of a contiguous 2-d array, shape (rows, 1); see Note [Row maxima by argmax]."""
     rows, columns = x.shape

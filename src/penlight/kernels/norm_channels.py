@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from . import native
-from ._rowtools import column_sum, each_block, narrow, quiet, row_sum, widen
+from ._rowtools import column_sum, each_block, even_pieces, narrow, quiet, row_sum, widen
 from .native import norm as definitions
 from .norm import NATIVE_FROM, OFF_CENTRE, Grads, Needs, reciprocal_root, sum_parts
 
@@ -86,19 +86,22 @@ def _native_sums(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sums that `_channel_sums` is about, for each row or over groups of rows."""
     squared = others is rows
-    sums, products = (np.empty(len(rows), rows.dtype) if by_row else native.sums(rows.shape) for _ in range(2))
+    count, columns = rows.shape
+    pieces = (by_row and even_pieces(columns)) or 1  # of long rows, lest rounding adds up
+    shape = (count * pieces, columns // pieces)
+    if center is not None and pieces > 1:
+        center = np.repeat(center, pieces)
+    sums, products = (np.empty(shape[0], rows.dtype) if by_row else native.sums(shape) for _ in range(2))
     native.over_rows(
         definitions.moments,
-        rows.shape,
-        rows,
-        *(() if squared else (others,)),
-        *(() if center is None else (center,)),
-        sums,
-        products,
+        shape,
+        *[a for a in (rows, None if squared else others, center, sums, products) if a is not None],
         by_row=by_row,
         centred=center is not None,
         squared=squared,
     )
+    if pieces > 1:
+        sums, products = (np.add.reduce(v.reshape(count, pieces), 1) for v in (sums, products))
     return sums, products
 
 

@@ -10,7 +10,7 @@ from math import inf, prod
 
 import numpy as np
 
-from ._rowtools import GROUP, column_sum, each_block, is_half, narrow, row_max, row_sum, widen
+from ._rowtools import GROUP, column_sum, each_block, even_pieces, is_half, narrow, row_max, row_sum, widen
 from .scan import cummax, cummin, cumprod_backward, logcumsumexp, logcumsumexp_backward, prod_backward
 from .sorting import argsort_rows, as_rows, pick, restore_rows
 
@@ -67,8 +67,8 @@ def native_row_sums(x: np.ndarray, rows: int, columns: int, squared: bool = Fals
     from . import native
     from .native import reduce as definitions
 
-    pieces = -(-columns // _PIECE) if rows > 1 else columns // _PIECE or 1
-    if (rows > 1 and columns % pieces) or not native.suits(x):
+    pieces = even_pieces(columns) if rows > 1 else columns // _PIECE or 1
+    if not pieces or not native.suits(x):
         return None
     each = _PIECE if rows == 1 < pieces else columns // pieces
     sums = np.empty(rows * pieces, np.float32)

@@ -69,6 +69,19 @@ def test_large_means_and_many_rows():
     close(results, norm.layer_norm_backward(*wide(grad, x), 1, *exact[1:], *wide(weight)), 1e-4)
 
 
+def test_long_rows_far_from_zero():
+    """The mean of a long row is as exact as float32 can be, and so are the results."""
+    x = noise((2, 1 << 16), 0, 30.0)
+    out, mean, rstd = norm.layer_norm(x, 1, None, None, 1e-5)
+    exact = norm.layer_norm(*wide(x), 1, None, None, 1e-5)
+    np.testing.assert_allclose(mean, exact[1], rtol=1e-7)
+    np.testing.assert_allclose(rstd, exact[2], rtol=1e-6)
+    np.testing.assert_allclose(out, exact[0], atol=5e-6)
+    same = norm.layer_norm(np.full((3, 700), 0.1, np.float32), 1, None, None, 0.0)
+    np.testing.assert_allclose(same[1], 0.1, rtol=5e-6)
+    assert not np.isnan(same[2]).any()
+
+
 def test_nan_and_inf_stay_in_their_rows():
     x, weight, bias = noise((6, 50), 0), noise((50,), 1), noise((50,), 2)
     x[1, 3], x[3, 7], x[4] = np.nan, np.inf, 2.0
@@ -95,7 +108,7 @@ def test_several_dimensions_and_half_precision():
 
 
 # Channels side by side, alone, and long enough to be rows; several groups of rows.
-BATCHES = [(70, 5), (130, 1), (1, 3, 7), (66, 3, 3, 5), (3, 4, 65), (2, 1, 9, 9), (5, 8, 10, 11)]
+BATCHES = [(70, 5), (130, 1), (1, 3, 7), (66, 3, 3, 5), (3, 4, 65), (2, 1, 9, 9), (5, 8, 10, 11), (2, 3, 96, 96)]
 
 
 @pytest.mark.parametrize("offset", [0.5, 20.0])

@@ -16,12 +16,13 @@ def layer_norm(b: Builder, centred: bool, weighted: bool, biased: bool) -> None:
     bias = b.array(width=0) if biased else None
     columns, eps = b.number(), b.number()
     count = columns()
-    middle = b.total(x.load, unroll=4) / count if mean else None
-    square = b.total(lambda: _square(_from(middle, x)), unroll=4) / count
+    if mean:
+        middle, square = _mean_and_variance(b, x, count)
+        mean.put(middle)
+    else:
+        middle, square = None, b.total(lambda: _square(x.load()), unroll=4) / count
     scale = 1.0 / sqrt(square + eps())
     rstd.put(scale)
-    if mean and middle:
-        mean.put(middle)
 
     def normalise() -> None:
         value = _from(middle, x) * scale
@@ -98,6 +99,18 @@ def _from(middle: Value | None, x: Array) -> Value:
     return x.load() - middle if middle else x.load()
 
 
+def _mean_and_variance(b: Builder, x: Array, count: Value) -> tuple[Value, Value]:
+    """Of a row. The distances from the mean are summed up, too: by what their mean is not 0, the mean was off."""
+    middle = b.total(x.load, unroll=4) / count
+
+    def pair() -> list[Value]:
+        distance = x.load() - middle
+        return [distance, distance * distance]
+
+    off, square = (total / count for total in b.totals(pair, 2, unroll=4))
+    return middle + off, b.emit("vmaxps", b.constant(0.0), fnma(off, off, square))
+
+
 def _square(value: Value) -> Value:
     return value * value
 
@@ -106,10 +119,8 @@ def statistics(b: Builder) -> None:
     """The mean and 1 / sqrt(variance + eps) of each row."""
     x, mean, rstd = b.array(), b.per_row(), b.per_row()
     columns, eps = b.number(), b.number()
-    count = columns()
-    middle = b.total(x.load, unroll=4) / count
+    middle, square = _mean_and_variance(b, x, columns())
     mean.put(middle)
-    square = b.total(lambda: _square(x.load() - middle), unroll=4) / count
     rstd.put(1.0 / sqrt(square + eps()))
 
 
