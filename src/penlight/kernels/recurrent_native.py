@@ -15,8 +15,8 @@ import numpy as np
 
 from . import native
 from .native import recurrent as steps
-from .native.product import WIDTH, panels, product
-from .native.sequence import Argument, Call, Counting, Moving, repeat
+from .native.product import WIDTH, panels, products
+from .native.sequence import Argument, Counting, Moving, repeat
 from .parallel import blas_alone
 from .recurrent_segments import (
     Array,
@@ -38,15 +38,9 @@ class _Weights:
 
     def __init__(self, weight: Array, batch: int) -> None:
         small = batch * weight.size < _SMALL_PRODUCT
-        self.batch, (self.inner, self.columns) = batch, weight.shape
-        self.arranged = panels(weight) if small and self.columns % WIDTH == 0 else None
+        self.arranged = panels(weight) if small and weight.shape[1] >= WIDTH else None
         self.plain = np.ascontiguousarray(weight) if self.arranged is None else weight
         self.products: Any = blas_alone() if small else nullcontext()
-
-    def call(self, state: Argument, result: Array) -> Call:
-        """The product as a native call."""
-        assert self.arranged is not None
-        return product(), [self.batch, self.inner, self.columns // WIDTH, state, self.arranged, result]
 
 
 Places = Callable[[Any], list[Any]]  # the arrays that a step's kernel gets; one may be the state before
@@ -70,7 +64,7 @@ def _forwards(
     )
     for times, at, started in before:
         bounds = Counting(at, each), Counting(at + n, each)
-        repeat(times, [weights.call(started, fresh), (run, [*bounds, width, *places(started)])])
+        repeat(times, [*products(started, weights.arranged, fresh), (run, [*bounds, width, *places(started)])])
     return out[-1]
 
 
@@ -89,7 +83,7 @@ def _backwards(
         return
     bounds = Counting(low, each), Counting(low + n, each)
     last = Moving(slopes[-1], -slopes.strides[0])
-    repeat(part.steps, [(run, [*bounds, width, *places]), weights.call(last, result)])
+    repeat(part.steps, [(run, [*bounds, width, *places]), *products(last, weights.arranged, result)])
 
 
 def lstm(

@@ -4,21 +4,23 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native.product import WIDTH, panels, product
+from penlight.kernels.native.product import panels, products
+from penlight.kernels.native.sequence import repeat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 6, 7, 12, 16, 17])
 @pytest.mark.parametrize("inner", [1, 2, 9, 64])
-@pytest.mark.parametrize("columns", [16, 32, 80])
+@pytest.mark.parametrize("columns", [16, 17, 31, 32, 80, 100])
 def test_like_numpy(rows, inner, columns):
     draw = np.random.default_rng(rows + inner + columns).standard_normal
     a, b = draw((rows, inner)).astype(np.float32), draw((inner, columns)).astype(np.float32)
-    arranged, result = panels(b), np.full(rows * columns + 32, 7, np.float32)
-    product()(rows, inner, columns // WIDTH, id(a), id(arranged), id(result))
-    np.testing.assert_allclose(result[: rows * columns].reshape(rows, columns), a @ b, rtol=1e-4, atol=1e-5)
-    assert (result[rows * columns :] == 7).all()
+    memory = np.full(rows * columns + 32, 7, np.float32)
+    result = memory[: rows * columns].reshape(rows, columns)
+    repeat(1, products(a, panels(b), result))
+    np.testing.assert_allclose(result, a @ b, rtol=1e-4, atol=1e-5)
+    assert (memory[rows * columns :] == 7).all()
 
 
 def test_panels_of_a_transposed_matrix():
@@ -32,7 +34,6 @@ def test_panels_of_a_transposed_matrix():
 def test_nan_and_infinity_go_through():
     a = np.array([[1, np.nan], [np.inf, 1]], np.float32)
     b, result = np.ones((2, 16), np.float32), np.empty((2, 16), np.float32)
-    arranged = panels(b)
-    product()(2, 2, 1, id(a), id(arranged), id(result))
+    repeat(1, products(a, panels(b), result))
     assert np.isnan(result[0]).all()
     assert np.isinf(result[1]).all()

@@ -1,7 +1,8 @@
 """The product of a small matrix with one that stays the same for many products, such as the weights of a recurrent layer.
 
 BLAS arranges the second matrix anew for each product, which costs a third of the time where the first has only a few rows. Here it is
-arranged once, in panels of sixteen columns that lie one after the other, row by row (`panels`). The kernel goes through a panel with six
+arranged once, in panels of sixteen columns that lie one after the other, row by row (`panels`); if its columns are no multiple of
+that, the last sixteen are one more panel, and some columns are computed twice (`products` takes care of that). The kernel goes through a panel with six
 rows of the first matrix at a time: twelve registers hold their sums, two the panel's row, one a number of the first matrix.
 """
 
@@ -14,9 +15,11 @@ import numpy as np
 
 from . import _pages
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .sequence import Argument, Call, Moving
 
 WIDTH = 16  # columns of a panel
 _ROWS = 6
+_FRAME = 24  # bytes of the stack
 _SAVED = (RBX, RBP, R12, R13, R14, R15)
 # `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` goes along the rows of the first matrix,
 # `rax` along the panel that begins at `r8`, `rbp` down the rows of the result, which are `rbx` bytes apart.
@@ -25,18 +28,35 @@ _ALL_ROWS, _FIRST, _RESULT = (Address(RSP, None, offset) for offset in (0, 8, 16
 
 
 def panels(matrix: np.ndarray) -> np.ndarray:
-    """A float32 matrix (inner, columns) as the kernel reads it; the columns must be a multiple of WIDTH."""
+    """A float32 matrix (inner, at least WIDTH columns) as the kernel reads it."""
     inner, columns = matrix.shape
-    return np.ascontiguousarray(matrix.reshape(inner, columns // WIDTH, WIDTH).transpose(1, 0, 2), np.float32)
+    whole = columns // WIDTH
+    result = np.empty((-(-columns // WIDTH), inner, WIDTH), np.float32)
+    result[:whole] = matrix[:, : whole * WIDTH].reshape(inner, whole, WIDTH).transpose(1, 0, 2)
+    if whole < len(result):
+        result[whole] = matrix[:, -WIDTH:]
+    return result
+
+
+def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[Call]:
+    """The calls for `repeat` that multiply `first` with what was arranged, into `result`."""
+    rows, columns = result.shape
+    inner, whole = arranged.shape[1], columns // WIDTH
+    calls: list[Call] = [(product(), [rows, inner, whole, first, arranged, result, columns])]
+    if whole < len(arranged):
+        ending = Moving(arranged[whole:], 0), Moving(result[:, -WIDTH:], 0)
+        calls.append((product(), [rows, inner, 1, first, *ending, columns]))
+    return calls
 
 
 @lru_cache(1)
 def product() -> Any:
-    """`run(rows, inner, panels, id(first), id(panels(second)), id(result))`; all arrays are contiguous, and none is checked."""
+    """`run(rows, inner, panels, id(first), id(panels(second)), id(result), columns)`, where the result's rows are so many columns
+    apart; all arrays are contiguous, and none is checked."""
     asm = Assembler()
     for register in _SAVED:
         asm.push(register)
-    asm.add_number(RSP, -24)
+    asm.add_number(RSP, -_FRAME)
     for pointer in (RCX, R8, R9):
         asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
     asm.store_register(_ALL_ROWS, RDI)
@@ -47,8 +67,8 @@ def product() -> Any:
     for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
         asm.copy_register(after, before)
         asm.add(after, R10)
-    asm.copy_register(RBX, RDX)
-    asm.shift_left(RBX, 6)
+    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(_SAVED) + 8))  # the seventh argument
+    asm.shift_left(RBX, 2)
     asm.label("panel")
     asm.load_register(R15, _FIRST)
     asm.load_register(RBP, _RESULT)
@@ -67,11 +87,11 @@ def product() -> Any:
     asm.add_number(RDX, -1)
     asm.jump("panel", "not zero")
     asm.forget_upper()
-    asm.add_number(RSP, 24)
+    asm.add_number(RSP, _FRAME)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 6, 0)
+    return _pages.load_kernel(asm.finish(), 7, 0)
 
 
 def _rows(asm: Assembler, count: int) -> None:
