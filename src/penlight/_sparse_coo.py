@@ -169,7 +169,7 @@ def sparse_coo_tensor(
         size = [*size, *vals.shape[1:]]
     _check_places(places, size, vals)
     made: Any = SparseTensor(places, vals, size, bool(is_coalesced))
-    return made.requires_grad_() if requires_grad else made
+    return made._require_grad_() if requires_grad else made
 
 
 def _check_places(places: Tensor, size: Any, vals: Tensor) -> None:
@@ -308,7 +308,7 @@ def _raise(error: Exception) -> NoReturn:
 
 @function()
 def requires_grad_(s: SparseTensor, requires_grad: bool = True) -> Any:
-    s._vals = s._vals.detach().requires_grad_(requires_grad)
+    s._vals = s._vals.detach()._require_grad_(requires_grad)
     s._leaf = requires_grad  # type: ignore[attr-defined]
     return s
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
-from .autograd import views
+from .autograd import modes, views
 from .autograd.node import AccumulateGrad, HookDict, RemovableHandle, add_hook
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Hooked:
         >>> y.retain_grad(); y.backward(); y.grad
         tensor([1.])
         """
+        if modes.transforms.get():
+            raise RuntimeError(modes.IN_A_TRANSFORM.format("retain_grad()", "retain_grad"))
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if _tensor._is_leaf(self):

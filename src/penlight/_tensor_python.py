@@ -163,7 +163,7 @@ class AsPython:
         out._array = np.array(self._array, order="K") if array is None else array
         out._edge, out._vc, out._grad, out._view, out._meta = NO_EDGE, None, None, None, None
         if self.requires_grad:
-            out.requires_grad_()
+            out._require_grad_()
         memo[id(self)] = out
         if self._grad is not None:
             out._grad = deepcopy(self._grad, memo)
@@ -177,7 +177,7 @@ class AsPython:
         out._vc, out._grad = _tensor.views_of(self), None
         if self.is_leaf and self.requires_grad:
             out._edge = NO_EDGE
-            out.requires_grad_()
+            out._require_grad_()
         out.__dict__.update(self.__dict__)
         return out
 

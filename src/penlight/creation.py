@@ -51,7 +51,7 @@ def _leaf(out: Tensor, requires_grad: bool) -> Tensor:
     if requires_grad:
         if out._array.dtype.kind in "biu":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        out.requires_grad_()
+        out._require_grad_()
     if modes.slow() and modes.inference.get():
         from .ops._dispatch import mark_inference
 
@@ -152,7 +152,7 @@ def asarray(
     if dtype is not None:
         out = out.to(dtype)
     out = out.detach().clone() if copy and isinstance(obj, Tensor) else out
-    return out.requires_grad_() if requires_grad else out
+    return out._require_grad_() if requires_grad else out
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

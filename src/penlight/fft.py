@@ -147,7 +147,7 @@ def ihfft2(
 def _made(values: np.ndarray[Any, Any], out: Tensor | None, device: Any, requires_grad: bool, function: str) -> Tensor:
     require_cpu(device)
     result = _into(function, out, from_numpy(values))
-    return result.requires_grad_() if requires_grad else result
+    return result._require_grad_() if requires_grad else result
 
 
 def fftfreq(

@@ -387,7 +387,7 @@ def _as_laid_out(input: Tensor, draw: Callable[[tuple[int, ...]], Tensor], requi
     else:
         order = sorted(range(len(shape)), key=lambda d: -input.stride(d))
         made = draw(tuple(shape[d] for d in order)).permute([order.index(d) for d in range(len(shape))]).detach()
-    return made.requires_grad_() if requires_grad else made
+    return made._require_grad_() if requires_grad else made
 
 
 def rand_like(

@@ -106,7 +106,7 @@ class Tensor(_Parts):
         out._edge = NO_EDGE
         out._vc = out._grad = out._view = out._meta = None
         if require_grad:
-            out.requires_grad_()
+            out._require_grad_()
         return out
 
     def as_subclass(self, cls: type) -> Any:
@@ -192,6 +192,16 @@ class Tensor(_Parts):
         >>> torch.zeros(1).requires_grad_()
         tensor([0.], requires_grad=True)
         """
+        if modes.transforms.get():
+            raise RuntimeError(
+                modes.IN_A_TRANSFORM.format(
+                    "requires_grad_() (or perhaps using torch.autograd.functional.* APIs)", "requires_grad_"
+                )
+            )
+        return self._require_grad_(requires_grad)
+
+    def _require_grad_(self, requires_grad: bool = True) -> Tensor:
+        """`requires_grad_` for whoever may call it inside a transform: what makes new tensors."""
         if requires_grad and getattr(self, "_edge", None) is NO_EDGE and self._meta is None is self._level:
             versions = self._vc
             if self._array.dtype.kind == "f" and (versions is None or (type(versions) is list and versions[1] is None)):
@@ -366,6 +376,8 @@ class Tensor(_Parts):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if modes.transforms.get():
+            raise RuntimeError("mutating directly with `.data` inside functorch transform is not allowed.")
         if self.requires_grad and value.dtype.category < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._array = value._array

@@ -210,7 +210,7 @@ def empty_permuted(
         .permute(tuple(int(d) for d in np.argsort(order)))
         .detach()
     )
-    return made.requires_grad_() if requires_grad else made
+    return made._require_grad_() if requires_grad else made
 
 
 def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, **more: Any) -> Tensor:

@@ -56,7 +56,7 @@ def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
         tensor = tensor.conj().clone()
     if metadata and metadata.get("neg"):
         tensor = tensor.neg()
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor._require_grad_() if requires_grad else tensor
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
@@ -128,12 +128,12 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
 
 def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     tensor = tensor_from_array(data).to(dtype)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor._require_grad_() if requires_grad else tensor
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     tensor = data.to(dtype)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor._require_grad_() if requires_grad else tensor
 
 
 _TENSOR_FUNCTIONS = frozenset(

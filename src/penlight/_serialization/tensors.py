@@ -18,7 +18,7 @@ def array_of(tensor: Any) -> np.ndarray:
 def tensor_from_array(array: np.ndarray, requires_grad: bool = False) -> Any:
     """A tensor over this very array."""
     tensor = wrap(array)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor._require_grad_() if requires_grad else tensor
 
 
 def memory_of(array: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:

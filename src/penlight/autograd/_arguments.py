@@ -72,7 +72,7 @@ def root_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool = Fal
         if (grad.shape[1:] if batched else grad.shape) != shape:
             hint = " If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
             raise RuntimeError(
-                f"{_BATCHED if batched else 'Mismatch in shape: '}grad_output[{place}] has a shape of {grad.shape} and "
+                f"{_BATCHED if batched else 'Mismatch in shape: '}grad_output[{place}] has a shape of {grad.shape[1:] if batched else grad.shape} and "
                 f"output[{place}] has a shape of {shape}.{hint if batched else ''}"
             )
         if (dtype.category == dtypes.COMPLEX) != (grad.dtype.category == dtypes.COMPLEX):

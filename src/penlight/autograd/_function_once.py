@@ -66,7 +66,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _delayed_error(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same values as the outputs of an `Error` node."""
-    leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
+    leaves = [None if o is None else o.detach()._require_grad_() for o in outputs]
     node = Error(
         "trying to differentiate twice a function that was marked with @once_differentiable",
         tuple(NO_EDGE if leaf is None else leaf._edge for leaf in leaves),

@@ -100,7 +100,7 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
 
     token = grad_mode.set(True)
     try:
-        cotangents = [_zeros(r).requires_grad_() if f else None for r, f in zip(results, floating)]
+        cotangents = [_zeros(r)._require_grad_() if f else None for r, f in zip(results, floating)]
         given: Any = cotangents[0] if op.outputs == 1 and op.kind != "multi" else cotangents
         needs = [p in tangents for p in op.rules]
         backs, moves = [], []

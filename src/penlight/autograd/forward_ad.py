@@ -152,9 +152,15 @@ class DualLevel:
         finally:
             hidden.restore()
             _dispatch.interpreters.reset(token)
-        outputs = result if isinstance(result, tuple) else (result,)
-        for o, tangent in zip(outputs, moved if isinstance(moved, tuple) else (moved,)):
+        outputs = [o for o in (result if isinstance(result, tuple) else (result,)) if isinstance(o, Tensor)]
+        given = moved if isinstance(moved, tuple) else (moved,)
+        if len(given) != len(outputs):
+            raise RuntimeError(
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(given)})"
+            )
+        for o, tangent in zip(outputs, given):
             if tangent is not None:
+                _check_size(o, tangent)
                 self.attach(o, tangent)
         return result
 
@@ -391,14 +397,18 @@ def _check_dual(tensor: Any, tangent: Any) -> None:
         raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
     if not tangent.is_floating_point() and not tangent.is_complex():
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    _check_size(tensor, tangent)
+    if tensor.dtype is not tangent.dtype:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different dtype than that of the original Tensor"
+        )
+
+
+def _check_size(tensor: Any, tangent: Any) -> None:
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
-    if tensor.dtype is not tangent.dtype:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different dtype than that of the original Tensor"
         )
 
 

@@ -298,7 +298,7 @@ def hessian(
 
     def gradient(*given: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
-            given = tuple(t.requires_grad_() for t in given)
+            given = tuple(t._require_grad_() for t in given)
         jac = jacobian(number, given, create_graph=True)
         require_grad_everywhere(jac, "jacobian", strict)
         return jac

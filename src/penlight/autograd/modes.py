@@ -61,5 +61,10 @@ log: ContextVar[Any] = ContextVar("penlight_log", default=None)
 # Creation numbers of the nodes: a node's inputs exist before it, so youngest first is a topological order.
 sequence = count()
 
-# How many of torch.func's transforms that use reverse mode are running here: inside them backward() is refused.
+# How many of torch.func's transforms are running here: inside them backward() and the like are refused.
 transforms: ContextVar[int] = ContextVar("penlight_transforms", default=0)
+IN_A_TRANSFORM = (
+    "You are attempting to call Tensor.{} inside of a function being transformed by a functorch transform. This is unsupported, "
+    "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {}() outside of a function "
+    "being transformed instead."
+)

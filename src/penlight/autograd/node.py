@@ -268,7 +268,7 @@ class AccumulateGrad(Node):
 
                 self._kept = wrap(self._array)
                 self._kept._vc = self._versions
-                self._kept.requires_grad_()
+                self._kept._require_grad_()
             found = self._kept
         return found
 

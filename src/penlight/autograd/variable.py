@@ -43,4 +43,4 @@ class Variable(metaclass=VariableMeta):
         if requires_grad and data.dtype.category < dtypes.FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = data.detach()
-        return made.requires_grad_() if requires_grad else made
+        return made._require_grad_() if requires_grad else made

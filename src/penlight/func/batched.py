@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..autograd.modes import IN_A_TRANSFORM
 from ..autograd.node import NO_EDGE
 from ..size import Size
 from ..tensor import DISABLED, Tensor
@@ -39,10 +40,8 @@ ITEM = (
 NO_STORAGE = (
     "Cannot access data pointer of Tensor that doesn't have storage. Inside vmap a tensor is many at once. " + LOOP
 )
-REQUIRES_GRAD = (
-    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
-    "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. "
-    "grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead."
+REQUIRES_GRAD = IN_A_TRANSFORM.format(
+    "requires_grad_() (or perhaps using torch.autograd.functional.* APIs)", "requires_grad_"
 )
 BACKWARD = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "

@@ -33,7 +33,7 @@ def _refuse_complex(name: str, what: str, tensors: list[Any]) -> None:
     for place, t in enumerate(tensors):
         if isinstance(t, Tensor) and t.dtype.is_complex:
             raise RuntimeError(
-                f"{name}: Expected all {what}s to be real but received complex tensor at flattened {what} idx: {place}"
+                f"{name}: Expected all {what}s to be real but received complex tensor at flattened input idx: {place}"
             )
 
 

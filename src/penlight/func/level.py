@@ -14,11 +14,13 @@ tangent and all (`BatchLevel.ready`).
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..autograd import modes
 from ..ops import OPS, _dispatch
+from ..ops._args import broadcast_shape
 from ..ops._dispatch import interpreters
 from ..tensor import Tensor
 from .batched import ESCAPED, Batched, involves, spread, wrap
@@ -31,17 +33,18 @@ _depths = count()
 
 TOO_BIG = (
     "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements "
-    "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
-    "use out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a "
-    "bug report instead."
+    "than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over {1}. Please try to use "
+    "out-of-place operators instead of {0}. If said operator is being called inside the PyTorch framework, please file a bug "
+    "report instead."
 )
-# In-place ops that PyTorch's refusal calls by name; the others are "inplace arithmetic" to it.
-_BY_NAME = {
-    "_index_put": "index_put_",
-    "_scatter": "scatter_",
-    "_scatter_add": "scatter_add_",
-    "_index_add": "index_add_",
-}
+# How PyTorch's refusals differ: by shape, as arithmetic, by name, and the others by name and level.
+_BY_SHAPE = {
+    "add_", "atan2_", "bitwise_and_", "bitwise_left_shift_", "bitwise_or_", "bitwise_right_shift_", "bitwise_xor_", "copysign_", "gcd_", "lcm_",
+}  # fmt: skip
+_ARITHMETIC = {
+    "clamp_max_", "clamp_min_", "copy_", "div_", "logical_and_", "logical_or_", "logical_xor_", "masked_fill_", "mul_", "sub_",
+}  # fmt: skip
+_BY_NAME = {"fill_", "index_add_", "index_fill_", "index_put_", "scatter_add_", "scatter_reduce_"}
 
 
 class BatchLevel:
@@ -60,11 +63,13 @@ class BatchLevel:
         stack = interpreters.get()
         self.number = 1 + sum(level.batching for level in stack)
         self._token = interpreters.set((*stack, self))
+        modes.transforms.set(modes.transforms.get() + 1)
         modes.open_slow_mode()
         return self
 
     def __exit__(self, *exc: object) -> None:
         modes.close_slow_mode()
+        modes.transforms.set(modes.transforms.get() - 1)
         interpreters.reset(self._token)
 
     def checked(self, stack: tuple[Any, ...]) -> BatchLevel:
@@ -92,7 +97,7 @@ class BatchLevel:
         """The in-place form: on the physical tensors if they can be aligned, else by copying the result in."""
         tensor = arguments[0]
         if tensor._level is not self:
-            raise RuntimeError(TOO_BIG.format(_BY_NAME.get(op.name, "inplace arithmetic")))
+            raise RuntimeError(self._too_big(op, arguments))
         if op.name.endswith("_into") and len(op.inputs) == 1:
             from .randomness import filled
 
@@ -106,6 +111,17 @@ class BatchLevel:
             result = rule_for(op)(self, op, arguments)
             _dispatch.inplace(OPS["_copy"], (tensor._value, result))
         return tensor
+
+    def _too_big(self, op: Op, arguments: tuple[Any, ...]) -> str:
+        """Why a tensor that is not batched can't be written to with what is."""
+        name = re.sub("_(value|floor|trunc|low|high|number|of)$", "", op.public) + "_"
+        if name in _BY_SHAPE:
+            shape = broadcast_shape(*(tuple(a.shape) for a in arguments if isinstance(a, Tensor)))
+            wide = [self.size, *shape]
+            return f"output with shape {list(arguments[0].shape)} doesn't match the broadcast shape {wide}"
+        if name in _ARITHMETIC or name in _BY_NAME:
+            return TOO_BIG.format(name if name in _BY_NAME else "inplace arithmetic", "in a vmap")
+        return TOO_BIG.format("aten::" + name, f"at level {self.number}")
 
     def ready(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, with those spread over the batch that have tangents with this level's batch."""

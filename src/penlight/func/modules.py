@@ -75,7 +75,7 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
         if len({t.requires_grad for t in tensors}) > 1:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         joined = stack(tensors)
-        found[name] = joined.detach().requires_grad_() if tensors[0].requires_grad else joined
+        found[name] = joined.detach()._require_grad_() if tensors[0].requires_grad else joined
     return found
 
 

@@ -13,12 +13,13 @@ batched, and gradients are not summed over them.) Gradients of outputs start as 
 cotangents with the batches exposed.
 
 # Note [What the outside sees]
-A result leaves its transform with its graph only if that leads outside: to a leaf, or to an Entry of a transform that is
-still running. Whether it does is found by walking the graph once, which also tells if a graph of the backward is needed.
+A result leaves its transform with its graph only if that leads outside: to a leaf that was not made while the transform's function
+ran (the creation numbers of nodes tell), or to an Entry of a transform that is still running. Whether it does is found by walking the graph once, which also tells if a graph of the backward is needed.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from ..autograd import modes
@@ -29,6 +30,8 @@ from ..tensor import Tensor, views_of
 from ..tensor import wrap as plain_tensor
 from .batched import expose, hide, levels_of, physical, spread, wrap_all
 from .level import open_levels
+
+Span = tuple[float, float]  # the creation numbers between which a transform's function ran
 
 
 class Entry(AccumulateGrad):
@@ -58,8 +61,9 @@ def same(tensor: Tensor, edge: Edge = NO_EDGE) -> Tensor:
     return out
 
 
-def leads_out(tensor: Tensor) -> bool:
-    """Whether the graph behind a tensor leads to a leaf or a running transform's Entry. See Note [What the outside sees]."""
+def leads_out(tensor: Tensor, span: Span) -> bool:
+    """Whether the graph behind a tensor leads to a leaf that was not made in a transform's span, or to a running transform's Entry.
+    See Note [What the outside sees]."""
     stack = [edge_of(tensor)[0]]
     seen = set()
     while stack:
@@ -67,23 +71,23 @@ def leads_out(tensor: Tensor) -> bool:
         if node is None or node in seen:
             continue
         seen.add(node)
-        if type(node) is AccumulateGrad or (type(node) is Entry and node.live):
+        if node.live if type(node) is Entry else type(node) is AccumulateGrad and not span[0] < node.seq < span[1]:
             return True
         stack += [child for child, _ in node.next_functions]
     return False
 
 
-def released(tensor: Any) -> Any:
+def released(tensor: Any, span: Span) -> Any:
     """A result as it leaves its transform: without a graph, if that does not lead outside. The same for its tangents."""
     levels = levels_of(tensor)
     value = physical(tensor)
     tangents = None if value._meta is None else value._meta.tangents
-    cut = value.requires_grad and not leads_out(value)
+    cut = value.requires_grad and not leads_out(value, span)
     if cut or tangents:
         inside = value
         value = same(value, NO_EDGE if cut else edge_of(value))
         if tangents:
-            value._meta.tangents.update({level: released(t) for level, t in inside._meta.tangents.items()})  # type: ignore[union-attr]
+            value._meta.tangents.update({level: released(t, span) for level, t in inside._meta.tangents.items()})  # type: ignore[union-attr]
     return wrap_all(levels, value)
 
 
@@ -93,6 +97,7 @@ class Tape:
     def __init__(self) -> None:
         self.levels = [level for level in open_levels() if not level.tangents_only]
         self.entries: list[Tensor] = []
+        self.span: Span = (next(modes.sequence), inf)
         self.recording = grad_mode.get()  # whether the outside wants a graph
 
     def __enter__(self) -> Tape:
@@ -105,7 +110,8 @@ class Tape:
         modes.inference.reset(self._tokens[1])
         grad_mode.reset(self._tokens[0])
         for entry in self.entries:
-            edge_of(entry)[0].live = False  # type: ignore[union-attr]
+            entry._edge[0].live = False  # type: ignore[union-attr]
+        self.span = (self.span[0], next(modes.sequence))
 
     def enter(self, tensor: Any) -> Any:
         """An input as the transform's function gets it."""
@@ -119,7 +125,8 @@ class Tape:
         entry = same(value)
         entry._edge = (Entry(entry, edge_of(value)), 0)
         self.entries.append(entry)
-        return wrap_all(levels_of(tensor), entry)
+        # What the function gets is another tensor at the same place: it may be detached, or written to.
+        return wrap_all(levels_of(tensor), same(entry, entry._edge))
 
     def pull(self, outputs: list[Any], cotangents: list[Any] | None, keep: bool, create_graph: bool) -> list[Any]:
         """The gradients of the inputs from those of the outputs (ones, if none are given)."""
@@ -141,13 +148,15 @@ class Tape:
         if not roots:
             return [hide(zeros_like(e), self.levels) for e in self.entries]
         create_graph = create_graph and (
-            _dual_levels_open() or any(map(leads_out, roots)) or any(physical(g).requires_grad for g in grads)
+            _dual_levels_open()
+            or any(leads_out(root, self.span) for root in roots)
+            or any(physical(g).requires_grad for g in grads)
         )
         found = grad(
             roots, self.entries, grads, retain_graph=keep or create_graph, create_graph=create_graph, allow_unused=True
         )
         results = [hide(zeros_like(e) if g is None else g, self.levels) for g, e in zip(found, self.entries)]
-        return [released(r) for r in results] if create_graph else results
+        return [released(r, self.span) for r in results] if create_graph else results
 
     def _spread(self, tensor: Any) -> Any:
         for level in self.levels:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from ..autograd import forward_ad
+from ..autograd import forward_ad, modes
 from ..autograd.modes import grad_mode
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from .batched import physical
 from .mapping import _like
-from .reverse import Tape, released
+from .reverse import Span, Tape, released
 
 Argnums = int | tuple[int, ...]
 
@@ -63,12 +64,12 @@ def _parted(output: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     return output
 
 
-def _outside(value: Any) -> Any:
+def _outside(value: Any, span: Span) -> Any:
     """An output or `aux` as the caller of a transform gets it."""
     if isinstance(value, Tensor):
-        return released(value)
+        return released(value, span)
     if isinstance(value, tuple):
-        return tree_map(_outside, tuple(value))
+        return tree_map(lambda v: _outside(v, span), tuple(value))
     raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
 
 
@@ -123,8 +124,8 @@ def _gradient(
                 "use the vjp or jacrev APIs instead?"
             )
     found = tape.pull([output], None, keep=False, create_graph=tape.recording)
-    aux = tree_map(_outside, aux) if has_aux else None
-    return tree_unflatten(found, spec), released(output), aux
+    aux = tree_map(lambda a: _outside(a, tape.span), aux) if has_aux else None
+    return tree_unflatten(found, spec), released(output, tape.span), aux
 
 
 # ----- Vector-Jacobian products -------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def vjp_of(func: Any, primals: tuple[Any, ...], argnums: Any, has_aux: bool = Fa
             )  # fmt: skip
         for out in outputs:
             _check_vjp_output(out)
-    aux = tree_map(_outside, aux) if has_aux else None
+    aux = tree_map(lambda a: _outside(a, tape.span), aux) if has_aux else None
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given, given_spec = tree_flatten(cotangents)
@@ -168,7 +169,7 @@ def vjp_of(func: Any, primals: tuple[Any, ...], argnums: Any, has_aux: bool = Fa
         wanted = grad_mode.get() if create_graph is None else create_graph
         return tree_unflatten(tape.pull(outputs, given, retain_graph, wanted), spec)
 
-    result = tree_unflatten([released(out) for out in outputs], out_spec)
+    result = tree_unflatten([released(out, tape.span) for out in outputs], out_spec)
     return (result, pull, aux) if has_aux else (result, pull)
 
 
@@ -213,7 +214,8 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
         )
     _check_tensors(flat, "primals")
     _check_tensors(moves, "tangents")
-    level = forward_ad.open_level()
+    level, span = forward_ad.open_level(), (next(modes.sequence), inf)
+    modes.transforms.set(modes.transforms.get() + 1)
     try:
         duals = tree_unflatten([_dual(level, p, t) for p, t in zip(flat, moves)], spec)
         arguments = duals if argnums is None else replaced(primals, argnums, duals)
@@ -223,12 +225,18 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
             raise RuntimeError(
                 f"{_JVP}: Expected f to be a function that has non-empty output (got output = {outputs})"
             )  # fmt: skip
-        pairs = [_undual(level, out, strict) for out in outputs]
+        pairs = [[_within(t, span) for t in _undual(level, out, strict)] for out in outputs]
         aux = tree_map(lambda a: _primal(level, a), aux) if has_aux else None
     finally:
+        modes.transforms.set(modes.transforms.get() - 1)
         forward_ad.close_level(level)
     value, moved = (tree_unflatten(list(column), out_spec) for column in zip(*pairs))
     return (value, moved, aux) if has_aux else (value, moved)
+
+
+def _within(tensor: Any, span: Span) -> Any:
+    """A result without a graph that leads only to what was made inside."""
+    return released(tensor, span) if physical(tensor).requires_grad else tensor
 
 
 def _check_tensors(flat: list[Any], name: str) -> None:

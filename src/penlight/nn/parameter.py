@@ -53,6 +53,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             return _meta.parameter(data, requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data has to be a Tensor, but got {type(data).__name__}")
+        if data._level is not None:
+            return data.detach()  # type: ignore[return-value]  # inside vmap: a value
         marked = Tensor._make_subclass(type(data), data, requires_grad)
         marked._is_param = True
         return marked
@@ -93,7 +95,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = penlight.empty(0)
-        marked = data.detach().requires_grad_(data.requires_grad)
+        marked = data.detach()._require_grad_(data.requires_grad)
         marked.persistent = persistent
         marked._is_buffer = True
         return marked

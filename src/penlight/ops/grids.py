@@ -144,10 +144,10 @@ def _grid_grad_rule(place: int) -> Any:
         raw = not hasattr(grad, "_array")
         again = not raw and is_grad_enabled()
         with enable_grad():
-            leaves = [wrap(np.asarray(v)).requires_grad_() if raw else alias(v) for v in values]
+            leaves = [wrap(np.asarray(v))._require_grad_() if raw else alias(v) for v in values]
             for needed in {2, place}:
                 if not leaves[needed].requires_grad:
-                    leaves[needed] = leaves[needed].detach().requires_grad_()
+                    leaves[needed] = leaves[needed].detach()._require_grad_()
             out = _sampled(leaves[1], leaves[2], interpolation_mode, padding_mode, align_corners)
             (slopes,) = gradient(out, leaves[2], leaves[0], create_graph=True)
             upon = wrap(np.asarray(grad)) if raw else grad

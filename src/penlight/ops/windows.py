@@ -46,7 +46,7 @@ def _made(
         wide = np.float32 if dtype.itemsize == 2 else dtype.np
         values = compute(np.arange(count).astype(wide), count - 1).astype(dtype.np, copy=False)[:window_length].copy()
     made = wrap(values)
-    return made.requires_grad_() if grad else made
+    return made._require_grad_() if grad else made
 
 
 def _check(function: str, window_length: int, dtype: dtypes.dtype) -> None:

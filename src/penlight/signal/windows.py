@@ -41,7 +41,7 @@ def _made(
     require_cpu(device)
     places = np.arange(M).astype(dtype.np)
     made = wrap(compute(places).astype(dtype.np, copy=False) if M else places)
-    return made.requires_grad_() if requires_grad else made
+    return made._require_grad_() if requires_grad else made
 
 
 def _last(M: int, sym: bool) -> int:

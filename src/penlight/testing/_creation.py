@@ -53,7 +53,7 @@ def make_tensor(
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
         result[result == 0] = _smallest(dtype)
-    return result.requires_grad_() if requires_grad else result
+    return result._require_grad_() if requires_grad else result
 
 
 def _smallest(dtype: dtypes.dtype) -> float:

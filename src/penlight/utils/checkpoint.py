@@ -199,7 +199,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
+    return tuple(i.detach()._require_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
