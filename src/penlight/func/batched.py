@@ -144,11 +144,11 @@ class Batched(Tensor):
     __torch_function__ = staticmethod(DISABLED)  # type: ignore[assignment]
 
     @property
-    def _array(self) -> Any:
+    def _array(self) -> Any:  # type: ignore[override]
         return Outline(self)
 
     @property
-    def _edge(self) -> Any:
+    def _edge(self) -> Any:  # type: ignore[override]
         return NO_EDGE
 
     # What one sample is like; as an Outline would tell it, but asked for often.
@@ -274,7 +274,7 @@ class Batched(Tensor):
     def new_empty(self, *size: Any, **kwargs: Any) -> Any:
         return _filled(self, "new_empty", size, kwargs)
 
-    def new_full(self, size: Any, fill_value: Any, **kwargs: Any) -> Any:
+    def new_full(self, size: Any, fill_value: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         return self.new_empty(size, **kwargs).fill_(fill_value)
 
     def squeeze_(self, dim: Any = None) -> Any:
@@ -291,7 +291,7 @@ class Batched(Tensor):
 
     swapaxes_ = swapdims_ = transpose_
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         inner = repr(self._value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n    {inner}\n)"
 
@@ -412,7 +412,7 @@ def involves(level: BatchLevel, tensor: Any) -> bool:
             return True
         tensor = tensor._value
     tangents = None if tensor._meta is None else tensor._meta.tangents
-    return bool(tangents) and any(involves(level, t) for t in tangents.values())
+    return any(involves(level, t) for t in (tangents or {}).values())
 
 
 def strided_zeros(like: Any, size: Iterable[int], stride: Iterable[int]) -> Any:

@@ -91,7 +91,7 @@ def nll_backward(
     t = level.full(target).reshape(level.size) if single else level.full(target)
     grad = level.full(input)
     own = weight is not None and level.has(weight)
-    counts = _class_weights(level, t, weight, ignore_index, grad) if own or reduction == 1 else None
+    counts: Any = _class_weights(level, t, weight, ignore_index, grad) if own or reduction == 1 else None
     if reduction == 1:
         grad = grad / (counts if single else counts.sum(tuple(range(1, counts.dim()))))
     if reduction and not single:

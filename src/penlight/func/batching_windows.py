@@ -180,7 +180,7 @@ def batch_norm(
             "you are using a prebuilt module and do not need eval mode, please see the functorch website for resources on how to "
             "patch your module to work with vmap"
         )
-    parameters = [None if t is None else _joined(level.full(t)) for t in (weight, bias, running_mean, running_var)]
+    parameters: Any = [None if t is None else _joined(level.full(t)) for t in (weight, bias, running_mean, running_var)]
     found = OPS["_native_batch_norm"].function(_beside(level.full(input)), *parameters, training, momentum, eps)
     if training:
         for given, moved in zip((running_mean, running_var), parameters[2:]):

@@ -158,7 +158,7 @@ def _split_columns(moved: Any, inputs: list[Tensor]) -> list[Any]:
 def _unbatched(aux: Any, level: BatchLevel) -> Any:
     """`aux` of one of the calls: it does not depend on the tangents."""
     flat, spec = tree_flatten(aux)
-    return tree_unflatten([t._value[0] if isinstance(t, Tensor) and level.has(t) else t for t in flat], spec)
+    return tree_unflatten([level.value(t)[0] if isinstance(t, Tensor) and level.has(t) else t for t in flat], spec)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -348,4 +348,5 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         raise TypeError(f"Expected a Tensor, got {type(tensor)}")
     if tensor._level is None:
         return tensor
-    return physical(tensor) if recurse else tensor._value
+    batched: Any = tensor
+    return physical(batched) if recurse else batched._value

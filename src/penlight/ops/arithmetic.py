@@ -190,7 +190,7 @@ def add(
     tensor([21., 22.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_add", input, legacy, other, out=out)
     return _scaled("_add", input, other, alpha, out=out)
 
 
@@ -203,7 +203,7 @@ def add_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Nu
     tensor([11., 12.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_add", input, legacy, other, in_place=True)
     return _scaled("_add", input, other, alpha, in_place=True)
 
 
@@ -218,7 +218,7 @@ def sub(
     tensor([0., 1.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_sub", input, legacy, other, out=out)
     return _scaled("_sub", input, other, alpha, out=out)
 
 
@@ -231,7 +231,7 @@ def sub_(input: Tensor, other: Tensor | Number, legacy: Any = None, *, alpha: Nu
     tensor([0., 1.])
     """
     if legacy is not None:
-        other, alpha = legacy, other
+        return _scaled("_sub", input, legacy, other, in_place=True)
     return _scaled("_sub", input, other, alpha, in_place=True)
 
 

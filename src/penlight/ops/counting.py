@@ -317,7 +317,8 @@ def histogramdd(
 
 def _hash_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     wide = input.astype(np.int64 if input.dtype.kind in "biu" else np.float64)
-    return np.bitwise_xor.reduce(wide.view(np.uint64), axis=dim, keepdims=keepdim)
+    xor: Any = np.bitwise_xor
+    return xor.reduce(wide.view(np.uint64), axis=dim, keepdims=keepdim)
 
 
 @plain(_hash_array)

@@ -34,8 +34,8 @@ Ints = tuple[int, ...]
 
 # How a transform is scaled, as PyTorch numbers it: not at all, by the square root of the number of points, by the number.
 NONE, BY_ROOT_N, BY_N = range(3)
-_NUMPY_FORWARD = ("backward", "ortho", "forward")
-_NUMPY_INVERSE = ("forward", "ortho", "backward")
+_NUMPY_FORWARD: Any = ("backward", "ortho", "forward")
+_NUMPY_INVERSE: Any = ("forward", "ortho", "backward")
 
 # ----- The three ops --------------------------------------------------------------------------------------------------
 

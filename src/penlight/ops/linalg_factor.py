@@ -233,6 +233,13 @@ def _lu_kernel(A: Any, pivot: bool) -> Any:
 
 
 # M with its rows exchanged as pivots say, and back.
+@plain(lambda pivots, rows, dtype: kernels.permutation_matrix(pivots, rows, dtype.np))
+def _permutation(pivots: Tensor, rows: int, dtype: Any) -> Tensor: ...
+
+
+# Inside vmap it runs on all samples at once.
+OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
+
 both(
     "rows_exchanged",
     lambda pivots, M: kernels.take_rows(M, kernels.order_of(pivots, M.shape[-2])),
@@ -243,14 +250,6 @@ both(
     lambda pivots, M: kernels.take_rows(M, np.argsort(kernels.order_of(pivots, M.shape[-2]), -1)),
     lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype) @ M,
 )
-
-
-@plain(lambda pivots, rows, dtype: kernels.permutation_matrix(pivots, rows, dtype.np))
-def _permutation(pivots: Tensor, rows: int, dtype: Any) -> Tensor: ...
-
-
-# Inside vmap it runs on all samples at once.
-OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.value(a) for a in arguments))
 
 
 def _lu_back(gL: Any, gU: Any, L: Any, U: Any, pivots: Any, xp: Any) -> Any:

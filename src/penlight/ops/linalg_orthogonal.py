@@ -34,7 +34,7 @@ __all__ = [
 # ----- QR -------------------------------------------------------------------------------------------------------------
 
 
-def _qr_kernel(A: Any, mode: str) -> Any:
+def _qr_kernel(A: Any, mode: Any) -> Any:
     if mode == "r":
         return np.zeros(0, A.dtype), columns(np.linalg.qr(A, mode="r"))
     Q, R = np.linalg.qr(A, mode=mode)

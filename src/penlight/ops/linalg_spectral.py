@@ -205,7 +205,7 @@ def _eigh_failed(A: Any) -> Exception:
     )
 
 
-def _eigh_kernel(A: Any, UPLO: str) -> Any:
+def _eigh_kernel(A: Any, UPLO: Any) -> Any:
     try:
         values, vectors = np.linalg.eigh(A, UPLO)
     except np.linalg.LinAlgError:
@@ -213,7 +213,7 @@ def _eigh_kernel(A: Any, UPLO: str) -> Any:
     return values, vectors
 
 
-def _eigvalsh_kernel(A: Any, UPLO: str) -> Any:
+def _eigvalsh_kernel(A: Any, UPLO: Any) -> Any:
     try:
         return np.linalg.eigvalsh(A, UPLO)
     except np.linalg.LinAlgError:

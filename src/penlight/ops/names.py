@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._docstrings import documented
 from ..tensor import Tensor
 from . import pointwise, rounding
 from ._declare import OPS, install_method
 from ._dispatch import inplace
+from ._op import Op
 from .matmul import outer
 
 _SAME = {
@@ -58,7 +61,7 @@ def _comparing(name: str) -> object:
     return compare
 
 
-def _comparison(name: str, with_tensor: bool) -> object:
+def _comparison(name: str, with_tensor: bool) -> Op:
     """The op that compares in place, declared when it is first needed: few programs do."""
     from ._declare import pointwise as declare
 
@@ -72,7 +75,8 @@ def _comparison(name: str, with_tensor: bool) -> object:
 
         def face_number(input: Tensor, other: Number) -> Tensor: ...  # type: ignore[name-defined]  # noqa: F821
 
-        face, rules = (face_tensor, {"input": flat, "other": flat}) if with_tensor else (face_number, {"input": flat})
+        rules: dict[str, Any] = {"input": flat, "other": flat} if with_tensor else {"input": flat}
+        face: Any = face_tensor if with_tensor else face_number
         face.__name__ = key
         declare(OPS[name].kernel, node=f"{name.capitalize()}Backward{int(with_tensor)}", **rules)(face)
     return OPS[key]

@@ -409,7 +409,7 @@ def instance_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, 
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = input.shape[0], input.shape[1]
-    repeated = [None if t is None else t.repeat(count) for t in (weight, bias, running_mean, running_var)]
+    repeated: Any = [None if t is None else t.repeat(count) for t in (weight, bias, running_mean, running_var)]
     flat = input.contiguous().view(1, count * channels, *input.shape[2:])
     result = batch_norm_by(flat, *repeated, use_input_stats, momentum, eps)
     if use_input_stats:

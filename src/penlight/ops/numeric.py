@@ -83,7 +83,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> torch.lerp(torch.tensor([1.0]), torch.tensor([3.0]), 0.25)
     tensor([1.5000])
     """
-    return (_lerp_tensor if isinstance(weight, Tensor) else _lerp)(input, end, weight, out=out)
+    op: Any = _lerp_tensor if isinstance(weight, Tensor) else _lerp
+    return op(input, end, weight, out=out)
 
 
 @method
@@ -234,7 +235,8 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
     >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
     tensor([-1., -2.])
     """
-    return (_copysign if isinstance(other, Tensor) else _copysign_number)(input, other, out=out)
+    op: Any = _copysign if isinstance(other, Tensor) else _copysign_number
+    return op(input, other, out=out)
 
 
 @method

@@ -50,7 +50,13 @@ def _slope_array(input: Any, exponent: Any) -> Any:
 
 
 _TWO = np.asarray(2.0, np.float32)
-both("power_slope", _slope_array, lambda input, exponent: exponent * _pow(input, exponent - 1))
+
+
+def _slope(input: Any, exponent: Any) -> Any:
+    return exponent * _pow(input, exponent - 1)
+
+
+both("power_slope", _slope_array, _slope)
 
 
 @pointwise(_power, node="PowBackward0",

@@ -264,6 +264,7 @@ def cov(
     if not count:
         return table.new_full((table.shape[0],) * 2, math.nan).squeeze()
     weights = aweights if fweights is None else fweights if aweights is None else fweights * aweights
+    size: Any
     if weights is None:
         mean, size = table.sum(1) / count, count - correction
     else:

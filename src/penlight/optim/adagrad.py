@@ -103,8 +103,8 @@ class Adagrad(Elementwise):
         total, eps = state["sum"], group["eps"]
         rate = _to_scalar(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
         if grad.is_sparse:
-            grad = grad.coalesce()  # the update is not linear, so every index may occur only once
-            where, values = tuple(grad._indices()), grad._values()
+            sparse: Any = grad.coalesce()  # the update is not linear, so every index may occur only once
+            where, values = tuple(sparse._indices()), sparse._values()
             total[where] += values.pow(2)
             p[where] -= rate * (values / (total[where].sqrt() + eps))
             return

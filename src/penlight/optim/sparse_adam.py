@@ -73,7 +73,7 @@ class SparseAdam(Optimizer):
         return loss
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _single(p: Tensor, grad: Any, state: State, group: Group) -> None:
         grad = grad.coalesce()  # the update is not linear, so every index may occur only once
         where, values = tuple(grad._indices()), grad._values()
         if values.numel() == 0:
