@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import softmax as K
+from penlight.kernels import softmax_columns
 
 pytestmark = pytest.mark.usefixtures("either_way", "any_size")
 rng = np.random.default_rng(0)
@@ -18,6 +19,8 @@ CASES = [((), 0), ((5,), 0), ((64, 10), 1), ((300, 600), 1), ((4, 7, 5), 1), ((7
 def any_size(monkeypatch):
     """Native kernels, where they are used, also for few elements."""
     monkeypatch.setattr(K, "NATIVE_FROM", 1)
+    monkeypatch.setattr(softmax_columns, "_LEAST", 1)
+    monkeypatch.setattr(softmax_columns, "_SHORT", 1)
 
 
 def plain(x, dim):
@@ -254,3 +257,15 @@ def test_rows_with_infinities_and_nan():
     np.testing.assert_allclose(K.logsumexp(x, (1,), False), [np.log(9), INF, np.log(8), -INF, NAN, INF], rtol=1e-6)
     loss, _ = K.nll_from_logits(x, np.full(6, 3), reduction="none")
     np.testing.assert_allclose(loss, [np.log(9), NAN, INF, NAN, NAN, NAN], rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 1), (3, 5, 7), (2, 100, 33), (5, 3, 260), (40, 21, 512)])
+def test_columns_of_any_length(shape):
+    x, grad = (rng.standard_normal(shape).astype("f4") * 4 for _ in range(2))
+    if shape[2] > 2:
+        x[0, 0, 0], x[0, 1, 1], x[0, :, 2] = NAN, INF, -INF
+    wide, push = x.astype(float), grad.astype(float)
+    for forward, backward in ((K.softmax, K.softmax_backward), (K.log_softmax, K.log_softmax_backward)):
+        made, exact = forward(x, 1), forward(wide, 1)
+        np.testing.assert_allclose(made, exact, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(backward(grad, made, 1), backward(push, exact, 1), rtol=1e-4, atol=1e-4)

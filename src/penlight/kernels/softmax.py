@@ -32,7 +32,7 @@ def _along(
     """Run a kernel on blocks of `arrays` that keep dimension `dim` whole, and return its result.
 
     `rows` gets contiguous 2-d blocks if `dim` is the last dimension that matters, `columns` 3-d blocks with `dim` in the
-    middle; both write to their last argument. `native` names what may do the work of `rows`, see Note [Native kernels].
+    middle; both write to their last argument. `native` names what may do their work, see Note [Native kernels].
     """
     dtype, shape = arrays[0].dtype, arrays[0].shape
     outer, n, inner = split_shape(shape, dim)
@@ -41,7 +41,7 @@ def _along(
     out = np.empty(shape, inputs[0].dtype)
     inputs.append(out.reshape(cut))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # inf - inf is the NaN that PyTorch gives
-        if out.size == 0 or (native and inner == 1 and _by_machine(native, *inputs)):
+        if out.size == 0 or (native and (_by_machine if inner == 1 else _columns_by_machine)(native, *inputs)):
             pass
         elif out.size <= BLOCK_ELEMENTS:
             (rows if inner == 1 else columns)(*inputs)
@@ -68,6 +68,15 @@ def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
 
     native.over_rows(getattr(definitions, name), rows.shape, *arrays, **options)
     return True
+
+
+def _columns_by_machine(name: str, *arrays: np.ndarray) -> bool:
+    """The same down the columns of matrices."""
+    if arrays[0].size < NATIVE_FROM:
+        return False
+    from .softmax_columns import by_columns
+
+    return by_columns(name, *arrays)
 
 
 def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:

@@ -108,6 +108,19 @@ def test_sums_over_rows(rows):
 
 
 @here
+def test_rows_in_order_may_write_to_one_row():
+    def define(b: Builder) -> None:
+        x, total = b.array(), b.array(width=0)
+        b.each(lambda: total.add(x.load()))
+
+    x, total = noise(500, 301), np.zeros(301, np.float32)
+    native.in_order(define, x.shape, x, total)
+    np.testing.assert_allclose(total, x.sum(0), rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="got an array of 300"):
+        native.in_order(define, x.shape, x, total[:300])
+
+
+@here
 def test_a_range_of_rows_only():
     def define(b: Builder) -> None:
         x = b.array()

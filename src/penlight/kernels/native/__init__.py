@@ -28,7 +28,18 @@ from ._build import GROUP, Builder
 from ._compile import Kernel
 from ._pages import available
 
-__all__ = ["Builder", "Kernel", "available", "kernel", "over_elements", "over_rows", "suits", "summed", "sums"]
+__all__ = [
+    "Builder",
+    "Kernel",
+    "available",
+    "in_order",
+    "kernel",
+    "over_elements",
+    "over_rows",
+    "suits",
+    "summed",
+    "sums",
+]
 
 GRAIN = 1 << 15  # elements; the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
@@ -75,6 +86,14 @@ def over_rows(
             -(-GRAIN // (columns * together)),
             blas=False,
         )
+
+
+def in_order(define: Callable[..., None], shape: tuple[int, int], *arrays: np.ndarray, **options: Any) -> None:
+    """Run a kernel whose rows write to a row that they share: one after the other, in this thread."""
+    rows, columns = shape
+    compiled = kernel(define, **options)
+    compiled.check(arrays, rows, columns)
+    compiled.run(0, rows, columns, *[id(array) for array in arrays])
 
 
 def sums(shape: tuple[int, int]) -> np.ndarray:

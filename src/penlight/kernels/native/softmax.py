@@ -65,3 +65,56 @@ def scaled(b: Builder) -> None:
     x, scale, out = b.array(), b.per_row(), b.array()
     factor = scale.get()
     b.each(lambda: out.store(x.load() * factor), unroll=4)
+
+
+# Down the columns of a matrix. What is found out about columns is collected in rows that all rows share: `native.in_order`.
+
+
+def column_tops(b: Builder) -> None:
+    """top = max(top, x)."""
+    x, top = b.array(), b.array(width=0)
+    b.each(lambda: top.store(b.emit("vmaxps", x.load(), top.load())), unroll=4)
+
+
+def column_exponentials(b: Builder, keep: bool) -> None:
+    """total += e**(x - top), and with `keep` these exponentials."""
+    x, top, total = b.array(), b.array(width=0), b.array(width=0)
+    out = b.array() if keep else None
+
+    def power() -> None:
+        value = exp(x.load() - top.load())
+        total.add(value)
+        if out:
+            out.store(value)
+
+    b.each(power)
+
+
+def column_scaled(b: Builder) -> None:
+    """x *= scale."""
+    x, scale = b.array(), b.array(width=0)
+    b.each(lambda: x.store(x.load() * scale.load()), unroll=4)
+
+
+def column_shifted(b: Builder) -> None:
+    """out = x - top - shift."""
+    x, top, shift, out = b.array(), b.array(width=0), b.array(width=0), b.array()
+    b.each(lambda: out.store(x.load() - top.load() - shift.load()), unroll=4)
+
+
+def column_products(b: Builder) -> None:
+    """total += x * y."""
+    x, y, total = b.array(), b.array(), b.array(width=0)
+    b.each(lambda: total.add(x.load() * y.load()), unroll=4)
+
+
+def column_softmax_backward(b: Builder) -> None:
+    """out = y * (grad - along)."""
+    y, grad, along, out = b.array(), b.array(), b.array(width=0), b.array()
+    b.each(lambda: out.store(y.load() * (grad.load() - along.load())), unroll=4)
+
+
+def column_log_softmax_backward(b: Builder) -> None:
+    """out = grad - e**y * total."""
+    y, grad, total, out = b.array(), b.array(), b.array(width=0), b.array()
+    b.each(lambda: out.store(grad.load() - exp(y.load()) * total.load()))
