@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 
-class layout:
+class _Named:
+    """A constant of the module `torch`, printed and pickled by its name."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return "torch." + self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+class layout(_Named):
     """How a tensor lies in memory: `torch.strided`.
 
     >>> import penlight as torch
@@ -11,19 +26,10 @@ class layout:
     torch.strided
     """
 
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return "torch." + self._name
-
-    def __reduce__(self) -> str:
-        return self._name
+    __slots__ = ()
 
 
-class memory_format:
+class memory_format(_Named):
     """The order of dimensions in memory: `torch.contiguous_format` and the like.
 
     >>> import penlight as torch
@@ -31,16 +37,7 @@ class memory_format:
     (18, 1, 6, 2)
     """
 
-    __slots__ = ("_name",)
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return "torch." + self._name
-
-    def __reduce__(self) -> str:
-        return self._name
+    __slots__ = ()
 
 
 strided, sparse_coo, sparse_csr, jagged = (layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "jagged"))

@@ -73,7 +73,27 @@ class _Decorator:
         raise NotImplementedError
 
 
-class no_grad(_Decorator):
+class _Fixed(_Decorator):
+    """`no_grad` and `enable_grad`: for a block, or for a function that is decorated with or without parentheses."""
+
+    _on: bool
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = super().__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(grad_mode.get())
+        grad_mode.set(self._on)
+
+    def __exit__(self, *exc: object) -> None:
+        grad_mode.set(self.before.pop())
+
+
+class no_grad(_Fixed):
     """Inside, ops are not recorded.
 
     >>> import penlight as torch
@@ -84,22 +104,10 @@ class no_grad(_Decorator):
     False
     """
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        made = super().__new__(cls)
-        return made if orig_func is None else made(orig_func)
-
-    def __init__(self, orig_func: Any = None) -> None:
-        self.before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self.before.append(grad_mode.get())
-        grad_mode.set(False)
-
-    def __exit__(self, *exc: object) -> None:
-        grad_mode.set(self.before.pop())
+    _on = False
 
 
-class enable_grad(_Decorator):
+class enable_grad(_Fixed):
     """Inside, ops are recorded, also within `no_grad`.
 
     >>> import penlight as torch
@@ -110,19 +118,7 @@ class enable_grad(_Decorator):
     True
     """
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        made = super().__new__(cls)
-        return made if orig_func is None else made(orig_func)
-
-    def __init__(self, orig_func: Any = None) -> None:
-        self.before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self.before.append(grad_mode.get())
-        grad_mode.set(True)
-
-    def __exit__(self, *exc: object) -> None:
-        grad_mode.set(self.before.pop())
+    _on = True
 
 
 class set_grad_enabled(_Decorator):

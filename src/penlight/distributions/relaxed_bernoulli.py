@@ -10,7 +10,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
-from .transformed_distribution import TransformedDistribution
+from ._relaxed import Relaxed
 from .transforms import SigmoidTransform
 from .utils import broadcast_all, clamp_probs
 
@@ -51,7 +51,7 @@ class LogitRelaxedBernoulli(_Binary):
         return self.temperature.log() + diff - 2 * diff.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """A Bernoulli variable made continuous, so that its samples have gradients; exact as the temperature goes to 0.
 
     >>> import penlight as torch
@@ -61,24 +61,9 @@ class RelaxedBernoulli(TransformedDistribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
-    base_dist: Any
-    _parameters = ()
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        return self.base_dist.temperature  # type: ignore[no-any-return]
-
-    @property
-    def logits(self) -> Tensor:
-        return self.base_dist.logits  # type: ignore[no-any-return]
-
-    @property
-    def probs(self) -> Tensor:
-        return self.base_dist.probs  # type: ignore[no-any-return]
