@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 import records
@@ -79,6 +81,7 @@ def takes_out(name: str) -> bool:
 def test_out(name):
     if not takes_out(name):
         return
+    assert "out" in inspect.signature(resolve(penlight, name)).parameters
     found = results(name, 0)
     differences = {kind: compare(name, kind, found) for kind in KINDS}
     wrong = {k: why for k, why in differences.items() if why and k not in KNOWN_OUT.get(name, ("",))[0].split()}

@@ -45,9 +45,31 @@ def stub(op: Op, operator: str | None = None) -> Any:
     if name.endswith("_") and not name.startswith("_"):
         function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
-    function.__wrapped__ = op.face  # type: ignore[attr-defined]
+    function.__wrapped__ = (
+        _with_out(op) if (operator is None and name[0] != "_") or name[:9] == "_special_" else op.face
+    )  # type: ignore[attr-defined]
     _waiting[key] = (op, function, operator)
     return function
+
+
+# Public ops that have no `out=` in PyTorch.
+_NO_OUT = frozenset(("alias", "bincount", "isfinite", "isinf", "isnan", "isreal", "relu", "trace", "view_as_complex", "view_as_real"))  # fmt: skip
+
+
+def _with_out(op: Op) -> Any:
+    """The face of an op with `out=`, which the generated function takes: what `help` and `inspect.signature` show."""
+    face, code = op.face, op.face.__code__
+    if op.name in _NO_OUT:
+        return face
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    code = code.replace(
+        co_varnames=(*parameters, "out"), co_kwonlyargcount=code.co_kwonlyargcount + 1, co_nlocals=len(parameters) + 1
+    )
+    shown = FunctionType(code, face.__globals__, op.name, face.__defaults__)
+    shown.__kwdefaults__ = {**(face.__kwdefaults__ or {}), "out": None}
+    shown.__annotations__ = {**face.__annotations__, "out": "Tensor | None"}
+    shown.__doc__, shown.__module__ = face.__doc__, face.__module__
+    return shown
 
 
 def first_call(key: str, args: Any, kwargs: Any) -> Any:
