@@ -61,19 +61,19 @@ class TensorMethods:
     def __sub__(self, other: Any) -> Tensor: ...
     def __truediv__(self, other: Any) -> Tensor: ...
     def __xor__(self, other: Any) -> Tensor: ...
-    def abs(self) -> Tensor:
+    def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """The absolute value of each element."""
     def abs_(self) -> Tensor:
         """In-place version of `abs`: writes the result into this tensor and returns it."""
-    def absolute(self) -> Tensor:
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
         """The absolute value of each element."""
     def absolute_(self) -> Tensor:
         """In-place version of `abs`: writes the result into this tensor and returns it."""
-    def acos(self) -> Tensor:
+    def acos(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc cosine of each element."""
     def acos_(self) -> Tensor:
         """In-place version of `acos`: writes the result into this tensor and returns it."""
-    def acosh(self) -> Tensor:
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
     def acosh_(self) -> Tensor:
         """In-place version of `acosh`: writes the result into this tensor and returns it."""
@@ -119,37 +119,37 @@ class TensorMethods:
         """The smallest element over some dimensions; ties share the gradient."""
     def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
         """The smallest and the largest element, of all or along a dimension."""
-    def angle(self) -> Tensor:
+    def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a complex number; 0 or pi for a real one."""
     def any(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """Whether any element is non-zero, altogether or along dimensions."""
     def apply_(self, callable: Any) -> Tensor:
         """Replace each element by what a Python function makes of it. Slow; meant for a few elements."""
-    def arccos(self) -> Tensor:
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc cosine of each element."""
     def arccos_(self) -> Tensor:
         """In-place version of `acos`: writes the result into this tensor and returns it."""
-    def arccosh(self) -> Tensor:
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
     def arccosh_(self) -> Tensor:
         """In-place version of `acosh`: writes the result into this tensor and returns it."""
-    def arcsin(self) -> Tensor:
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc sine of each element."""
     def arcsin_(self) -> Tensor:
         """In-place version of `asin`: writes the result into this tensor and returns it."""
-    def arcsinh(self) -> Tensor:
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic sine of each element."""
     def arcsinh_(self) -> Tensor:
         """In-place version of `asinh`: writes the result into this tensor and returns it."""
-    def arctan(self) -> Tensor:
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc tangent of each element."""
-    def arctan2(self, other: Tensor) -> Tensor:
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The angle of the point (other, input)."""
     def arctan2_(self, other: Tensor) -> Tensor:
         """In-place version of `atan2`: writes the result into this tensor and returns it."""
     def arctan_(self) -> Tensor:
         """In-place version of `atan`: writes the result into this tensor and returns it."""
-    def arctanh(self) -> Tensor:
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
     def arctanh_(self) -> Tensor:
         """In-place version of `atanh`: writes the result into this tensor and returns it."""
@@ -167,23 +167,23 @@ class TensorMethods:
         """In-place version of `as_strided`: the tensor itself becomes that window of its memory."""
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: builtins.int | None = ...) -> Tensor:
         """A copy in which `src` replaces a strided window."""
-    def asin(self) -> Tensor:
+    def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc sine of each element."""
     def asin_(self) -> Tensor:
         """In-place version of `asin`: writes the result into this tensor and returns it."""
-    def asinh(self) -> Tensor:
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic sine of each element."""
     def asinh_(self) -> Tensor:
         """In-place version of `asinh`: writes the result into this tensor and returns it."""
-    def atan(self) -> Tensor:
+    def atan(self, *, out: Tensor | None = ...) -> Tensor:
         """The arc tangent of each element."""
-    def atan2(self, other: Tensor) -> Tensor:
+    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The angle of the point (other, input)."""
     def atan2_(self, other: Tensor) -> Tensor:
         """In-place version of `atan2`: writes the result into this tensor and returns it."""
     def atan_(self) -> Tensor:
         """In-place version of `atan`: writes the result into this tensor and returns it."""
-    def atanh(self) -> Tensor:
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
     def atanh_(self) -> Tensor:
         """In-place version of `atanh`: writes the result into this tensor and returns it."""
@@ -199,27 +199,27 @@ class TensorMethods:
         """The tensor as torch.bfloat16."""
     def bincount(self, weights: Tensor | None = ..., minlength: builtins.int = ...) -> Tensor:
         """How often 0, 1, 2, ... occur among non-negative integers, or the sums of their weights."""
-    def bitwise_and(self, other: Tensor | Number) -> Tensor:
+    def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; logical and for bools."""
     def bitwise_and_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_and`: writes the result into this tensor and returns it."""
-    def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
+    def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bits moved to the left."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_left_shift`: writes the result into this tensor and returns it."""
-    def bitwise_not(self) -> Tensor:
+    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Each bit turned over; logical not for bools."""
     def bitwise_not_(self) -> Tensor:
         """In-place version of `bitwise_not`: writes the result into this tensor and returns it."""
-    def bitwise_or(self, other: Tensor | Number) -> Tensor:
+    def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise or; logical or for bools."""
     def bitwise_or_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_or`: writes the result into this tensor and returns it."""
-    def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
+    def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bits moved to the right."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_right_shift`: writes the result into this tensor and returns it."""
-    def bitwise_xor(self, other: Tensor | Number) -> Tensor:
+    def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `bitwise_xor`: writes the result into this tensor and returns it."""
@@ -237,7 +237,7 @@ class TensorMethods:
         """Refused: only sparse tensors have it, and this one is dense."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128."""
-    def ceil(self) -> Tensor:
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """The smallest whole number that is not less."""
     def ceil_(self) -> Tensor:
         """In-place version of `ceil`: writes the result into this tensor and returns it."""
@@ -293,11 +293,11 @@ class TensorMethods:
         """In-place version of `copysign`."""
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables (rows) over observations (columns)."""
-    def cos(self) -> Tensor:
+    def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """The cosine of each element."""
     def cos_(self) -> Tensor:
         """In-place version of `cos`: writes the result into this tensor and returns it."""
-    def cosh(self) -> Tensor:
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic cosine of each element."""
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`: writes the result into this tensor and returns it."""
@@ -325,7 +325,7 @@ class TensorMethods:
         """Running sums along a dimension."""
     def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
-    def deg2rad(self) -> Tensor:
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """In-place version of `deg2rad`: writes the result into this tensor and returns it."""
@@ -347,7 +347,7 @@ class TensorMethods:
         """A copy in which `src` replaces a diagonal."""
     def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Differences of neighbours along a dimension, n times."""
-    def digamma(self) -> Tensor:
+    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """The derivative of `lgamma`."""
     def digamma_(self) -> Tensor:
         """In-place version of `digamma`: writes the result into this tensor and returns it."""
@@ -371,27 +371,27 @@ class TensorMethods:
         """Split along the third dimension."""
     def eig(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.eig`. The arguments are those of `torch.eig` after the first."""
-    def eq(self, other: Tensor | Number) -> Tensor:
+    def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are equal."""
     def eq_(self, other: Any) -> Tensor:
         """In-place version of `eq`: the answers, as ones and zeros, overwrite the tensor."""
     def equal(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape and elements."""
-    def erf(self) -> Tensor:
+    def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """The error function."""
     def erf_(self) -> Tensor:
         """In-place version of `erf`: writes the result into this tensor and returns it."""
-    def erfc(self) -> Tensor:
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
         """1 - erf(x), exact also where that is tiny."""
     def erfc_(self) -> Tensor:
         """In-place version of `erfc`: writes the result into this tensor and returns it."""
-    def erfinv(self) -> Tensor:
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of `erf`."""
     def erfinv_(self) -> Tensor:
         """In-place version of `erfinv`: writes the result into this tensor and returns it."""
-    def exp(self) -> Tensor:
+    def exp(self, *, out: Tensor | None = ...) -> Tensor:
         """e raised to each element."""
-    def exp2(self) -> Tensor:
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
         """2 raised to each element."""
     def exp2_(self) -> Tensor:
         """In-place version of `exp2`: writes the result into this tensor and returns it."""
@@ -401,7 +401,7 @@ class TensorMethods:
         """Dimensions of size one repeated without copying; -1 keeps a dimension as it is."""
     def expand_as(self, other: Tensor) -> Tensor:
         """This tensor expanded to the other's shape."""
-    def expm1(self) -> Tensor:
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """exp(x) - 1, exact also near 0."""
     def expm1_(self) -> Tensor:
         """In-place version of `expm1`: writes the result into this tensor and returns it."""
@@ -411,7 +411,7 @@ class TensorMethods:
         """Set all elements to one value."""
     def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool = ...) -> Tensor:
         """Set the main diagonal to one value; `wrap` begins anew below in a tall matrix."""
-    def fix(self) -> Tensor:
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """The whole part."""
     def fix_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
@@ -429,7 +429,7 @@ class TensorMethods:
         """Powers in float64 (or complex128)."""
     def float_power_(self, exponent: Tensor | Number) -> Tensor:
         """In-place version of `float_power`."""
-    def floor(self) -> Tensor:
+    def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """The largest whole number that is not greater."""
     def floor_(self) -> Tensor:
         """In-place version of `floor`: writes the result into this tensor and returns it."""
@@ -437,11 +437,11 @@ class TensorMethods:
         """The quotient rounded down."""
     def floor_divide_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `floor_divide`."""
-    def fmax(self, other: Tensor) -> Tensor:
+    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two elements, or the one that is not NaN."""
     def fmax_(self, other: Tensor) -> Tensor:
         """In-place version of `fmax`: writes the result into this tensor and returns it."""
-    def fmin(self, other: Tensor) -> Tensor:
+    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The smaller of two elements, or the one that is not NaN."""
     def fmin_(self, other: Tensor) -> Tensor:
         """In-place version of `fmin`: writes the result into this tensor and returns it."""
@@ -449,7 +449,7 @@ class TensorMethods:
         """The remainder of the division rounded toward zero: it has the dividend's sign."""
     def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `fmod`."""
-    def frac(self) -> Tensor:
+    def frac(self, *, out: Tensor | None = ...) -> Tensor:
         """The part behind the point."""
     def frac_(self) -> Tensor:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
@@ -457,11 +457,11 @@ class TensorMethods:
         """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
         """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
-    def gcd(self, other: Tensor) -> Tensor:
+    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
     def gcd_(self, other: Tensor) -> Tensor:
         """In-place version of `gcd`: writes the result into this tensor and returns it."""
-    def ge(self, other: Tensor | Number) -> Tensor:
+    def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are greater or equal."""
     def ge_(self, other: Any) -> Tensor:
         """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
@@ -471,15 +471,15 @@ class TensorMethods:
         """The QR decomposition in LAPACK's compact form. The arguments are those of `torch.geqrf` after the first."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """All products of elements of two vectors."""
-    def greater(self, other: Tensor | Number) -> Tensor:
+    def greater(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are greater."""
     def greater_(self, other: Any) -> Tensor:
         """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
-    def greater_equal(self, other: Tensor | Number) -> Tensor:
+    def greater_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are greater or equal."""
     def greater_equal_(self, other: Any) -> Tensor:
         """In-place version of `ge`: the answers, as ones and zeros, overwrite the tensor."""
-    def gt(self, other: Tensor | Number) -> Tensor:
+    def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are greater."""
     def gt_(self, other: Any) -> Tensor:
         """In-place version of `gt`: the answers, as ones and zeros, overwrite the tensor."""
@@ -489,29 +489,29 @@ class TensorMethods:
         """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
     def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
         """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
-    def heaviside(self, values: Tensor) -> Tensor:
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
     def heaviside_(self, values: Tensor) -> Tensor:
         """In-place version of `heaviside`: writes the result into this tensor and returns it."""
-    def histc(self, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ...) -> Tensor:
+    def histc(self, bins: builtins.int = ..., min: builtins.float = ..., max: builtins.float = ..., *, out: Tensor | None = ...) -> Tensor:
         """How many elements fall into each of `bins` equal bins from min to max (of the data, if both are equal)."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ..., out: Any = ...) -> Any:
         """A histogram and its bin edges; `bins` is how many equal ones, or their edges."""
     def hsplit(self, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
         """Split by columns (a vector by elements): into equal parts, or before the given places."""
-    def hypot(self, other: Tensor) -> Tensor:
+    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The hypotenuse: sqrt(input**2 + other**2)."""
     def hypot_(self, other: Tensor) -> Tensor:
         """In-place version of `hypot`: writes the result into this tensor and returns it."""
-    def i0(self) -> Tensor:
+    def i0(self, *, out: Tensor | None = ...) -> Tensor:
         """The modified Bessel function of order 0."""
     def i0_(self) -> Tensor:
         """In-place version of `i0`: writes the result into this tensor and returns it."""
-    def igamma(self, other: Tensor) -> Tensor:
+    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The lower incomplete gamma function P(input, other), between 0 and 1."""
     def igamma_(self, other: Tensor) -> Tensor:
         """In-place version of `igamma`: writes the result into this tensor and returns it."""
-    def igammac(self, other: Tensor) -> Tensor:
+    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The upper incomplete gamma function 1 - P(input, other)."""
     def igammac_(self, other: Tensor) -> Tensor:
         """In-place version of `igammac`: writes the result into this tensor and returns it."""
@@ -572,9 +572,9 @@ class TensorMethods:
         """Whether elements are infinite."""
     def isnan(self) -> Tensor:
         """Whether elements are NaN."""
-    def isneginf(self) -> Tensor:
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are negative infinity."""
-    def isposinf(self) -> Tensor:
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are positive infinity."""
     def isreal(self) -> Tensor:
         """Whether the imaginary part of elements is 0."""
@@ -584,15 +584,15 @@ class TensorMethods:
         """The Kronecker product: each element of one tensor times all of the other, as blocks."""
     def kthvalue(self, k: builtins.int, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
         """The k-th smallest element along a dimension, counted from 1, and where it is."""
-    def lcm(self, other: Tensor) -> Tensor:
+    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The least common multiple of two integers."""
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place version of `lcm`: writes the result into this tensor and returns it."""
-    def ldexp(self, other: Tensor) -> Tensor:
+    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """`input * 2**other`."""
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place version of `ldexp`: writes the result into this tensor and returns it."""
-    def le(self, other: Tensor | Number) -> Tensor:
+    def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are less or equal."""
     def le_(self, other: Any) -> Tensor:
         """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
@@ -600,29 +600,29 @@ class TensorMethods:
         """A mixture: `input + weight * (end - input)`."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Tensor:
         """In-place version of `lerp`."""
-    def less(self, other: Tensor | Number) -> Tensor:
+    def less(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are less."""
     def less_(self, other: Any) -> Tensor:
         """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
-    def less_equal(self, other: Tensor | Number) -> Tensor:
+    def less_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are less or equal."""
     def less_equal_(self, other: Any) -> Tensor:
         """In-place version of `le`: the answers, as ones and zeros, overwrite the tensor."""
-    def lgamma(self) -> Tensor:
+    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of |gamma(x)|."""
     def lgamma_(self) -> Tensor:
         """In-place version of `lgamma`: writes the result into this tensor and returns it."""
-    def log(self) -> Tensor:
+    def log(self, *, out: Tensor | None = ...) -> Tensor:
         """The natural logarithm of each element."""
-    def log10(self) -> Tensor:
+    def log10(self, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm to base 10."""
     def log10_(self) -> Tensor:
         """In-place version of `log10`: writes the result into this tensor and returns it."""
-    def log1p(self) -> Tensor:
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
         """log(1 + x), exact also near 0."""
     def log1p_(self) -> Tensor:
         """In-place version of `log1p`: writes the result into this tensor and returns it."""
-    def log2(self) -> Tensor:
+    def log2(self, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm to base 2."""
     def log2_(self) -> Tensor:
         """In-place version of `log2`: writes the result into this tensor and returns it."""
@@ -632,9 +632,9 @@ class TensorMethods:
         """Fill with numbers whose logarithms are normally distributed."""
     def log_softmax(self, dim: builtins.int, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of `softmax`, computed in one go."""
-    def logaddexp(self, other: Tensor) -> Tensor:
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
-    def logaddexp2(self, other: Tensor) -> Tensor:
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log2(2**input + 2**other), without overflow."""
     def logaddexp2_(self, other: Tensor) -> Tensor:
         """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
@@ -644,23 +644,23 @@ class TensorMethods:
         """The logarithm of the running sum of exp(x), without overflow."""
     def logdet(self, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
-    def logical_and(self, other: Tensor) -> Tensor:
+    def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Whether both elements are non-zero."""
     def logical_and_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_and`: writes the result into this tensor and returns it."""
-    def logical_not(self) -> Tensor:
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are zero."""
     def logical_not_(self) -> Tensor:
         """In-place version of `logical_not`: writes the result into this tensor and returns it."""
-    def logical_or(self, other: Tensor) -> Tensor:
+    def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Whether any of the two elements is non-zero."""
     def logical_or_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_or`: writes the result into this tensor and returns it."""
-    def logical_xor(self, other: Tensor) -> Tensor:
+    def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Whether exactly one of the two elements is non-zero."""
     def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place version of `logical_xor`: writes the result into this tensor and returns it."""
-    def logit(self, eps: builtins.float | None = ...) -> Tensor:
+    def logit(self, eps: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
     def logit_(self, eps: builtins.float | None = ...) -> Tensor:
         """In-place version of `logit`: writes the result into this tensor and returns it."""
@@ -670,7 +670,7 @@ class TensorMethods:
         """The tensor as torch.int64."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.lstsq`. The arguments are those of `torch.lstsq` after the first."""
-    def lt(self, other: Tensor | Number) -> Tensor:
+    def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements are less."""
     def lt_(self, other: Any) -> Tensor:
         """In-place version of `lt`: the answers, as ones and zeros, overwrite the tensor."""
@@ -706,7 +706,7 @@ class TensorMethods:
         """The power of a matrix by a whole number. The arguments are those of `torch.matrix_power` after the first."""
     def max(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
         """The largest element; with a dimension, largest values and their indices; with a tensor, `maximum`."""
-    def maximum(self, other: Tensor) -> Tensor:
+    def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two elements; a tie shares the gradient."""
     def maximum_(self, other: Tensor) -> Tensor:
         """In-place version of `maximum`: writes the result into this tensor and returns it."""
@@ -716,7 +716,7 @@ class TensorMethods:
         """The median of all elements (the lower of two), or along a dimension with where it is."""
     def min(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
         """The smallest element; with a dimension, smallest values and their indices; with a tensor, `minimum`."""
-    def minimum(self, other: Tensor) -> Tensor:
+    def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The smaller of two elements; a tie shares the gradient."""
     def minimum_(self, other: Tensor) -> Tensor:
         """In-place version of `minimum`: writes the result into this tensor and returns it."""
@@ -734,23 +734,23 @@ class TensorMethods:
         """Sorted along the first dimension."""
     def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
         """Refused: Penlight runs on the CPU."""
-    def mul(self, other: Tensor | Number) -> Tensor:
+    def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The product, element by element, broadcasting."""
     def mul_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `mul`: writes the result into this tensor and returns it."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
         """Indices drawn from weights (rows of them), with or without putting them back."""
-    def multiply(self, other: Tensor | Number) -> Tensor:
+    def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The product, element by element, broadcasting."""
     def multiply_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `mul`: writes the result into this tensor and returns it."""
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """A matrix times a vector."""
-    def mvlgamma(self, p: builtins.int) -> Tensor:
+    def mvlgamma(self, p: builtins.int, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
     def mvlgamma_(self, p: builtins.int) -> Tensor:
         """In-place version of `mvlgamma`: writes the result into this tensor and returns it."""
-    def nan_to_num(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
+    def nan_to_num(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """NaN replaced by 0 and infinities by the largest and smallest numbers of the dtype, or by what is given."""
     def nan_to_num_(self, nan: builtins.float | None = ..., posinf: builtins.float | None = ..., neginf: builtins.float | None = ...) -> Tensor:
         """In-place version of `nan_to_num`: writes the result into this tensor and returns it."""
@@ -766,15 +766,15 @@ class TensorMethods:
         """`length` places along a dimension from `start` on; a view."""
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
         """A copy of a part of a dimension."""
-    def ne(self, other: Tensor | Number) -> Tensor:
+    def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
     def ne_(self, other: Any) -> Tensor:
         """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
-    def neg(self) -> Tensor:
+    def neg(self, *, out: Tensor | None = ...) -> Tensor:
         """Each element with the other sign."""
     def neg_(self) -> Tensor:
         """In-place version of `neg`: writes the result into this tensor and returns it."""
-    def negative(self) -> Tensor:
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
         """Each element with the other sign."""
     def negative_(self) -> Tensor:
         """In-place version of `neg`: writes the result into this tensor and returns it."""
@@ -792,7 +792,7 @@ class TensorMethods:
         """`torch.tensor` in this tensor's dtype."""
     def new_zeros(self, *size: Any, dtype: Any = ..., **kwargs: Any) -> Tensor:
         """`torch.zeros` in this tensor's dtype."""
-    def nextafter(self, other: Tensor) -> Tensor:
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The next number that the dtype has, towards `other`."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """In-place version of `nextafter`: writes the result into this tensor and returns it."""
@@ -804,7 +804,7 @@ class TensorMethods:
         """The norm of order `p` of all elements, or along dimensions."""
     def normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with normally distributed numbers."""
-    def not_equal(self, other: Tensor | Number) -> Tensor:
+    def not_equal(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
     def not_equal_(self, other: Any) -> Tensor:
         """In-place version of `ne`: the answers, as ones and zeros, overwrite the tensor."""
@@ -852,7 +852,7 @@ class TensorMethods:
         """Refused: Penlight has no quantized tensors."""
     def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
         """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
-    def rad2deg(self) -> Tensor:
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Tensor:
         """In-place version of `rad2deg`: writes the result into this tensor and returns it."""
@@ -863,7 +863,7 @@ class TensorMethods:
     @property
     def real(self) -> Tensor:
         """The real part; a view."""
-    def reciprocal(self) -> Tensor:
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
         """One over each element."""
     def reciprocal_(self) -> Tensor:
         """In-place version of `reciprocal`: writes the result into this tensor and returns it."""
@@ -915,7 +915,7 @@ class TensorMethods:
         """In-place version of `round`."""
     def row_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
-    def rsqrt(self) -> Tensor:
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """One over the square root of each element."""
     def rsqrt_(self) -> Tensor:
         """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
@@ -939,31 +939,31 @@ class TensorMethods:
         """A copy in which `src` replaces what `select(dim, index)` would give."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
         """Let the tensor be a window of other memory: another tensor's, or a storage."""
-    def sgn(self) -> Tensor:
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """The sign; for complex numbers the direction."""
     def sgn_(self) -> Tensor:
         """In-place version of `sgn`: writes the result into this tensor and returns it."""
     def short(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int16."""
-    def sigmoid(self) -> Tensor:
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Tensor:
         """In-place version of `sigmoid`: writes the result into this tensor and returns it."""
-    def sign(self) -> Tensor:
+    def sign(self, *, out: Tensor | None = ...) -> Tensor:
         """-1, 0 or 1 by the sign of each element."""
     def sign_(self) -> Tensor:
         """In-place version of `sign`: writes the result into this tensor and returns it."""
-    def signbit(self) -> Tensor:
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements have a minus sign; -0.0 has one."""
-    def sin(self) -> Tensor:
+    def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """The sine of each element."""
     def sin_(self) -> Tensor:
         """In-place version of `sin`: writes the result into this tensor and returns it."""
-    def sinc(self) -> Tensor:
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
         """sin(pi x) / (pi x), and 1 for 0."""
     def sinc_(self) -> Tensor:
         """In-place version of `sinc`: writes the result into this tensor and returns it."""
-    def sinh(self) -> Tensor:
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic sine of each element."""
     def sinh_(self) -> Tensor:
         """In-place version of `sinh`: writes the result into this tensor and returns it."""
@@ -993,7 +993,7 @@ class TensorMethods:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension; views."""
-    def sqrt(self) -> Tensor:
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """The square root of each element."""
     def sqrt_(self) -> Tensor:
         """In-place version of `sqrt`: writes the result into this tensor and returns it."""
@@ -1045,11 +1045,11 @@ class TensorMethods:
         """The elements at positions in the flattened tensor, in the index's shape."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
-    def tan(self) -> Tensor:
+    def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """The tangent of each element."""
     def tan_(self) -> Tensor:
         """In-place version of `tan`: writes the result into this tensor and returns it."""
-    def tanh(self) -> Tensor:
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """In-place version of `tanh`: writes the result into this tensor and returns it."""
@@ -1087,11 +1087,11 @@ class TensorMethods:
         """In-place version of `transpose`: this tensor itself takes the new shape."""
     def triangular_solve(self, *args: Any, **kwargs: Any) -> Any:
         """Solves a triangular system. The arguments are those of `torch.triangular_solve` after the first."""
-    def tril(self, diagonal: builtins.int = ...) -> Tensor:
+    def tril(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle; zeros above it."""
     def tril_(self, diagonal: builtins.int = ...) -> Tensor:
         """In-place version of `tril`: writes the result into this tensor and returns it."""
-    def triu(self, diagonal: builtins.int = ...) -> Tensor:
+    def triu(self, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The upper triangle; zeros below it."""
     def triu_(self, diagonal: builtins.int = ...) -> Tensor:
         """In-place version of `triu`: writes the result into this tensor and returns it."""
@@ -1099,7 +1099,7 @@ class TensorMethods:
         """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = ...) -> Tensor:
         """In-place version of `div`."""
-    def trunc(self) -> Tensor:
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """The whole part."""
     def trunc_(self) -> Tensor:
         """In-place version of `trunc`: writes the result into this tensor and returns it."""
