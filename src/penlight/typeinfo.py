@@ -202,6 +202,12 @@ def empty_permuted(
     from .creation import empty
 
     size, order = tuple(size), tuple(physical_layout)
+    for place, d in enumerate(order):
+        if len(order) == len(size) and not 0 <= d < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {place}).  NB: "
+                               "negative dims not currently supported; file an issue if you want it.")  # fmt: skip
+    if len(order) == len(size) != len(set(order)):
+        raise RuntimeError("Duplicate dim not allowed")
     if sorted(order) != list(range(len(size))):
         raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
                            f"is not equal to len(physical_layout) = {len(order)}")  # fmt: skip

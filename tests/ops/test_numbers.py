@@ -76,3 +76,18 @@ def test_gradients_of_scalars_are_those_of_arrays(shape):
     assert x.grad.flatten()[0].item() == pytest.approx(10.444928, rel=1e-5)
     assert y.grad.flatten()[0].item() == pytest.approx(-2.947562, rel=1e-5)
     assert x.grad.shape == shape and type(x.grad._array).__name__ == "ndarray"
+
+
+@pytest.mark.parametrize("name, plain", [("rsub", "sub"), ("rtruediv", "div"), ("rpow", "pow"), ("rmod", "remainder"), ("rfloordiv", "floor_divide")])  # fmt: skip
+def test_reflected_operators_of_two_tensors(name: str, plain: str) -> None:
+    """A subclass that defines one of them may call it with a tensor: both get their gradients."""
+    a = torch.tensor([2.0, 3.0], requires_grad=True)
+    b = torch.tensor([5.0, 7.0], requires_grad=True)
+    mine, theirs = getattr(a, f"__{name}__")(b), getattr(torch, plain)(b, a)
+    assert torch.allclose(mine, theirs)
+    if name != "rfloordiv":
+        got, wanted = (torch.autograd.grad(y.sum(), (a, b), allow_unused=True) for y in (mine, theirs))
+        for g, w in zip(got, wanted):
+            assert (g is None) == (w is None) and (g is None or torch.allclose(g, w))
+    if name == "rsub":
+        assert mine.grad_fn.name() == "RsubBackward0" and (1 - a).grad_fn.name() == "RsubBackward1"

@@ -268,6 +268,8 @@ def _array_of_number(op: Op, i: str) -> list[str]:
 def _array_of_tensor(op: Op, i: str) -> list[str]:
     """Lines that take the array out of an operand that might have been a number."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
+    if op.name == "_rsub":
+        return ["return rsub(input, other)"]  # which has a derivative by both
     return [f"{i}_ = {i}._array", f"if {i}_.dtype is not dtype: {leave}"]
 
 

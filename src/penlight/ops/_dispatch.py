@@ -92,6 +92,8 @@ def _straight(op: Op) -> Any:
 
 def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
+    if op.name == "_rsub" and hasattr(arguments[1], "_array"):
+        return NAMESPACE["rsub"](*arguments)  # has a derivative by both
     stack = interpreters.get()
     level = interpreter(stack, arguments) if stack else None
     return execute(op, arguments, out) if level is None else level.run(op, arguments, out)

@@ -29,7 +29,7 @@ _SAME: dict[Any, str] = {
     "scatter_value select_copy slogdet slice_copy slice_scatter softmax sort sort_stable split_copy split_with_sizes_copy squeeze_copy svd t_copy "
     "take_along_dim topk transpose_copy triangular_solve tril triu unbind_copy unfold_copy unsqueeze_copy view_copy view_as_complex_copy "
     "view_as_real_copy",
-    _FOUND: "bitwise_not ceil clamp clamp_low clamp_high clamp_max clamp_min conj_physical floor frac neg gelu hardshrink softplus softshrink round round_decimals sgn sign trunc",
+    _FOUND: "bitwise_not ceil clamp clamp_max clamp_min conj_physical floor frac neg gelu hardshrink softplus softshrink round round_decimals sgn sign trunc",
     "expected scalar type {need} but found {got}": "native_batch_norm linalg_solve_triangular logsigmoid",
     "expected scalar_type {need} but found {got}": "cummax cummin logcumsumexp",
     "result dtype {got} does not match input dtype {need}": "dot matmul vdot",

@@ -22,7 +22,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "minimum": {"c": RuntimeError("minimum not implemented for complex tensors.")},
     "fmax": {"c": RuntimeError("fmax not implemented for complex tensors.")},
     "fmin": {"c": RuntimeError("fmin not implemented for complex tensors.")},
-    "_clamp": {"c": _NO_CLAMP}, "_clamp_tensor": {"c": _NO_CLAMP}, "_clamp_low": {"c": _NO_CLAMP}, "_clamp_high": {"c": _NO_CLAMP},
+    "_clamp": {"c": _NO_CLAMP}, "_clamp_tensor": {"c": _NO_CLAMP, "b": "clamp_cpu"}, "_clamp_low": {"c": _NO_CLAMP}, "_clamp_high": {"c": _NO_CLAMP},
     "_clamp_min": {"c": _NO_CLAMP}, "_clamp_max": {"c": _NO_CLAMP}, "relu": {"c": _NO_CLAMP},
     "_clamp_min_tensor": {"c": "maximum_cpu"}, "_clamp_max_tensor": {"c": "minimum_cpu"},
     "ceil": {"c": NotImplementedError("ceil is not supported for complex inputs")},
@@ -57,12 +57,12 @@ REFUSED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def refuse(name: str, np_dtype: Any) -> None:
-    """Raise PyTorch's error if it has no kernel of this op for the dtype."""
+def refuse(name: str, np_dtype: Any, inner: bool = False) -> None:
+    """Raise PyTorch's error if it has no kernel of this op for the dtype. `inner`: along another dimension than the last."""
     kind = "h" if np_dtype.itemsize == 2 and np_dtype.kind in "fV" else np_dtype.kind
     for kinds, said in REFUSED[name].items():
         if kind in kinds and isinstance(said, str):
-            raise not_implemented(said, np_dtype)
+            raise not_implemented(said.replace("lastdim_", "") if inner else said, np_dtype)
         if kind in kinds:
             raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
 
@@ -76,7 +76,9 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
 
     def run(*args: Any) -> Any:
         if args[0].dtype.kind in kinds:
-            refuse(name, args[0].dtype)
+            refuse(
+                name, args[0].dtype, "softmax" in name and args[0].ndim > 1 and args[1] not in (-1, args[0].ndim - 1)
+            )
         return kernel(*args)
 
     return run

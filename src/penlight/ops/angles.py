@@ -139,7 +139,12 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.conj, complex_rule=True, node="ConjPhysicalBackward0", input=lambda grad, xp: xp.conj(grad))
+@pointwise(
+    lambda input: np.conj(input) if input.dtype.kind == "c" else input.copy(),
+    complex_rule=True,
+    node="ConjPhysicalBackward0",
+    input=lambda grad, xp: xp.conj(grad),
+)
 def _conj_physical(input: Tensor) -> Tensor: ...
 
 

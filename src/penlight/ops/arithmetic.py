@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import NAMESPACE
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
@@ -478,16 +479,21 @@ def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = N
 
 
 def _rdiv_operator(input: Any, other: Any) -> Any:
-    return input.reciprocal() * other if isinstance(other, (bool, int, float, complex)) else NotImplemented
+    return input.reciprocal() * other if isinstance(other, (bool, int, float, complex, Tensor)) else NotImplemented
 
 
 def _reflected(function: Any) -> Any:
     """`5 // x` and the like: the number becomes a 0-d tensor."""
-    return lambda input, other: (
-        function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
-    )
+
+    def operator(input: Any, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return function(other, input)
+        return function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
+
+    return operator
 
 
+NAMESPACE["rsub"] = rsub
 for _name, _function in {
     "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__rtruediv__": _rdiv_operator,
     "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder),

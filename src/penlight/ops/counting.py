@@ -168,7 +168,7 @@ _histc_array, _bincount_array = lazy("sorting", "histc"), lazy("sorting", "binco
 
 def _histc_kernel(input: Any, bins: int, min: Any, max: Any) -> Any:
     if input.dtype.kind not in "fV":
-        raise not_implemented("histogram_cpu", input.dtype)
+        raise not_implemented("linspace_cpu" if input.dtype.kind == "b" else "histogram_cpu", input.dtype)
     if input.dtype.itemsize == 2:
         return _histc_array(input.astype(np.float32), bins, min, max).astype(input.dtype)
     return _histc_array(input, bins, min, max)
@@ -208,7 +208,7 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str) -> Any:
 def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool, name: str) -> Any:
     """Counts (or weights) in the cells of a grid, then its edges along each dimension. Points are rows of `input`."""
     if input.dtype.kind != "f" or input.dtype.itemsize < 4:
-        raise not_implemented("histogramdd", input.dtype)
+        raise not_implemented("histogram_cpu" if isinstance(bins[0], np.ndarray) else "histogramdd", input.dtype)
     points = input.reshape(-1, len(bins))
     spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
     edges = [_edges(points[:, d], b, spans[d], input.dtype, name) for d, b in enumerate(bins)]
@@ -305,9 +305,7 @@ def histogramdd(
     count = input.shape[-1]
     each = [bins] * count if isinstance(bins, int) else list(bins)
     if len(each) != count:
-        raise RuntimeError(
-            f"torch.histogramdd: expected {count} bin sizes or edges for input with innermost dimension {count}, but got {len(each)}"
-        )
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     arrays = [b._array if isinstance(b, Tensor) else b for b in each]
     hist, *edges = _histogram_kernel(
         input._array, arrays, range, None if weight is None else weight._array, density, "histogramdd"

@@ -88,9 +88,10 @@ def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
     return x.narrow(dim, 1, n - 1) - x.narrow(dim, 0, n - 1)
 
 
-def _samples(name: str, y: Tensor, dim: int) -> int:
-    if y.dtype is dtypes.bool_:
-        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+def _samples(name: str, y: Tensor, x: Tensor | None, dim: int) -> int:
+    if y.dtype is dtypes.bool_ or (x is not None and x.dtype is dtypes.bool_):
+        which = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
     return wrap_dim(dim, y.dim())
 
 
@@ -101,7 +102,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    place = _samples("trapezoid", y, dim)
+    place = _samples("trapezoid", y, x, dim)
     if y.shape[place] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
     if x is None:
@@ -127,7 +128,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    place = _samples("cumulative_trapezoid", y, dim)
+    place = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
         return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
     return _div_number((_steps("cumulative_trapezoid", y, x, place) * _neighbours(y, place)).cumsum(place), 2.0)
@@ -177,12 +178,17 @@ def _slope(input: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
     return cat([first, middle, last], dim)
 
 
-def _spacings(spacing: Any, dims: Sequence[int]) -> list[Any]:
+def _spacings(spacing: Any, dims: Sequence[int], chosen: bool) -> list[Any]:
     if spacing is None or isinstance(spacing, (int, float, complex)):
         return [1 if spacing is None else spacing] * len(dims)
     if isinstance(spacing, Tensor):
         spacing = [spacing]
     spacing = list(spacing)
+    if len(spacing) != len(dims) and chosen:
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but "
+            f"got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
+        )
     if len(spacing) != len(dims):
         raise RuntimeError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
@@ -208,7 +214,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         twice = next(d for d in places if places.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     slopes = []
-    for d, step in zip(places, _spacings(spacing, places)):
+    for d, step in zip(places, _spacings(spacing, places, dim is not None)):
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
         if isinstance(step, Tensor):

@@ -56,6 +56,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     common = dtypes.result_dtype([input._array, other._array])
+    if input.dtype is dtypes.bool_ is other.dtype:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
     if common.category < dtypes.FLOATING:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[common]} instead."

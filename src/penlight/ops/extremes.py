@@ -131,7 +131,7 @@ _Max, _Min = named_result("max", "values indices"), named_result("min", "values 
 
 def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwargs: Any) -> Any:
     dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
-    if isinstance(dim, Tensor):
+    if isinstance(dim, Tensor) and isinstance(input, Tensor):
         from . import pointwise
 
         return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim, out=out)

@@ -49,6 +49,9 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
             raise RuntimeError(
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
+        if value.is_complex() and not input.is_complex():
+            kind = {"long int": "int64_t"}.get(_c(input.dtype), _c(input.dtype))
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
         return run(OPS["_masked_fill_tensor"], (input, mask, value))
     if isinstance(value, np.generic):
         value = value.item()

@@ -297,7 +297,7 @@ class _Capsule:
 for _name, _function in {
     "__dlpack__": _dlpack, "__dlpack_device__": lambda self: self._array.__dlpack_device__(), "__reversed__": _reversed,
     "__delitem__": _no_deletion, "__abs__": lambda self: self.abs(), "__div__": lambda self, other: self / other,
-    "__rdiv__": lambda self, other: other / self, "__idiv__": lambda self, other: self.div_(other),
+    "__rdiv__": lambda self, other: self.__rtruediv__(other), "__idiv__": lambda self, other: self.div_(other),
     "__nonzero__": lambda self: bool(self), "__long__": lambda self: int(self),
 }.items():  # fmt: skip
     install_method(_name, _function)

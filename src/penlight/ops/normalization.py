@@ -445,11 +445,43 @@ def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, grou
 both("group_norm_backward", Together(_group_kernel), _group_grads)
 
 
+def _stats_back(of_mean: Any, of_rstd: Any, xhat: Any, rstd: Any, shape: Ints) -> Any:
+    """What the gradients of the means and of the reciprocal deviations that a group norm used are for its input."""
+    parts = [] if of_mean is None else [of_mean[..., None] + 0 * xhat]
+    if of_rstd is not None:
+        parts.append(-of_rstd[..., None] * rstd * rstd * xhat)
+    return (sum(parts[1:], parts[0]) / xhat.shape[-1]).reshape(shape)
+
+
+def _stats_array(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
+    x = input.reshape(input.shape[0], group, prod(input.shape[1:]) // group)
+    spread = rstd[..., None].astype(input.dtype)
+    return _stats_back(of_mean, of_rstd, (x - mean[..., None].astype(input.dtype)) * spread, spread, input.shape)
+
+
+def _stats_graph(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, group: int, eps: float) -> Any:
+    return _stats_back(
+        of_mean,
+        of_rstd,
+        *_normalised(input.reshape(input.shape[0], group, prod(input.shape[1:]) // group), (2,), eps),
+        input.shape,
+    )
+
+
+both("group_stats_backward", _stats_array, _stats_graph)
+
+
 def _group_rule(place: int) -> Any:
     def rule(
         grads: Any, input: Any, weight: Any, group: int, result1: Any, result2: Any, eps: float, needs: Any, xp: Any
     ) -> Any:
-        return xp.group_norm_backward(place, needs, grads[0], input, weight, result1, result2, group, eps)
+        found = None
+        if grads[0] is not None:
+            found = xp.group_norm_backward(place, needs, grads[0], input, weight, result1, result2, group, eps)
+        if place == 0 and (grads[1] is not None or grads[2] is not None):
+            used = xp.group_stats_backward(grads[1], grads[2], input, result1, result2, group, eps)
+            found = used if found is None else found + used
+        return found
 
     return rule
 

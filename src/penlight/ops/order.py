@@ -178,7 +178,7 @@ def _median_along(name: str) -> Any:
 
     def run(input: Any, dim: int, keepdim: bool) -> Any:
         if input.dtype.kind in "bc":
-            raise not_implemented("median_out_impl", input.dtype)
+            raise not_implemented("median_out", input.dtype)
         if input.ndim and input.shape[dim] == 0:
             raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
         return kernel(input, dim, keepdim)

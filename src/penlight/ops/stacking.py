@@ -216,12 +216,15 @@ def _split_along(name: str, input: Tensor, at: Any, dim: int, least: int) -> tup
     return input.tensor_split(at, dim)
 
 
-def _cuts(indices_or_sections: Any, more: dict[str, Any]) -> Any:
+def _cuts(split: str, indices_or_sections: Any, more: dict[str, Any]) -> Any:
     for name in ("sections", "indices", "split_size"):
         if name in more:
             return more[name]
     if isinstance(indices_or_sections, str):
-        raise TypeError(f"a split is told by a number of sections or by indices, not by {indices_or_sections!r}")
+        raise TypeError(
+            f"{split}() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
+            " * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)"
+        )
     return indices_or_sections
 
 
@@ -233,7 +236,7 @@ def hsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> torch.hsplit(torch.tensor([1, 2, 3, 4]), 2)
     (tensor([1, 2]), tensor([3, 4]))
     """
-    return _split_along("hsplit", input, _cuts(indices_or_sections, more), 0 if input.dim() == 1 else 1, 1)
+    return _split_along("hsplit", input, _cuts("hsplit", indices_or_sections, more), 0 if input.dim() == 1 else 1, 1)
 
 
 @method
@@ -244,7 +247,7 @@ def vsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
-    return _split_along("vsplit", input, _cuts(indices_or_sections, more), 0, 2)
+    return _split_along("vsplit", input, _cuts("vsplit", indices_or_sections, more), 0, 2)
 
 
 @method
@@ -255,4 +258,4 @@ def dsplit(input: Tensor, indices_or_sections: Any = None, **more: Any) -> tuple
     >>> [t.shape for t in torch.dsplit(torch.zeros(1, 1, 4), 2)]
     [torch.Size([1, 1, 2]), torch.Size([1, 1, 2])]
     """
-    return _split_along("dsplit", input, _cuts(indices_or_sections, more), 2, 3)
+    return _split_along("dsplit", input, _cuts("dsplit", indices_or_sections, more), 2, 3)

@@ -112,15 +112,15 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     torch.Size([3, 4, 2])
     """
     ndim = input.dim()
-    from_ = [wrap_dim(d, ndim) for d in (source if isinstance(source, (tuple, list)) else [source])]
-    to = [wrap_dim(d, ndim) for d in (destination if isinstance(destination, (tuple, list)) else [destination])]
-    if len(from_) != len(to):
+    source, destination = (list(d) if isinstance(d, (tuple, list)) else [d] for d in (source, destination))
+    if len(source) != len(destination):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(from_)} dims) should contain the same number of "
-            f"dims as destination ({list(to)} dims)"
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
+            f"dims as destination ({destination} dims)"
         )
+    from_, to = [wrap_dim(d, ndim) for d in source], [wrap_dim(d, ndim) for d in destination]
     if len(set(from_)) != len(from_) or len(set(to)) != len(to):
-        which, dims = ("source", from_) if len(set(from_)) != len(from_) else ("destination", to)
+        which, dims = ("source", source) if len(set(from_)) != len(from_) else ("destination", destination)
         raise RuntimeError(f"movedim: repeated dim in `{which}` ({dims})")
     if not ndim:
         return alias(input)
