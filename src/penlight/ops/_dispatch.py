@@ -505,6 +505,8 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     other = arguments[1]
     if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
         return NotImplemented
+    if op.name == "_rsub" and hasattr(other, "_array"):
+        return NAMESPACE["rsub"](*arguments)
     return enter(op, arguments)
 
 
