@@ -10,6 +10,8 @@ import pytest
 import penlight as torch
 from penlight.distributions import _grads, constraints
 
+from .families import FAMILIES
+
 D = torch.distributions
 
 SAMPLES = [
@@ -92,3 +94,11 @@ def test_constraints():
     assert not constraints.positive_definite.check(-torch.eye(2))
     assert repr(constraints.less_than(1.0)) == "LessThan(upper_bound=1.0)"
     assert constraints.is_dependent(D.Uniform.support)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_expand(name):
+    plain = FAMILIES[name](torch)
+    wide = plain.expand((4, *plain.batch_shape))
+    assert type(wide) is type(plain) and wide.batch_shape == (4, *plain.batch_shape)
+    assert wide.event_shape == plain.event_shape and wide.sample().shape == (4, *plain.batch_shape, *plain.event_shape)

@@ -13,7 +13,6 @@ class Relaxed(TransformedDistribution):
 
     has_rsample = True
     base_dist: Any
-    _parameters = ()
 
     @property
     def temperature(self) -> Tensor:
