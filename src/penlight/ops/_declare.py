@@ -29,6 +29,7 @@ from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ..kernels.large import LARGE, run_rule, run_ufunc
 from ..tensor import Tensor, meta_of, wrap
 from . import _compile, _dispatch, _numbers, _rules  # noqa: F401
+from ._layouts import following
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
 from ._refusals import guarded
@@ -97,7 +98,7 @@ def _declarator(
     given = quiet(kernel)
 
     def decorate(face: F) -> F:
-        kernel = guarded(face.__name__, given, kind == "pointwise")
+        kernel = guarded(face.__name__, following(face.__name__, given), kind == "pointwise")
         op = Op(face, kernel, kind, rules, **more)
         op.inplace = inplace
         op._make_backward = node_class

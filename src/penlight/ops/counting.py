@@ -31,8 +31,11 @@ __all__ = [
 # ----- Distinct elements --------------------------------------------------------------------------------------------
 
 
-def _filled(found: Any) -> Any:
+def _filled(found: Any, dim: int | None = None) -> Any:
     """A kernel's (values, inverse, counts) with empty arrays for what was not asked for."""
+    if dim is not None:  # as PyTorch lays it out: the slices one after the other
+        slices = np.ascontiguousarray(np.moveaxis(found[0], dim, 0))
+        found = (np.moveaxis(slices, 0, dim), *found[1:])
     return tuple(np.empty(0, np.int64) if part is None else part for part in found)
 
 
@@ -51,12 +54,12 @@ def _raise(name: str) -> Any:
 def _unique(input: Tensor, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
-@differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_)), node="UniqueDimBackward0",
+@differentiable(lambda input, dim, inverse_, counts_: _filled(_unique_dim_array(input, dim, inverse_, counts_), dim), node="UniqueDimBackward0",
                 results=_PARTS, input=_raise("unique_dim"))  # fmt: skip
 def _unique_dim(input: Tensor, dim: int, inverse_: bool, counts_: bool) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
-@differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_)),
+@differentiable(lambda input, dim, inverse_, counts_: _filled(_consecutive_array(input, dim, inverse_, counts_), dim),
                 node="UniqueConsecutiveBackward0", results=_PARTS, input=_raise("unique_consecutive"))  # fmt: skip
 def _unique_consecutive(
     input: Tensor, dim: int | None, inverse_: bool, counts_: bool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
@@ -114,7 +114,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return _dispatch.given("masked_select", _masked_select(input, wide), out)
 
 
-@plain(lambda input: np.stack(np.nonzero(input), 1) if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
+@plain(lambda input: np.stack(np.nonzero(input)).T if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
 def _nonzero(input: Tensor) -> Tensor: ...
 
 
@@ -128,7 +128,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             [3]])
     """
     if as_tuple:
-        return tuple(wrap(np.ascontiguousarray(i)) for i in np.nonzero(np.atleast_1d(input._array)))
+        if out is not None:
+            kind = "tuple" if isinstance(out, tuple) else type(out).__name__
+            raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {kind}")
+        return _nonzero(input if input.dim() else input.reshape(1)).unbind(1)
     return _nonzero(input, out=out)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..kernels import resample as kernels
+from ..kernels.resample_bytes import interpolate_bytes
 from ..tensor import Tensor
 from ._declare import OPS, linear
 from ._guards import not_implemented
@@ -34,16 +33,9 @@ _NODES = {
 
 
 def _resize_array(input: Any, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool) -> Any:
-    if input.dtype.kind in "iu":
-        return _resize_bytes(input, output_size, mode, align_corners, scales, antialias)
+    if input.dtype.kind == "u" and not mode.startswith("nearest"):
+        return interpolate_bytes(input, output_size, mode, align_corners, scales, antialias)
     return kernels.interpolate(input, output_size, mode, align_corners, scales, antialias)
-
-
-def _resize_bytes(input: Any, output_size: Ints, mode: str, align_corners: bool, scales: Any, antialias: bool) -> Any:
-    if mode.startswith("nearest"):
-        return kernels.interpolate(input, output_size, mode, align_corners, scales, antialias)
-    wide = kernels.interpolate(input.astype(np.float32), output_size, mode, align_corners, scales, antialias)
-    return np.floor(wide + 0.5).clip(0, 255).astype(input.dtype)
 
 
 def _back_rule(

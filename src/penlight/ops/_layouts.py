@@ -1,0 +1,59 @@
+"""Ops whose results have their channels last in memory if the input has.
+
+# Note [Channels last]
+PyTorch hands `channels_last` (and `channels_last_3d`) on from op to op: a result's strides are those of the input's format. The
+kernels here compute with channels first; for an input in the other format their result is copied into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# By name, whether 5-d inputs count too.
+FOLLOWING = {
+    "_convolution": True, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
+    "_adaptive_max_pool2d": False, "_native_batch_norm": True, "_native_group_norm": True, "_constant_pad": True,
+    "_reflect_pad2d": False, "_replicate_pad2d": False, "_replicate_pad3d": True, "_pixel_shuffle": False, "_pixel_unshuffle": False,
+    "_channel_shuffle": False, "_flip": True, "_prelu_kernel": True,
+    **{f"_resize_{mode}2d{aa}": False for mode in ("nearest", "nearest_exact", "bilinear", "bicubic", "lanczos") for aa in ("", "_aa")},
+    **{f"_resize_{mode}3d": True for mode in ("nearest", "nearest_exact", "trilinear")},
+}  # fmt: skip
+
+
+def channels_last(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of 4 or 5 dimensions has its channels last in memory, and does not have them first as well."""
+    order = (1, *range(array.ndim - 1, 1, -1), 0)
+    least = 0
+    for d in order:
+        step, size = array.strides[d], array.shape[d]
+        if size == 0 or step < least or step <= 0:
+            return False
+        least = step * size
+    return array.shape[1] > 1
+
+
+def with_channels_last(array: Any) -> Any:
+    """The array copied so that its channels are last in memory; one without spatial dimensions as it is."""
+    if getattr(array, "ndim", 0) < 4:
+        return array
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+
+
+def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, its results in the format of its input (of either of the first two, for convolutions)."""
+    if name not in FOLLOWING:
+        return kernel
+    ranks = (4, 5) if FOLLOWING[name] else (4,)
+    looked_at = 2 if name == "_convolution" else 1
+
+    def run(*args: Any) -> Any:
+        found = kernel(*args)
+        for array in args[:looked_at]:
+            if not array.flags.c_contiguous and array.ndim in ranks and channels_last(array):
+                return tuple(map(with_channels_last, found)) if type(found) is tuple else with_channels_last(found)
+        return found
+
+    return run
