@@ -255,6 +255,7 @@ _LAZY_NAMES = {
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "is_anomaly_enabled": "autograd.anomaly_mode",
+    "_safe_softmax": "ops.attention",
     "set_printoptions": "printing",
     **dict.fromkeys(
         [

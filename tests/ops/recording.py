@@ -18,7 +18,8 @@ import numpy as np
 class X:
     """A tensor in a sample: random numbers of a shape between two bounds, or given data.
 
-    layout: "plain", "transposed" (dense, not contiguous), "sliced" (with gaps), "expanded" (a dimension of stride 0).
+    layout: "plain", "transposed" (dense, not contiguous), "sliced" (with gaps), "expanded" (a dimension of stride 0),
+    "channels" (the second dimension last in memory).
     """
 
     shape: Any = (2, 3)
@@ -38,11 +39,15 @@ class X:
         )
         if self.layout == "expanded":
             inner = (1, *shape[1:])
+        if self.layout == "channels":
+            inner = (shape[0], *shape[2:], shape[1])
         values = self._values(rng, inner)
         if self.layout == "transposed":
             return values.T
         if self.layout == "sliced":
             return values[..., ::2]
+        if self.layout == "channels":
+            return np.moveaxis(values, -1, 1)
         if self.layout == "expanded":
             return np.lib.stride_tricks.as_strided(values, shape, (0, *values.strides[1:]))
         return values

@@ -23,7 +23,7 @@ record(
 )
 record("sub", _ANY, S(X(3), X(3), alpha=2), S(X(3), 2, X(3)), errors=[(B([True]), B([True])), (B([True]), X(1))])
 record("subtract", S(X(3), X(3)))
-record("rsub", binary(numbers=(2,)), S(X(3), X(3), alpha=2), node=False)
+record("rsub", binary(numbers=(2,)), S(X(3), X(3), alpha=2))
 record("mul", _ANY)
 record("multiply", S(X(3), X(3)))
 record("div", _ANY, *[S(X((2, 3)), X(3, low=0.5), rounding_mode=m) for m in ("floor", "trunc")], S(I(7, -7), I(2, 2), rounding_mode="trunc"), S(I(7, -7), 2, rounding_mode="floor"),

@@ -75,11 +75,10 @@ record(
     S(X((2, 4), "int64")),
     S(X((0, 2)), dim=0),
     errors=[(X((2, 3)), X(2)), (B([True]),)],
-    node=False,
     strides=False,
 )
-record("trapz", _SAMPLES, node=False, strides=False)
-record("cumulative_trapezoid", _SAMPLES, errors=[(X((2, 3)), X(2))], node=False, strides=False)
+record("trapz", _SAMPLES, strides=False)
+record("cumulative_trapezoid", _SAMPLES, errors=[(X((2, 3)), X(2))], strides=False)
 record("gradient", S(X((3, 4))), S(X((3, 4)), spacing=2.0, dim=1), S(X((3, 4)), spacing=(X(3, low=0, high=1), X(4, low=0, high=1))), S(X((3, 4)), edge_order=2),
        S(X((3, 4)), spacing=[1, 2]), S(X(5), spacing=(X(5, low=0, high=1),), edge_order=2), S(X(())), S(X((3, 4), "int64", -9, 9)),
        errors=[S(X((3, 4)), edge_order=3), S(X((3, 4)), spacing=[1.0]), S(X((2, 3)), dim=(0, 0)), S(X((2, 3)), edge_order=2, dim=0),
@@ -135,7 +134,7 @@ _UNIQUE = [
     S(B([True, False])),
 ]
 record("unique", _UNIQUE, S(I([[1, 2], [1, 2], [0, 3]]), dim=0, return_inverse=True, return_counts=True), S(_I, dim=1), S(_I, sorted=False), S(_I, True, True),
-       S(F([NAN, 1.0, NAN])), S(X((2, 3)), dim=0), strides=False)  # fmt: skip
+       S(F([NAN, 1.0, NAN])), S(X((2, 3)), dim=0), S(X((2, 3, 2)), dim=1))  # fmt: skip
 record(
     "unique_consecutive",
     _UNIQUE,

@@ -78,7 +78,7 @@ record(
     S(X((2, 3)), B([True, False, True])),
     node=False,
 )
-record("nonzero", S(_M), S(X(())), S(I([0, 3]), as_tuple=True), strides=False)
+record("nonzero", S(_M), S(X(())), S(I([0, 3]), as_tuple=True))
 record(
     "where",
     S(_M, X((2, 3)), X(3)),

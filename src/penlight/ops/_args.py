@@ -73,12 +73,12 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
         else:
             known *= n
     if unknown is not None:
-        if known == 0:
+        if known == 0 and numel == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
                 "can be any value and is ambiguous"
             )
-        if numel % known == 0:
+        if known and numel % known == 0:
             return (*shape[:unknown], numel // known, *shape[unknown + 1 :])
     elif known == numel:
         return shape

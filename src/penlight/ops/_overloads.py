@@ -27,3 +27,15 @@ def wrong_type(
     return TypeError(
         f"{name}(): argument '{parameter}' (position {place + 1}) must be {wanted}, not {type(arguments[place]).__name__}"
     )
+
+
+def no_tensor(name: str, *arguments: Any, parameters: tuple[str, str] = ("input", "other")) -> TypeError:
+    """The error of a function of two operands, one of which may be a number, that was given no tensor."""
+    got = ", ".join(type(a).__name__ for a in arguments)
+    first, second = parameters
+    number = "self" if first == "input" else first
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        f" * (Tensor {first}, Tensor {second}, *, Tensor out = None)\n * (Number {number}, Tensor {second}, *, Tensor out = None)\n"
+        f" * (Tensor {first}, Number {second}, *, Tensor out = None)\n"
+    )

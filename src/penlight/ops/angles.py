@@ -86,7 +86,7 @@ def _pair_of_reals(env: dict[str, Any]) -> None:
 
 def _check_pair(first: dtypes.dtype, second: dtypes.dtype) -> None:
     names = dtypes.LEGACY[first], dtypes.LEGACY[second]
-    if first.category != dtypes.FLOATING or second.category != dtypes.FLOATING:
+    if any(d.category != dtypes.FLOATING or d is dtypes.bfloat16 for d in (first, second)):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
         )

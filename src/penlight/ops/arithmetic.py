@@ -12,6 +12,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise
+from ._overloads import no_tensor
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -351,6 +352,8 @@ def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out
             input = input.to(dtypes.get_default_dtype())
         op = OPS[number_op]
     elif not isinstance(input, Tensor):
+        if not isinstance(other, Tensor) or not isinstance(input, (bool, int, float, complex, np.generic)):
+            raise no_tensor(OPS[tensor_op].public, input, other)
         return OPS[tensor_op].function(scalar_like(input), other, out=out)
     else:
         op = OPS[tensor_op]

@@ -13,7 +13,7 @@ from ..kernels import attention as kernels
 from ..kernels.softmax import softmax as _softmax_kernel
 from ..tensor import Tensor, wrap
 from ._declare import differentiable
-from ._guards import c_name
+from ._guards import c_name, not_implemented
 from ._raw import both
 from ._together import Together
 from .joining import cat
@@ -115,6 +115,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> No
             f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
     if query.dtype.category != dtypes.FLOATING:
+        if query.is_complex():
+            raise not_implemented("softmax_lastdim_kernel_impl", query._array.dtype)
         raise RuntimeError(f"expected scalar type Float but found {dtypes.LEGACY[query.dtype]}")
     if key.shape[-2] != value.shape[-2]:
         raise RuntimeError(

@@ -77,8 +77,6 @@ def _neighbours(y: Tensor, dim: int) -> Tensor:
 
 def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
     """The distances between sample points, shaped to go with `y`."""
-    if x.dtype is dtypes.bool_:
-        raise RuntimeError(f"{name}: received a bool input for `x`, but bool is not supported")
     if x.dim() == 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")

@@ -172,6 +172,8 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         )
     count = input.shape[0] if input.dim() == 2 else 1
     classes = input.shape[-1] if input.dim() else 1
+    if target.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {dtypes.LEGACY[target.dtype]}")
     if target.dim() > 1 or target.numel() != count:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "

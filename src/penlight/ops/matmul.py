@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
-from ._guards import not_implemented
+from ._guards import c_name, not_implemented
 from ._raw import both, graph
 from .transposing import _t
 
@@ -110,18 +110,11 @@ both("_outer", np.multiply.outer, lambda a, b: a.unsqueeze(1) * b)
 
 def _check_dtypes(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
     if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype:
-        left, right = _c(a.dtype), _c(b.dtype)
+        left, right = c_name(a.dtype), c_name(b.dtype)
         if what == "vectors":
             left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
             raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
         raise RuntimeError(f"expected {what} to have the same dtype, but got: {left} != {right}")
-
-
-def _c(d: dtypes.dtype) -> str:
-    """A dtype's name in C++, as some messages give it."""
-    names = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "float16": "c10::Half"}
-    name = str(d).removeprefix("torch.")
-    return names.get(name, name)
 
 
 def _match(a: Tensor, b: Tensor) -> bool:

@@ -13,6 +13,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
 from ._guards import c_name, need_real_value, no_derivative, only, quiet
+from ._overloads import no_tensor
 from .reduction import named_result
 
 if TYPE_CHECKING:
@@ -442,10 +443,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        raise TypeError(
-            "float_power() received an invalid combination of arguments - got "
-            f"({type(input).__name__}, {type(exponent).__name__}): one of them must be a Tensor"
-        )
+        raise no_tensor("float_power", input, exponent, parameters=("input", "exponent"))
     dtype = _double(input, exponent)
     if out is not None and out.dtype is not dtype:
         raise RuntimeError(

@@ -279,6 +279,10 @@ def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, d
         raise RuntimeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
         )
+    if 0 in array.shape[-2:]:
+        raise RuntimeError(
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(array.shape)}"
+        )
     for what, value in (("kernel_size", k), ("stride", s), ("padding", p), ("dilation", d)):
         if value < 0 if what == "padding" else value <= 0:
             least = "non-negative" if what == "padding" else "greater than zero"

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
+from ._overloads import no_tensor
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -102,10 +103,12 @@ def _power_operands(input: Any, exponent: Any) -> Any:
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
             return "_pow_tensor", (input, exponent)
+        if not isinstance(input, (bool, int, float, complex, np.generic)):
+            raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
         common = dtypes.result_dtype([exponent._array], [input])
         return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
     if not isinstance(input, Tensor):
-        raise TypeError(f"pow(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
     if isinstance(exponent, np.generic):
         exponent = exponent.item()
     if not isinstance(exponent, (bool, int, float, complex)):

@@ -174,7 +174,7 @@ def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: A
         if max(src.dim(), 1) != max(index.dim(), 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
         if src.dtype is not input.dtype:
-            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         for d, (i, n, s) in enumerate(zip(index.shape, input.shape, src.shape)):
             if (d != dim and i > n) or i > s:
                 raise RuntimeError(

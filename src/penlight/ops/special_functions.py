@@ -11,6 +11,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
 from ._guards import lazy, not_written, only
+from ._overloads import no_tensor
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -321,10 +322,7 @@ def by_operands(name: str, both_tensors: Any, number_second: Any, number_first: 
             return (both_tensors if isinstance(other, Tensor) else number_second)(input, other, out=out)
         if isinstance(other, Tensor):
             return number_first(other, input, out=out)
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({type(input).__name__}, {type(other).__name__}): one "
-            "of them must be a Tensor"
-        )
+        raise no_tensor(name, input, other, parameters=("x", "n") if "polynomial" in name else ("input", "other"))
 
     return run
 

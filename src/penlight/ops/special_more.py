@@ -22,7 +22,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 # ----- With a derivative --------------------------------------------------------------------------------------------
 
 
-@pointwise(kernel("erfcx", "erfcx"), node="SpecialErfcxBackward0", floating=True, inplace=False,
+@pointwise(kernel("erfcx", "erfcx_cpu"), node="SpecialErfcxBackward0", floating=True, inplace=False,
            input=lambda grad, input, result: (2.0 * input * result - _TWO_OVER_ROOT_PI) * grad)  # fmt: skip
 def _special_erfcx(input: Tensor) -> Tensor:
     """The complementary error function scaled by exp(x squared), which stays finite for large x.
@@ -55,7 +55,7 @@ def _special_log_ndtr(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(kernel("entr", "special_entr_cpu"), node="SpecialEntrBackward0", floating=True, inplace=False,
+@pointwise(kernel("entr", "entr_cpu"), node="SpecialEntrBackward0", floating=True, inplace=False,
            input=lambda grad, input, xp: grad * (-xp.log(input) - 1))  # fmt: skip
 def _special_entr(input: Tensor) -> Tensor:
     """`-x ln(x)` for each element: 0 at 0, -inf below.
