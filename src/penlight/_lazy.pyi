@@ -107,6 +107,7 @@ from .futures import Future as Future
 from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csr as sparse_csr
+from .ops.attention import _safe_softmax as _safe_softmax
 from .ops.linalg_legacy import cholesky as cholesky
 from .ops.linalg_legacy import cholesky_inverse as cholesky_inverse
 from .ops.linalg_legacy import cholesky_solve as cholesky_solve

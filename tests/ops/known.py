@@ -16,13 +16,13 @@ KNOWN = {
     "amin": ("empty", _ORDER), "linalg.ldl_solve": ("int bool", _ORDER), "linalg.matrix_norm": ("float16 bfloat16", _ORDER), "nuclear_norm": ("float16 bfloat16", _ORDER),
     "linalg.matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "linalg.vander": ("0-d", _MORE), "hash_tensor": ("empty", _MORE),
     "norm_except_dim": ("0-d", _MORE), "slice_inverse": ("", "an inner function that reads memory it does not own"), "Tensor.stride": ("empty", "NumPy's strides of empty arrays"),
-    "Tensor.resize_": ("0-d", "uninitialised memory"), "nn.functional.bilinear": ("bool", _MORE), "nn.functional.conv2d": ("int", _MORE), 
+    "Tensor.resize_": ("0-d", "uninitialised memory"), "nn.functional.bilinear": ("bool", _MORE), "nn.functional.conv2d": ("int", _MORE),
     "nn.functional.conv_transpose2d": ("empty", _MORE), "nn.functional.adaptive_avg_pool2d": ("0-d", _ORDER),
     "nn.functional.adaptive_max_pool1d": ("empty", _MORE), "nn.functional.adaptive_max_pool2d": ("0-d empty", _MORE), "nn.functional.adaptive_max_pool3d": ("empty", _MORE),
     "nn.functional.adaptive_avg_pool3d": ("empty", _MORE), "nn.functional.pixel_unshuffle": ("empty", "PyTorch keeps the sizes of empty images"),
     "nn.functional.grid_sample": ("float16 bfloat16", _HALF), "nn.functional.affine_grid": ("bfloat16", "float32 here"),
-    "nn.functional.rms_norm": ("0-d", _ORDER), "nn.functional.batch_norm": ("0-d", _ORDER), "nn.functional.embedding": ("0-d empty", _ORDER), 
-    
+    "nn.functional.rms_norm": ("0-d", _ORDER), "nn.functional.batch_norm": ("0-d", _ORDER), "nn.functional.embedding": ("0-d empty", _ORDER),
+
     "nn.functional.embedding_bag": ("empty", _MORE), "nn.functional.margin_ranking_loss": ("int", _ORDER),
     "nn.functional.max_unpool1d": ("0-d", _ORDER), "nn.functional.max_unpool2d": ("0-d", _ORDER), "complex": ("float16 bfloat16", _NO_CHALF), "polar": ("bfloat16", _NO_CHALF),
     "cumulative_trapezoid": ("empty", _ORDER), "kthvalue": ("int", _TIES), "searchsorted": ("complex", _MORE), "bucketize": ("complex", _MORE), "histc": ("bfloat16", _HALF),

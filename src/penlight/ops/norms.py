@@ -19,7 +19,6 @@ __all__ = [
     "vector_norm",
 ]
 
-
 _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 
 
