@@ -40,6 +40,7 @@ _LOG = (
 )  # fmt: skip
 _ROOT_OF_HALF = Pooled(0x3F3504F3)
 _MINUS_INFINITY = Pooled(0xFF800000)
+_LEAST_POWER = -87.33  # of e that is a normal number
 _LARGEST, _LEAST_NORMAL = 3.4028234663852886e38, 1.1754943508222875e-38
 
 
@@ -151,6 +152,12 @@ def exp_within(x: Value) -> Value:
     """e**x for x that lies between -87 and 88, or is NaN: in two thirds of the instructions."""
     power, shifted = _split(x)
     return power * _power_of_two(shifted)
+
+
+def exp_below(x: Value) -> Value:
+    """e**x for x that is not above 88, or is NaN; 0 where it would be a subnormal number."""
+    b = x.builder
+    return b.emit("vandnps", less(x, _LEAST_POWER), exp_within(b.emit("vmaxps", b.constant(_LEAST_POWER), x)))
 
 
 def _split(x: Value) -> tuple[Value, Value]:

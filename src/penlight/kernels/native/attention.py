@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ._build import Array, Builder, Value
-from ._functions import exp, greater, less, log
+from ._functions import exp_below, greater, less, log
 
 _LEAST = -3.4028234663852886e38
 
@@ -21,7 +21,7 @@ def attend(b: Builder, causal: bool) -> None:
     x, logs = b.array(), b.per_row()
     score = _scores(b, x, causal)
     top = b.emit("vmaxps", b.largest(score, unroll=2), b.constant(_LEAST))  # finite, so that hidden scores stay -inf
-    total = b.total(lambda: x.store(exp(score() - top)))
+    total = b.total(lambda: x.store(exp_below(score() - top)))
     logs.put(log(total) + top)
     inverse = b.emit("vandnps", less(total, 0.5), 1.0 / total)  # the largest counts 1, so less means that there is none
     b.each(lambda: x.store(x.load() * inverse), unroll=4)
@@ -32,7 +32,7 @@ def attend_again(b: Builder, causal: bool) -> None:
     x, logs = b.array(), b.per_row()
     low = logs.get()
     score = _scores(b, x, causal)
-    b.each(lambda: x.store(exp(score() - low)))
+    b.each(lambda: x.store(exp_below(score() - low)))
 
 
 def attend_backward(b: Builder) -> None:

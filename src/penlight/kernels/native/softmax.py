@@ -1,16 +1,19 @@
-"""Softmax, log-softmax and what cross entropy needs, over rows. The same in NumPy: kernels/softmax.py."""
+"""Softmax, log-softmax and what cross entropy needs, over rows. The same in NumPy: kernels/softmax.py.
+
+Exponents are not above 0 here, but for `logsumexp`. Probabilities that would be subnormal numbers, below 1e-38, are 0.
+"""
 
 from __future__ import annotations
 
 from ._build import Builder, Value
-from ._functions import absolute, exp, greater, log
+from ._functions import absolute, exp, exp_below, greater, log
 
 
 def softmax(b: Builder) -> None:
     """out = e**(x - max) / sum."""
     x, out = b.array(), b.array()
     top = b.largest(x.load)
-    total = b.total(lambda: out.store(exp(x.load() - top)))
+    total = b.total(lambda: out.store(exp_below(x.load() - top)))
     scale = 1.0 / total
     b.each(lambda: out.store(out.load() * scale), unroll=4)
 
@@ -26,7 +29,7 @@ def log_softmax(b: Builder) -> None:
     """out = x - max - log(sum(e**(x - max)))."""
     x, out = b.array(), b.array()
     top = b.largest(x.load)
-    shift = log(b.total(lambda: exp(x.load() - top)))
+    shift = log(b.total(lambda: exp_below(x.load() - top)))
     b.each(lambda: out.store(x.load() - top - shift), unroll=4)
 
 
@@ -34,7 +37,7 @@ def log_softmax_backward(b: Builder) -> None:
     """out = grad - e**y * sum(grad)."""
     y, grad, out = b.array(), b.array(), b.array()
     total = b.total(grad.load, unroll=4)
-    b.each(lambda: out.store(grad.load() - exp(y.load()) * total))
+    b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total))
 
 
 def logsumexp(b: Builder) -> None:
@@ -54,7 +57,7 @@ def exponentials(b: Builder, keep: bool) -> None:
     tops.put(top)
 
     def power() -> Value:
-        value = exp(x.load() - top)
+        value = exp_below(x.load() - top)
         return out.store(value) if out else value
 
     totals.put(b.total(power))
@@ -82,7 +85,7 @@ def column_exponentials(b: Builder, keep: bool) -> None:
     out = b.array() if keep else None
 
     def power() -> None:
-        value = exp(x.load() - top.load())
+        value = exp_below(x.load() - top.load())
         total.add(value)
         if out:
             out.store(value)
@@ -117,4 +120,4 @@ def column_softmax_backward(b: Builder) -> None:
 def column_log_softmax_backward(b: Builder) -> None:
     """out = grad - e**y * total."""
     y, grad, total, out = b.array(), b.array(), b.array(width=0), b.array()
-    b.each(lambda: out.store(grad.load() - exp(y.load()) * total.load()))
+    b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total.load()))
