@@ -1,0 +1,61 @@
+"""Kernels never touch memory outside of their arrays: here those lie against pages that nobody may touch."""
+
+import subprocess
+import sys
+
+import pytest
+
+from penlight.kernels import native
+
+PROGRAM = '''
+import ctypes, inspect, itertools, mmap
+import numpy as np
+from penlight.kernels.native import Kernel, attention, norm, recurrent, reduce, softmax
+
+PAGE = mmap.PAGESIZE
+libc = ctypes.CDLL(None, use_errno=True)
+kept = []
+
+
+def fenced(count, at_end):
+    """Floats between two forbidden pages, right before the second one or right after the first."""
+    pages = -(-4 * count // PAGE) or 1
+    memory = mmap.mmap(-1, (pages + 2) * PAGE)
+    kept.append(memory)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for fence in (start, start + (pages + 1) * PAGE):
+        assert libc.mprotect(ctypes.c_void_p(fence), ctypes.c_size_t(PAGE), 0) == 0
+    offset = (pages + 1) * PAGE - 4 * count if at_end else PAGE
+    return np.ndarray(count, np.float32, memory, offset)
+
+
+def definitions():
+    for module in (attention, norm, recurrent, reduce, softmax):
+        for name, define in vars(module).items():
+            if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
+                options = list(inspect.signature(define).parameters)[1:]
+                for values in itertools.product((True, False), repeat=len(options)):
+                    yield define, dict(zip(options, values))
+
+
+for define, options in definitions():
+    kernel = Kernel(define, **options)
+    for rows, columns in SHAPES:
+        for at_end in (True, False):
+            print(define.__module__, define.__name__, options, rows, columns, at_end, flush=True)
+            arrays = [fenced(size, at_end) for size in kernel._sizes(rows, columns)]
+            kernel.check(tuple(arrays), rows, columns)
+            whole = 3 + len(arrays)
+            numbers = [1.0] * (len(kernel.run.argtypes) - whole)
+            kernel.run(0, rows, columns, *[id(a) for a in arrays], *numbers)
+    kept.clear()
+print("all")
+'''
+
+
+@pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+def test_kernels_stay_within_their_arrays():
+    program = PROGRAM.replace("SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]")
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    last = result.stdout.splitlines()[-1:]
+    assert last == ["all"], (last, result.returncode, result.stderr[-2000:])
