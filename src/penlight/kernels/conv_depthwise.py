@@ -41,6 +41,26 @@ class _Planes:
             yield first, last, {name: a[: last - first] for name, a in flat.items()}
 
 
+def _machine_taps(phases: Phases, times: int, *arrays: np.ndarray) -> tuple[tuple[int, int], ...] | None:
+    """The taps as a native kernel wants them, see Note [Native kernels]; None if it cannot do the work."""
+    from . import native
+
+    if times > 1 or not native.available() or any(a.dtype != np.float32 for a in arrays):
+        return None
+    return tuple((phases.names.index(name), shift) for name, shift in phases.taps)
+
+
+def _run_machine(name: str, taps: tuple[tuple[int, int], ...], phases: Phases, *arrays: np.ndarray) -> None:
+    """A native kernel over planes: the phases, then what else it asks for."""
+    from .native import depthwise as definitions
+    from .native import kernel
+
+    made = kernel(getattr(definitions, name), taps=taps, apart=phases.size)
+    planes = len(arrays[0])
+    made.check(arrays, planes, phases.length)
+    made.run(0, planes, phases.length, *[id(array) for array in arrays])
+
+
 def _runs(phases: Phases, kernel: Ints) -> list[tuple[Ints, int, int, range]]:
     """The taps in runs along the last dim but one: (phase, shift of the first, step between shifts, taps).
 
@@ -81,18 +101,21 @@ def depthwise(
     whole = out.flags.c_contiguous
     target = (out if whole else np.empty(out.shape, out.dtype)).reshape(-1, times, *place)
 
-    runs = _runs(phases, w.shape[2:])
+    taps = _machine_taps(phases, times, x, w)
+    runs = [] if taps else _runs(phases, w.shape[2:])
 
     def body(first_block: int, last_block: int) -> None:
         total = np.empty((planes.each, times, phases.length), x.dtype)
         scaled = np.empty_like(total)
         for first, last, flat in planes.blocks(first_block, last_block):
-            for at, (name, shift, step, taps) in enumerate(runs):
+            if taps:
+                _run_machine("depthwise", taps, phases, *flat.values(), weight[first:last], total[: last - first])
+            for at, (name, shift, step, run) in enumerate(runs):
                 plane = flat[name]
-                shape, item = (last - first, len(taps), phases.length), plane.itemsize
+                shape, item = (last - first, len(run), phases.length), plane.itemsize
                 view = np.ndarray(shape, plane.dtype, plane, shift * item, (plane.strides[0], step * item, item))
                 sums = (scaled if at else total)[: last - first]
-                np.einsum("cma,cal->cml", weight[first:last, :, taps.start : taps.stop : taps.step], view, out=sums)
+                np.einsum("cma,cal->cml", weight[first:last, :, run.start : run.stop : run.step], view, out=sums)
                 if at:
                     total[: last - first] += sums
             sums = total[: last - first]
@@ -118,12 +141,16 @@ def depthwise_weight(
     source = grad.reshape(-1, times, *place)
     inner = tuple(slice(n) for n in place[1:])
     result = np.empty((len(source), times, prod(kernel)), x.dtype)
+    taps = _machine_taps(phases, times, x, grad)
 
     def body(first_block: int, last_block: int) -> None:
         wide = np.zeros((planes.each, times, *phases.wide), x.dtype)
         for first, last, flat in planes.blocks(first_block, last_block):
             wide[(slice(last - first), slice(None), slice(None), *inner)] = source[first:last]
             g = wide[: last - first].reshape(last - first, times, -1)
+            if taps:
+                _run_machine("depthwise_weight", taps, phases, *flat.values(), g, result[first:last])
+                continue
             for tap, (name, shift) in enumerate(phases.taps):
                 plane = flat[name][:, shift : shift + phases.length, None]
                 result[first:last, :, tap] = np.matmul(g, plane)[:, :, 0]

@@ -26,7 +26,7 @@ threads, which take whole groups, need not share a sum.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, Address, Pooled
@@ -84,6 +84,7 @@ class Argument(NamedTuple):
     width: int | None  # None for one number, GROUPED for sums over rows
     local: bool  # begins at the first row to be done, not at row 0
     parts: int  # of a row that all share: how many times the columns it is wide
+    apart: int  # how many elements its rows are apart, 0 if the width says it
 
 
 class Array:
@@ -92,12 +93,12 @@ class Array:
     def __init__(self, builder: Builder, pointer: int, step: int = RAX) -> None:
         self._builder, self._pointer, self._step = builder, pointer, step
 
-    def load(self) -> Value:
-        """The elements at the loop's place."""
+    def load(self, shift: int = 0) -> Value:
+        """The elements at the loop's place, or `shift` further on, where the array must have some."""
         b = self._builder
         if b.mask is not None:
-            return b.emit("load some", b.mask, Address(self._pointer, self._step))
-        return b.emit("load", Address(self._pointer, self._step, b.offset))
+            return b.emit("load some", b.mask, Address(self._pointer, self._step, 4 * shift))
+        return b.emit("load", Address(self._pointer, self._step, b.offset + 4 * shift))
 
     def store(self, value: Value) -> Value:
         """Write the elements at the loop's place; gives the value back."""
@@ -113,14 +114,14 @@ class Array:
         """Of an array of sums over rows: add to the elements at the loop's place."""
         self.store(self.load() + value)
 
-    def get(self) -> Value:
-        """Of an array with one number for each row: this row's, in all lanes."""
-        return self._builder.emit("broadcast", Address(self._pointer))
+    def get(self, i: int = 0) -> Value:
+        """Of an array with one number for each row, or a few: this row's, in all lanes."""
+        return self._builder.emit("broadcast", Address(self._pointer, None, 4 * i))
 
-    def put(self, value: Value) -> None:
-        """Of an array with one number for each row: set this row's."""
+    def put(self, value: Value, i: int = 0) -> None:
+        """Of an array with one number for each row, or a few: set this row's."""
         self._builder.written.add(self._pointer)
-        self._builder.emit("store one", Address(self._pointer), value)
+        self._builder.emit("store one", Address(self._pointer, None, 4 * i), value)
 
 
 class Number:
@@ -158,6 +159,10 @@ class Builder:
             return Number(self)  # type: ignore[return-value]
         return Array(self, self._argument(width, local))
 
+    def apart(self, elements: int) -> Array:
+        """The next argument: an array whose rows begin so many elements after each other, however many columns are looked at."""
+        return Array(self, self._argument(1, False, apart=elements))
+
     def parts(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
         pointer = self._argument(0 if shared else count, local, count)
@@ -169,11 +174,11 @@ class Builder:
         """The next argument: an array with one number for each row."""
         return Array(self, self._argument(None, local))
 
-    def _argument(self, width: int | None, local: bool, parts: int = 1) -> int:
+    def _argument(self, width: int | None, local: bool, parts: int = 1, apart: int = 0) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local, parts))
+        self.arrays.append(Argument(pointer, width, local, parts, apart))
         return pointer
 
     def sums(self) -> Array:
@@ -223,15 +228,15 @@ class Builder:
         """The sum of `body` over the row, in all lanes."""
         return self._loop(["vaddps"], lambda: [body()], unroll)[0]
 
-    def totals(self, body: Callable[[], list[Value]], count: int, unroll: int = 1) -> list[Value]:
-        """Several sums at once."""
+    def totals(self, body: Callable[[], Iterable[Value]], count: int, unroll: int = 1) -> list[Value]:
+        """Several sums at once; a `body` that yields one term after the other needs a register for one of them only."""
         return self._loop(["vaddps"] * count, body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
         return self._loop(["vmaxps"], lambda: [body()], unroll)[0]
 
-    def _loop(self, folds: list[str], body: Callable[[], list[Value]], unroll: int) -> list[Value]:
+    def _loop(self, folds: list[str], body: Callable[[], Iterable[Value]], unroll: int) -> list[Value]:
         """See Note [Loops over a row]."""
         self._loops += 1
         name = f"loop{self._loops}"
@@ -254,7 +259,7 @@ class Builder:
         self.operations.append(("rest end", name))
         return [self._across(fold, [s[i] for s in sums]) for i, fold in enumerate(folds)]
 
-    def _fold(self, folds: list[str], sums: list[Value], values: list[Value]) -> None:
+    def _fold(self, folds: list[str], sums: list[Value], values: Iterable[Value]) -> None:
         for fold, held, value in zip(folds, sums, values):
             if self.mask is not None:
                 neutral = self.emit("constant", Pooled(_bits(_NEUTRAL[fold])))

@@ -189,7 +189,9 @@ class _Writer:
         if array.local:
             return
         asm.copy_register(RAX, RDI)
-        if array.width is None or self.builder.flat:
+        if array.apart:
+            asm.multiply_number(RAX, 4 * array.apart)
+        elif array.width is None or self.builder.flat:
             asm.shift_left(RAX, 2)
         elif array.width == GROUPED:
             asm.shift_right(RAX, GROUP_BITS)
@@ -208,9 +210,9 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for pointer, width, _, _ in builder.arrays:
-            if width is None:
-                asm.add_number(pointer, 4)
+        for pointer, width, _, _, apart in builder.arrays:
+            if width is None or apart:
+                asm.add_number(pointer, 4 * (apart or 1))
             elif width == 1:
                 asm.add(pointer, RDX)
             elif width > 0:
@@ -361,4 +363,7 @@ class Kernel:
 
     def _find_sizes(self, rows: int, columns: int) -> list[int]:
         lines = {None: rows, GROUPED: -(-rows // GROUP) * columns}
-        return [lines.get(a.width, columns * (rows * a.width if a.width else a.parts)) for a in self._arrays]
+        return [
+            rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
+            for a in self._arrays
+        ]
