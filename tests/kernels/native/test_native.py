@@ -216,6 +216,10 @@ def test_arrays_that_are_too_small_are_refused():
         over_rows(define, (3, 4), noise(12), noise(11))
     with pytest.raises(ValueError, match="got an array of 11"):
         over_elements(define, noise(12), noise(11))
+    with pytest.raises(ValueError, match="not contiguous"):
+        over_rows(define, (3, 4), noise(3, 8)[:, ::2], noise(3, 4))
+    with pytest.raises(ValueError, match="got an array of 12 elements"):
+        over_rows(define, (3, 4), noise(12).astype(np.float16), noise(12))
 
 
 @here

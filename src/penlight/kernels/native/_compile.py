@@ -353,10 +353,12 @@ class Kernel:
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
     def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
-        """Refuse arrays that are too small for so many rows and columns, or that must not be written to."""
+        """Refuse arrays that are too small for so many rows and columns, not contiguous, or that must not be written to."""
         for array, least in zip(arrays, self._sizes(rows, columns), strict=True):
-            if array.size < least:
+            if array.nbytes < 4 * least:
                 raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
+            if not array.flags.c_contiguous:
+                raise ValueError("a native kernel got an array that is not contiguous")
         for i in self._written:
             if not arrays[i].flags.writeable:
                 raise ValueError("output array is read-only")
