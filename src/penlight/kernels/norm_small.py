@@ -4,8 +4,9 @@ Note [Small norms]
 Up to SMALL elements a call of NumPy costs more than what it computes. So there are no blocks, threads or buffers here, only the
 formulas, with sums as products with ones, which are BLAS's quickest way (in one thread at these sizes) and keep their
 dimension. Each function returns None where its arrays are not simple (contiguous, of one dtype of float32 or float64, not
-empty); `kernels/norm.py` has everything. NumPy's warnings are the caller's: ops and engine run this where they go nowhere,
-which is why the arithmetic stands in the functions themselves. See Note [Silent arithmetic] in autograd/modes.py.
+empty), or larger, unless a native kernel does all of it: then this is the shortest way for any size. `kernels/norm.py` has
+everything. NumPy's warnings are the caller's: ops and engine run this where they go nowhere, which is why the arithmetic
+stands in the functions themselves. See Note [Silent arithmetic] in autograd/modes.py.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _ones(count: int, dtype: np.dtype) -> np.ndarray:
 
 def _simple(x: np.ndarray, *others: np.ndarray | None) -> bool:
     dtype = x.dtype
-    if not 0 < x.size <= SMALL or dtype not in _FLOATS or not x.flags.c_contiguous:
+    if not x.size or dtype not in _FLOATS or not x.flags.c_contiguous:
         return False
     return all(o is None or (o.dtype == dtype and o.flags.c_contiguous) for o in others)
 
@@ -47,6 +48,8 @@ def layer_norm(x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None
         out, mean, rstd = np.empty(x.shape, x.dtype), np.empty(stats, x.dtype), np.empty(stats, x.dtype)
         native_norm((mean.size, columns), x, out, rstd, mean, weight, bias, eps)
         return out, mean, rstd
+    if x.size > SMALL:
+        return None
     ones = ones_column(columns, x.dtype)
     rows = x if x.ndim == 2 else x.reshape(-1, columns)
     mean = rows @ ones
@@ -78,6 +81,8 @@ def layer_norm_backward(
     if x.size >= NATIVE_FROM and native.suits(x):
         dx = np.empty(x.shape, x.dtype) if needs[0] else None
         return dx, *native_backward((mean.size, columns), grad, x, mean, rstd, weight, dx, needs)
+    if x.size > SMALL:
+        return None
     if x.ndim == 2:
         rows, g = x, grad
     else:
@@ -118,7 +123,7 @@ def batch_norm(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[Any, Any, Any, Any] | None:
     """(out, mean, rstd, biased variance) of a batch."""
-    if not _simple(x, weight, bias):
+    if x.size > SMALL or not _simple(x, weight, bias):
         return None
     batch = _flat(x)
     count = x.size // x.shape[1]
@@ -144,7 +149,7 @@ def batch_norm_backward(
     grad: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None, needs: Any
 ) -> Three | None:
     """Gradients (dx, dweight, dbias) of `batch_norm`."""
-    if not _simple(x, grad, weight, mean, rstd):
+    if x.size > SMALL or not _simple(x, grad, weight, mean, rstd):
         return None
     batch, g = _flat(x), _flat(grad)
     count = x.size // x.shape[1]

@@ -79,7 +79,7 @@ def _layer_grads(
 
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
     dims = len(normalized_shape)
-    if dims == 1 and input.size <= norm_small.SMALL:
+    if dims == 1:
         results = _small_layer_norm(input, weight, bias, eps)
         if results is not None:
             return results
@@ -88,7 +88,7 @@ def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps
 
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
     needs = (*needs, False)[:3]
-    if dims == 1 and input.size <= norm_small.SMALL and mean is not None:
+    if dims == 1 and mean is not None:
         grads = norm_small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
         if grads is not None:
             return grads
