@@ -89,6 +89,10 @@ def test_imports_of_any_depth_are_the_same_modules(tmp_path):
         import penlight
         assert torch is penlight and nn is penlight.nn and F is penlight.nn.functional
         assert Linear is penlight.nn.Linear and Tensor is penlight.Tensor
+        import torch.quasirandom, torch.distributions.normal, torch.utils.data.sampler
+        twice = [n for n in sys.modules if n.startswith("torch.") and sys.modules.get("penlight" + n[5:]) not in (None, sys.modules[n])]
+        assert not twice, twice
+        assert torch.utils.data is penlight.utils.data and torch.utils.data.sampler.Sampler is penlight.utils.data.Sampler
         assert penlight.nn.__spec__.name == "penlight.nn" and penlight.__spec__.name == "penlight"
         assert not any(name.startswith("torch.") and module.__name__.startswith("torch") for name, module in sys.modules.items())
 

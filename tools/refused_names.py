@@ -24,6 +24,14 @@ FURTHER = ["distributed.tensor.parallel.style", "fx.experimental.optimization", 
            "onnx.utils", "onnx.symbolic_helper", "distributed._tensor", "distributed._tensor.device_mesh", "distributed._composable", "distributed._composable.fsdp",
            "distributed.algorithms._checkpoint", "distributed.algorithms._checkpoint.checkpoint_wrapper",
            "distributed.checkpoint.state_dict"]  # fmt: skip
+FURTHER += ["distributed._tensor.experimental", "distributed._functional_collectives", "distributed.constants", "distributed.launcher.api",
+            "distributed.elastic.multiprocessing.errors", "distributed.algorithms.ddp_comm_hooks",
+            "distributed.algorithms.ddp_comm_hooks.default_hooks", "distributed.algorithms.ddp_comm_hooks.post_localSGD_hook",
+            "distributed.algorithms.ddp_comm_hooks.powerSGD_hook", "distributed.algorithms.model_averaging.averagers",
+            "distributed.tensor._utils", "distributed.tensor.experimental._attention", "fx._pytree", "fx._symbolic_trace",
+            "fx.experimental.symbolic_shapes", "fx.passes.infra.pass_base", "export._trace", "onnx.symbolic_opset9",
+            "onnx.symbolic_opset12", "_dynamo.eval_frame", "_dynamo.exc", "_inductor.exc", "_inductor.codecache",
+            "_subclasses.functional_tensor", "_subclasses.meta_utils", "ao.quantization.fx._decomposed"]  # fmt: skip
 FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_inductor.async_compile", "_inductor.pattern_matcher",
             "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter"]  # fmt: skip
 _FSDP = [
@@ -36,6 +44,7 @@ _FSDP = [
     "StateDictType!",
 ]
 EXTRA = {
+    "distributed.rpc": ["RpcBackendOptions!"],
     "_custom_op.impl": ["custom_op"],
     "distributed.autograd": ["backward", "get_gradients"],
     "distributed.fsdp.fully_sharded_data_parallel": _FSDP,
@@ -79,12 +88,13 @@ def line(name: str) -> str | None:
         module = importlib.import_module("torch." + name)
     except BaseException:
         return None
-    public = [n for n in vars(module) if not n.startswith("_")]
-    listed = getattr(module, "__all__", None) or public
     words = []
-    for own in sorted(
-        {*listed, *(n for n in public if getattr(vars(module)[n], "__module__", None) == module.__name__)}
-    ):
+    top = f"torch.{name.partition('.')[0]}"
+    listed = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    at_home = [
+        n for n, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith((top, "torch._C._d"))
+    ]
+    for own in sorted({*listed, *(n for n in at_home if not n.startswith("__"))}):
         value = getattr(module, own, None)
         if str(getattr(value, "__module__", "")).startswith("torch"):
             words.append(word(own, value))

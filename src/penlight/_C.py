@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from .device import device as device
@@ -14,7 +16,8 @@ from .tensor import DISABLED
 from .tensor import Tensor as TensorBase
 
 _TensorBase = TensorBase
-_has_cuda = _has_mps = _has_mkldnn = False
+_TensorMeta = type(TensorBase)
+_has_cuda = _has_mps = _has_mkldnn = _has_xpu = False
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -32,6 +35,60 @@ def _jit_set_profiling_executor(enabled: bool) -> bool:
 
 
 _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_set_profiling_executor
+_jit_override_can_fuse_on_gpu = _jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _jit_set_profiling_executor
+_set_math_sdp_allow_fp16_bf16_reduction = _jit_set_profiling_executor
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+_jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
+
+
+def _get_cudnn_enabled() -> bool:
+    """What `torch.backends.cudnn.enabled` was set to."""
+    from .backends import cudnn
+
+    return bool(cudnn.enabled)
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device that nobody has registered."""
+    return "privateuseone"
+
+
+def _get_default_device() -> str:
+    """Where new tensors go."""
+    from .typeinfo import get_default_device
+
+    return str(get_default_device())
+
+
+def _get_accelerator(check: bool | None = None) -> device:
+    """The CPU: there is no accelerator."""
+    return device("cpu")
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    from . import _takeover
+
+    return bool(_takeover.modes.get()) and not _takeover.all_off.get()
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether this runs inside a function that `vmap`, `grad` or their like transforms."""
+    from .autograd import modes
+
+    return bool(modes.transforms.get())
+
+
+def _is_alias_of(first: TensorBase, second: TensorBase) -> bool:
+    """Whether two tensors share a storage."""
+    from .storage import owner_of
+
+    return owner_of(first._array) is owner_of(second._array)
 
 
 class DisableTorchFunctionSubclass:
@@ -71,6 +128,35 @@ def _is_torch_function_all_disabled() -> bool:
     return _takeover.all_off.get()
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `to`, as (device, dtype, non_blocking, memory_format)."""
+    from .nn.modules._conversion import _parse_to as parse
+
+    return parse(*args, **kwargs)
+
+
+# The functions of `torch._C._nn` that are not operators.
+_nn = sys.modules[f"{__name__}._nn"] = ModuleType(f"{__name__}._nn")
+_nn._parse_to = _parse_to  # type: ignore[attr-defined]
+__path__: list[str] = []
+
+
+# Classes that packages name in annotations and in isinstance.
+_CLASSES = {
+    "PyTorchFileReader",
+    "PyTorchFileWriter",
+    "StorageBase",
+    "Graph",
+    "Node",
+    "Value",
+    "ScriptModule",
+    "ScriptFunction",
+    "FunctionSchema",
+    "DispatchKey",
+    "DispatchKeySet",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name == "_LinAlgError":
         from .linalg import LinAlgError
@@ -78,6 +164,10 @@ def __getattr__(name: str) -> Any:
         return LinAlgError
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
-    from ._refused import NotAvailable, message
+    from ._refused import NotAvailable, message, refused_class
 
-    raise NotAvailable(message(f"_C.{name}", "it is part of PyTorch's C++ library, and Penlight is pure Python."))
+    why = "it is part of PyTorch's C++ library, and Penlight is pure Python."
+    if name in _CLASSES:
+        globals()[name] = refused_class(f"_C.{name}", why)
+        return globals()[name]
+    raise NotAvailable(message(f"_C.{name}", why))

@@ -229,6 +229,7 @@ _LAZY |= set(
         "package",
         "profiler",
         "quantization",
+        "quasirandom",
         "return_types",
         "signal",
         "sparse",
@@ -252,6 +253,8 @@ _LAZY |= set(
     ]
 )
 _LAZY_NAMES = {
+    **dict.fromkeys(["ScriptModule", "ScriptFunction"], "jit"),
+    **dict.fromkeys(["FunctionSchema", "PyTorchFileReader", "PyTorchFileWriter", "StorageBase"], "_C"),
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "is_anomaly_enabled": "autograd.anomaly_mode",

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
-from ._refused import refused_function
+from ._refused import refuse, refused_function
 from ._settable import Settings
 from .compiler import allow_in_graph as allow_in_graph
 from .compiler import disable as disable
@@ -57,5 +57,12 @@ explain = refused_function("_dynamo.explain", "Penlight does not compile, so the
 export = refused_function("_dynamo.export", "Penlight does not export programs.")
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")
+__getattr__ = refuse(__name__, "Penlight does not compile.", "Run the function as it is written.")
+
+
+class OptimizedModule:
+    """The class of compiled modules: `torch.compile` gives back the module itself, so there is none."""
+
+
+sys.modules[f"{__name__}.eval_frame"].OptimizedModule = OptimizedModule  # type: ignore[attr-defined]
+sys.modules[f"{__name__}.eval_frame"].is_dynamo_supported = is_compiling  # type: ignore[attr-defined]

@@ -79,6 +79,8 @@ class TorchFinder(MetaPathFinder):
             if error.name is None or not real.startswith(error.name):
                 raise
             return _missing(name)
+        if sys.modules.get(name) is module:  # put there by its renaming: the import system would load it a second time
+            del sys.modules[name]
         return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
 
 

@@ -61,6 +61,18 @@ class classproperty:
         return self.func(owner)
 
 
+def _element_size(dtype: Any) -> int:
+    """The bytes of an element."""
+    return int(dtype.itemsize)
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device, such as `torch.cuda`."""
+    from ._checks import get_device_module
+
+    return get_device_module(device_type)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._utils' has no attribute '{name}'")

@@ -153,3 +153,14 @@ class set_stance:
 
     def __call__(self, fn: Any) -> Any:
         return fn
+
+
+def __getattr__(name: str) -> Any:
+    if name != "config":
+        raise AttributeError(f"module 'torch.compiler' has no attribute '{name}'")
+    import sys
+
+    from ._settable import Settings
+
+    found = globals()["config"] = sys.modules[f"{__name__}.config"] = Settings(f"{__name__}.config")
+    return found

@@ -177,3 +177,15 @@ def help(
 ) -> Any:
     """The docstring of an entry of a repository; only a directory can be asked here."""
     return _entry(_hubconf(github, "local" if os.path.isdir(github) else "github"), model).__doc__
+
+
+def urlparse(url: str) -> Any:
+    """The parts of an address."""
+    from urllib.parse import urlparse as parse
+
+    return parse(url)
+
+
+def _get_torch_home() -> str:
+    """The directory that models are kept below."""
+    return os.path.dirname(get_dir()) if os.path.basename(get_dir()) == "hub" else get_dir()

@@ -11,9 +11,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from enum import Enum
+from types import ModuleType
 from typing import Any
 
 from .autograd import profiler as _prof
@@ -107,6 +109,11 @@ def tensorboard_trace_handler(
     return write
 
 
+def _default_schedule_fn(_: int) -> ProfilerAction:
+    """Always record."""
+    return ProfilerAction.RECORD
+
+
 class profile:
     """Records what ops run and how long they take, in the steps that a schedule chooses.
 
@@ -138,7 +145,7 @@ class profile:
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
         self.activities = set(activities) if activities else supported_activities()
-        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.schedule = schedule or _default_schedule_fn
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
@@ -272,3 +279,10 @@ def __getattr__(name: str) -> Any:
             "profiler.ExecutionTraceObserver", "Penlight records no execution traces. Use export_chrome_trace."
         )
     raise AttributeError(f"module 'torch.profiler' has no attribute '{name}'")
+
+
+# PyTorch has all of this in a module below, which programs import too.
+profiler = sys.modules[f"{__name__}.profiler"] = ModuleType(f"{__name__}.profiler", __doc__)
+profiler.__dict__.update(
+    {name: value for name, value in globals().items() if not name.startswith("__") and name != "profiler"}
+)

@@ -64,6 +64,11 @@ class RefusedType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(cls._refusal)
 
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        raise NotAvailable(f"{cls.__name__}.{name}: {cls._refusal}")
+
 
 class Member:
     """A member of a refused enumeration. It can be named, compared and passed on."""

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,11 @@ _PARTS = ("cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mp
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"{__name__}.{name}")
+    if name in ("mha", "miopen", "python_native"):
+        from .._settable import Settings
+
+        made = sys.modules[f"{__name__}.{name}"] = Settings(f"{__name__}.{name}")
+        return made
     raise AttributeError(f"module 'torch.backends' has no attribute '{name}'")
 
 

@@ -53,6 +53,11 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
+def is_current_stream_capturing() -> bool:
+    """False: there is no stream."""
+    return False
+
+
 def is_tf32_supported() -> bool:
     """False: there is no GPU here."""
     return False

@@ -7,13 +7,51 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from penlight._refused import refuse
 
 _INSTEAD = "Train in one process: leave out init_process_group and DistributedDataParallel."
 
-__getattr__ = refuse(__name__, "Penlight runs in one process and has no distributed training.", _INSTEAD)
+_WHY = "Penlight runs in one process and has no distributed training."
+__getattr__ = refuse(__name__, _WHY, _INSTEAD)
+
+
+class group:
+    """The groups of processes: there is none."""
+
+    WORLD: Any = None
+
+
+class GroupMember(group):
+    """The groups that this process is in: none."""
+
+    NON_GROUP_MEMBER = -100
+
+
+def _decorate(function: Any) -> Any:
+    """The function itself: for decorators that only matter with several processes."""
+    return function
+
+
+def _fill_modules() -> None:
+    """What packages need of the modules below when they are imported."""
+    from datetime import timedelta
+
+    def module(name: str) -> Any:
+        return sys.modules[f"{__name__}.{name}"]
+
+    module("distributed_c10d").group, module("distributed_c10d").GroupMember = group, GroupMember
+    module("distributed_c10d")._pg_map = {}
+    module("constants").default_pg_timeout = module("distributed_c10d").default_pg_timeout = timedelta(minutes=30)
+    module("rpc").is_available = lambda: False
+    module("rpc.api")._require_initialized = _decorate
+    module("rpc.api").UNSET_RPC_TIMEOUT = -1.0
+    module("elastic.multiprocessing.errors").record = _decorate
+
+
+_fill_modules()
 
 
 def is_available() -> bool:

@@ -58,6 +58,10 @@ def _scale_tril_of(kind: str, matrix: Tensor) -> Tensor:
     return penlight.linalg.solve_triangular(inverse, identity, upper=False)  # type: ignore[no-any-return]
 
 
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    return _scale_tril_of("precision_matrix", P)
+
+
 class MultivariateNormal(Distribution):
     """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance.
 

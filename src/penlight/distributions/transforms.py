@@ -133,6 +133,10 @@ def _inside_unit(x: Tensor) -> Tensor:
     return x.clamp(min=finfo.tiny, max=1.0 - finfo.eps)
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    return _inside_unit(x.sigmoid())
+
+
 class SigmoidTransform(_Plain):
     """y = 1 / (1 + exp(-x)), kept off 0 and 1.
 

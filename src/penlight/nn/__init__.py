@@ -37,6 +37,8 @@ def __getattr__(name: str) -> Any:
         found = import_module(f"{__name__}.parallel").DataParallel
     elif name in _PARTS:
         return import_module(f"{__name__}.{name}")
+    elif name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of what is refused there
+        found = getattr(import_module("penlight.ao").nn, name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found

@@ -543,3 +543,25 @@ def _list_flatten(d: list[Any]) -> tuple[list[Any], None]:
 
 def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
     return list(values)
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], None]:
+    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
+
+
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], type]:
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    return context(*values)
+
+
+_get_node_type = _node_type
+_register_pytree_node = register_pytree_node
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Whether this is one of the named results of C functions, such as those of `os.stat`."""
+    kind = type(obj)
+    return issubclass(kind, tuple) and hasattr(kind, "n_sequence_fields") and hasattr(kind, "n_unnamed_fields")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ _CollateMap = dict["type | tuple[type, ...]", Callable[..., Any]]
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
+
+
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # in the names of dtypes of text and objects
 
 
 def _holds_text_or_objects(dtype: np.dtype[Any]) -> bool:
