@@ -139,3 +139,8 @@ def test_saved_memory_counts_shared_memory_once() -> None:
     assert tanh.line.endswith("# the line")
     loss.backward()
     assert torch.inspect.saved_memory(loss).total == 0
+
+
+def test_saved_memory_refuses_what_is_no_tensor() -> None:
+    with pytest.raises(TypeError, match=r"saved_memory\(\) takes tensors, not int"):
+        torch.inspect.saved_memory(3)  # type: ignore[arg-type]

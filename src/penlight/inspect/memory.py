@@ -66,6 +66,9 @@ def saved_memory(*roots: Tensor) -> SavedMemory:
                0  ExpBackward0                 result (1000,) float32
            4,000  in all, beside 0 of leaves that are saved
     """
+    for root in roots:
+        if not isinstance(root, Tensor):
+            raise TypeError(f"saved_memory() takes tensors, not {type(root).__name__}")
     nodes = sorted(_reached(roots), key=lambda node: -node.seq)
     leaves = {id(owner(node._array)) for node in nodes if isinstance(node, AccumulateGrad)}
     seen: dict[int, Any] = {}

@@ -27,6 +27,7 @@ from .selection import *  # noqa: F403
 from .masks import *  # noqa: F403
 from .activation import *  # noqa: F403
 from .numeric import *  # noqa: F403
+from .mixtures import *  # noqa: F403
 from .angles import *  # noqa: F403
 from .inquiry import *  # noqa: F403
 from .special_functions import *  # noqa: F403
