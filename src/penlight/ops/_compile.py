@@ -45,9 +45,8 @@ def stub(op: Op, operator: str | None = None) -> Any:
     if name.endswith("_") and not name.startswith("_"):
         function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
-    function.__wrapped__ = (
-        _with_out(op) if (operator is None and name[0] != "_") or name[:9] == "_special_" else op.face
-    )  # type: ignore[attr-defined]
+    takes_out = (operator is None and name[0] != "_") or name[:9] == "_special_"
+    function.__wrapped__ = _with_out(op) if takes_out else op.face  # type: ignore[attr-defined]
     _waiting[key] = (op, function, operator)
     return function
 
