@@ -43,6 +43,7 @@ __all__ = [
 
 GRAIN = 1 << 15  # elements; the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
+_ONES = np.ones(GROUP, _FLOAT)
 
 
 def suits(*arrays: np.ndarray | None) -> bool:
@@ -104,7 +105,9 @@ def sums(shape: tuple[int, int]) -> np.ndarray:
 
 def summed(groups: np.ndarray) -> np.ndarray:
     """The sum over all rows, from what a kernel added to `sums`."""
-    return groups if groups.ndim == 1 else column_sum(groups)
+    if groups.ndim == 1:
+        return groups
+    return _ONES[: len(groups)].dot(groups) if len(groups) <= GROUP else column_sum(groups)
 
 
 def over_elements(
