@@ -6,12 +6,15 @@ The images are stored as in Note [Flat phases], so that every tap is one long co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from .conv_gather import Ints, share
 from .conv_scatter import Phases, find_phases
+
+Taps = tuple[tuple[int, int], ...]  # the number of a tap's phase, and its shift in it
 
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18
@@ -41,16 +44,25 @@ class _Planes:
             yield first, last, {name: a[: last - first] for name, a in flat.items()}
 
 
-def _machine_taps(phases: Phases, times: int, *arrays: np.ndarray) -> tuple[tuple[int, int], ...] | None:
+@lru_cache(256)
+def _uses(taps: Taps, size: int) -> list[int]:
+    """How often these sizes came. They are part of a native kernel, which is made when they come again, as they do in training."""
+    return [0]
+
+
+def _machine_taps(phases: Phases, times: int, *arrays: np.ndarray) -> Taps | None:
     """The taps as a native kernel wants them, see Note [Native kernels]; None if it cannot do the work."""
     from . import native
 
     if times > 1 or not native.available() or any(a.dtype != np.float32 for a in arrays):
         return None
-    return tuple((phases.names.index(name), shift) for name, shift in phases.taps)
+    taps = tuple((phases.names.index(name), shift) for name, shift in phases.taps)
+    uses = _uses(taps, phases.size)
+    uses[0] += 1
+    return taps if uses[0] > 1 else None
 
 
-def _run_machine(name: str, taps: tuple[tuple[int, int], ...], phases: Phases, *arrays: np.ndarray) -> None:
+def _run_machine(name: str, taps: Taps, phases: Phases, *arrays: np.ndarray) -> None:
     """A native kernel over planes: the phases, then what else it asks for."""
     from .native import depthwise as definitions
     from .native import kernel

@@ -27,6 +27,12 @@ def test_forward_and_backward(shape, kernel, stride, padding, dilation, either_w
     x, w = draw(shape).astype(np.float32), draw((channels, 1, *kernel)).astype(np.float32)
     bias = draw(channels).astype(np.float32)
     options = stride, padding, dilation, channels
+    for _ in range(2):  # the second time by a kernel of its own
+        check(x, w, bias, options, draw)
+
+
+def check(x, w, bias, options, draw):
+    shape = x.shape
     out = conv(x, w, *options, bias)
     np.testing.assert_allclose(out, exact(conv, x, w, *options, bias), rtol=1e-4, atol=1e-4)
     grad = draw(out.shape).astype(np.float32)
@@ -40,6 +46,8 @@ def test_infinity_stays_in_its_channel(either_way):
     x, w = np.ones((1, 3, 8, 8), np.float32), np.ones((3, 1, 3, 3), np.float32)
     x[0, 1, 0, 0] = np.inf
     options = (1, 1), (1, 1), (1, 1), 3
+    conv(x, w, *options)
+    conv_weight_grad(np.ones_like(x), x, w.shape, *options)
     out = conv(x, w, *options)
     assert np.isfinite(out[0, [0, 2]]).all()
     dw = conv_weight_grad(np.ones_like(out), x, w.shape, *options)
