@@ -228,11 +228,17 @@ def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
     ]
 
 
+def joins(op: Op) -> bool:
+    """Whether an op takes one list of tensors and saves none of them, as `cat` and `stack` do."""
+    wants = [slot_kind(op, want) for wants in op.wants.values() for want in wants]
+    return [op.kinds[i] for i in op.inputs] == [LIST] and {*wants} <= {"call", "plain"} and len(op.rules) == 1
+
+
 def _unwrap(op: Op) -> list[str]:
     """Lines that take the arrays out of the tensors, or leave to the readable path."""
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if any(op.kinds[i] == LIST for i in op.inputs):
-        return [leave]
+        return [f"{i}_ = [t._array for t in {i}]" for i in op.inputs] if joins(op) else [leave]
     body = []
     for i in op.inputs:
         if op.kinds[i] == TENSOR:
@@ -286,6 +292,9 @@ def _record(op: Op, number: str | None = None) -> list[str]:
 
 def _edges(op: Op, number: str | None = None) -> list[str]:
     """Lines that fetch the inputs' edges, up to the `if` for when nothing is recorded."""
+    if joins(op):
+        edges = [f"edges = tuple([t._edge for t in {i}])" for i in op.inputs]
+        return [*edges, "if not is_grad_enabled() or not any([e is not NO_EDGE for e in edges]):"]
     body = []
     for i in op.rules:
         if op.kinds[i] == OPTIONAL:
@@ -301,7 +310,7 @@ def _node(op: Op, number: str | None = None) -> list[str]:
     return [
         f"node = Backward_{op.name}()",
         "node.seq = next(sequence)",
-        f"node.next_functions = ({edges},)",
+        "node.next_functions = edges" if joins(op) else f"node.next_functions = ({edges},)",
         "node._hooks = node._fit = None",
     ]
 

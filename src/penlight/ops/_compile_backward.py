@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._compile import saves_for
+from ._compile import joins, saves_for
 from ._op import LIST, NUMBER, OPTIONAL, TENSOR, Op, slot_kind
 from ._written_out import written_out
 
@@ -14,7 +14,12 @@ def backward(op: Op) -> list[str]:
     grad = "grads" if op.outputs > 1 or op.kind == "multi" else "grad"
     out = [f"def run_raw(node, {grad}, keep):"]
     if any(op.kinds[i] == LIST for i in op.rules):
-        return [*out, f"    return dispatch_backward(node, {grad}, keep)"]
+        leave = f"return dispatch_backward(node, {grad}, keep)"
+        if not joins(op):
+            return [*out, f"    {leave}"]
+        ((i, wants),) = op.wants.items()
+        values = ", ".join(_unpack(op, want, False)[0] for want in wants)
+        return [*out, f"    if node._fit is not None or PICKY: {leave}", f"    return rule_{op.name}_{i}({values})"]
     out.append("    fit = node._fit")
     out.append(f"    if fit is not None and type(fit) is not tuple: return dispatch_backward(node, {grad}, keep)")
     if len(op.wants) > 1 or "needs" in next(iter(op.wants.values()), ()):

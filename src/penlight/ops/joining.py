@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat as repeat_object
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import NAMESPACE
 from ..autograd.views import history_first
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
@@ -85,7 +88,20 @@ def _cat_arrays(tensors: Sequence[Any], dim: int) -> Any:
     return np.concatenate(tensors, dim)
 
 
+def _slices(grad: Any, shapes: Any, dim: int) -> list[Any]:
+    """An array cut along a dimension into views of these shapes."""
+    before, start, parts = (slice(None),) * dim, 0, []
+    for shape in shapes:
+        end = start + shape[dim]
+        parts.append(grad[(*before, slice(start, end))])
+        start = end
+    return parts
+
+
 def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
+    plain = type(grad) is np.ndarray and None not in tensors_shapes
+    if plain and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
+        return _slices(grad, tensors_shapes, dim)
     parts: list[Any] = []
     start = 0
     for shape, np_dtype in zip(tensors_shapes, tensors_dtypes):
@@ -100,10 +116,41 @@ def _cat_rule(grad: Any, tensors_shapes: Any, dim: int, tensors_dtypes: Any, xp:
 
 def _common(arrays: Sequence[Any]) -> list[Any]:
     """Arrays in their common dtype."""
+    dtype = arrays[0].dtype
+    if all([a.dtype is dtype for a in arrays]):
+        return arrays  # type: ignore[return-value]
     if len({a.dtype for a in arrays}) == 1:
         return list(arrays)
     common = dtypes.result_dtype(arrays).np
     return [a.astype(common, copy=False) for a in arrays]
+
+
+def _stack_arrays(arrays: list[Any], dim: int) -> Any:
+    """np.stack; along a new first dimension with half of its calls."""
+    first = arrays[0]
+    if dim:
+        return np.stack(arrays, dim)
+    if not first.ndim:
+        return np.array(arrays, first.dtype)
+    out = np.empty((len(arrays), *first.shape), first.dtype)
+    np.concatenate(arrays, 0, out=out.reshape(len(arrays) * first.shape[0], *first.shape[1:]))
+    return out
+
+
+def _alike(tensors: Any) -> tuple[Any, Any] | None:
+    """The shapes and dtypes of a list of plain tensors that have one dtype; None if it is anything else."""
+    if type(tensors) not in (list, tuple) or not tensors or NAMESPACE["SLOW"]:
+        return None
+    for t in tensors:
+        if type(t) is not Tensor and not isinstance(t, Tensor):
+            return None
+    arrays = [t._array for t in tensors]
+    dtype = arrays[0].dtype
+    kinds = tuple([a.dtype for a in arrays])
+    for kind in kinds:
+        if kind is not dtype:
+            return None
+    return tuple([a.shape for a in arrays]), kinds
 
 
 @linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: np.concatenate(_common(tensors), dim), node="CatBackward0", method=False,
@@ -121,6 +168,17 @@ def _check_list(tensors: Any, name: str) -> list[Tensor]:
     return tensors
 
 
+def _joinable(shapes: Any, dim: int) -> bool:
+    """Whether arrays of these shapes can be joined along a dimension."""
+    first = shapes[0]
+    for shape in shapes:
+        if shape != first and (
+            len(shape) != len(first) or (*shape[:dim], *shape[dim + 1 :]) != (*first[:dim], *first[dim + 1 :])
+        ):
+            return False
+    return True
+
+
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension.
 
@@ -128,6 +186,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
+    alike = _alike(tensors)
+    if alike is not None and axis is None is out and type(dim) is int:
+        shapes, kinds = alike
+        rank = len(shapes[0])
+        place = dim + rank if dim < 0 else dim
+        if 0 <= place < rank and shapes[0] != (0,) and _joinable(shapes, place):
+            return _cat_list(tuple(tensors), place, shapes, kinds)
     tensors = _check_list(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -162,11 +227,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out
 
 
 def _stack_rule(grad: Any, dim: int, tensors_dtypes: Any, xp: Any) -> list[Any]:
+    if type(grad) is np.ndarray and all(map(is_, tensors_dtypes, repeat_object(grad.dtype))):
+        return list(grad if dim == 0 else np.moveaxis(grad, dim, 0))
     return [xp.cast(part, d) for part, d in zip(xp._unbind(grad, dim), tensors_dtypes)]
 
 
 @linear(
-    lambda tensors, dim, tensors_dtypes: np.stack(_common(tensors), dim),
+    lambda tensors, dim, tensors_dtypes: _stack_arrays(_common(tensors), dim),
     node="StackBackward0",
     method=False,
     tensors=_stack_rule,
@@ -182,6 +249,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, o
     tensor([[1, 2],
             [3, 4]])
     """
+    alike = _alike(tensors)
+    if alike is not None and axis is None is out and type(dim) is int:
+        shapes, kinds = alike
+        rank = len(shapes[0]) + 1
+        if -rank <= dim < rank and shapes.count(shapes[0]) == len(shapes):
+            return _stack_list(tuple(tensors), dim + rank if dim < 0 else dim, kinds)
     tensors = _check_list(tensors, "stack")
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
