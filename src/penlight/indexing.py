@@ -19,6 +19,8 @@ from .ops.parts import _slice as slice_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
+_INT64 = dtypes.int64.np
+
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
 
@@ -37,12 +39,33 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size {n}")
     if type(index) is slice and self.dim():
         return _slice(self, 0, index, always=True)
+    if not modes.slow():
+        if type(index) is tuple and len(index) <= self._array.ndim:
+            for item in index:
+                if type(item) is not int and type(item) is not slice:
+                    break
+            else:
+                return _window(self, index)
+        elif type(index) is Tensor and index._array.dtype is _INT64 and index._array.ndim > 0 and self._array.ndim:
+            return select_index(self, (index,))
     viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
         return select_index(viewed, picks)
     if viewed is self:
         return alias(self)
     return viewed
+
+
+def _window(tensor: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """`tensor[index]` for an index of ints and slices, which is the most usual."""
+    viewed, dim = tensor, 0
+    for original, item in enumerate(index):
+        if type(item) is slice:
+            viewed = _slice(viewed, dim, item)
+            dim += 1
+        else:
+            viewed = _select(viewed, dim, item, original)
+    return alias(tensor) if viewed is tensor else viewed
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -148,7 +171,7 @@ def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tenso
 
 
 def _select(tensor: Tensor, dim: int, place: int, original: int) -> Tensor:
-    n = tensor.shape[dim]
+    n = tensor._array.shape[dim]
     if not -n <= place < n:
         raise IndexError(f"index {place} is out of bounds for dimension {original} with size {n}")
     return select_op(tensor, dim, place % n)

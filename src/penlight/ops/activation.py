@@ -305,7 +305,15 @@ def _softmax_array(input: Any, dim: int) -> Any:
 def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
-@differentiable(_rowwise(_softmax_kernels.log_softmax), node="LogSoftmaxBackward0",
+def _log_softmax_array(input: Any, dim: int) -> Any:
+    if input.ndim == 2 and dim == 1 and 0 < input.size <= 8192 and input.dtype.char in "fd":  # small: without blocks
+        shifted = np.subtract(input, np.maximum.reduce(input, 1, keepdims=True), order="C")
+        total = np.exp(shifted) @ ones_column(input.shape[1], input.dtype)
+        return np.subtract(shifted, np.log(total, total), shifted)
+    return _rowwise(_softmax_kernels.log_softmax)(input, dim)
+
+
+@differentiable(_log_softmax_array, node="LogSoftmaxBackward0",
                 input=lambda grad, result, dim, xp: _rule_on_rows(xp.log_softmax_backward, grad, result, dim, xp))  # fmt: skip
 def _log_softmax(input: Tensor, dim: int) -> Tensor: ...
 

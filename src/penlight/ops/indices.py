@@ -19,12 +19,24 @@ __all__ = [
 ]
 
 
+def extremes(index: Any) -> tuple[int, int]:
+    """The least and the greatest of some indices. `argmin` and `item` are NumPy's quickest way to them in a small array."""
+    return index.item(index.argmin()), index.item(index.argmax())
+
+
 def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
     """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
     return tuple(slice(None) if i is None else getattr(i, "_array", i) for i in indices)
 
 
 def _index_array(input: Any, indices: Any) -> Any:
+    if (
+        len(indices) == 1
+        and type(indices[0]) is Tensor
+        and input.flags.c_contiguous
+        and indices[0]._array.dtype.kind == "i"
+    ):
+        return input.take(indices[0]._array, 0)
     places = _np_index(indices)
     if type(places[0]) is not slice or not input.flags.c_contiguous:
         return input[places]
@@ -75,13 +87,15 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
                 found += [wrap(i) for i in np.nonzero(array)]
             continue
         if array.size and item._level is None:
-            n = input.shape[dim]
-            low, high = int(array.min()), int(array.max())
+            n = input._array.shape[dim]
+            low, high = extremes(array)
             if low < -n or high >= n:
                 bad = low if low < -n else high
                 raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
         found.append(item)
-    shapes = [tuple(i.shape) for i in found if i is not None]
+    shapes = [i._array.shape for i in found if i is not None]
+    if len(shapes) == 1:
+        return tuple(found)
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._raw import both
+from .indices import extremes
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -33,9 +35,16 @@ def _check_index(index: Tensor, name: str) -> None:
 
 
 def _check_bounds(index: Any, n: int, dim: int) -> None:
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= n):
-        bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+    if index.size:
+        low, high = extremes(index)
+        if low < 0 or high >= n:
+            raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {n}")
+
+
+@lru_cache(64)
+def _starts(rows: int, columns: int) -> Any:
+    """Where the rows of a matrix begin in its memory, as a column."""
+    return np.arange(0, rows * columns, columns or 1)[:, None]
 
 
 def _gather_array(input: Any, dim: int, index: Any) -> Any:
@@ -44,6 +53,11 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
     if input.ndim == 0:
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
+    if index.ndim == 2 and input.flags.c_contiguous:
+        rows, columns = input.shape
+        if dim:
+            return input.take(index + _starts(rows, columns)[: index.shape[0]])
+        return input.take(index * columns + _starts(columns, 1)[: index.shape[1], 0])
     if index.ndim and index.shape[:dim] + index.shape[dim + 1 :] != input.shape[:dim] + input.shape[dim + 1 :]:
         input = input[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
     return np.take_along_axis(input, index, dim) if index.ndim else np.take(input, index, dim).reshape(())
