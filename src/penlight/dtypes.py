@@ -300,6 +300,8 @@ def number_for(value: Any, to: dtype, single: bool = False) -> Any:
     Floats lose their fraction on the way to integers, negative integers wrap around once on the way to unsigned ones.
     `single`: it is for one element alone, where PyTorch lets 16-bit floats take any number, as infinity if need be.
     """
+    if to.category >= FLOATING and type(value) in (float, int) and -65504 <= value <= 65504:
+        return value  # the common case: what float16 holds, all floats hold
     if to.category == BOOL:
         return bool(value)
     half = to.category == FLOATING and to.itemsize == 2

@@ -61,6 +61,9 @@ def _kernel(
 def _grads(place: int, needs: Any, grad: Any, query: Any, key: Any, value: Any, mask: Any, out: Any, sums: Any, kept: Any, scale: float,
            causal: bool) -> Any:  # fmt: skip
     """The gradients from differentiable ops; the probabilities are computed again, so that they can be differentiated."""
+    if query.dtype.itemsize == 2:
+        wide = [None if t is None else t.float() for t in (grad, query, key, value, mask)]
+        return _grads(place, needs, *wide, out, sums, kept, scale, causal).to(query.dtype)
     scores = (query * scale) @ key.transpose(-2, -1)
     if causal:
         scores = scores + _above(query, key)
@@ -174,6 +177,16 @@ def scaled_dot_product_attention(
             mask = mask.reshape((1,) * (4 - mask.dim()) + tuple(mask.shape))
             _check_mask(mask, wanted)
         return _attention(query, key, value, mask, scale, is_causal)[0]
+    if query.dtype.itemsize > 2:
+        return _composed(query, key, value, mask, dropout_p, is_causal, scale)
+    wide = _composed(query.float(), key.float(), value.float(), None if mask is None else mask.float(), dropout_p, is_causal, scale)  # fmt: skip
+    return wide.to(query.dtype)
+
+
+def _composed(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, scale: float
+) -> Tensor:
+    """Attention from ops, where the fused one does not apply."""
     root = math.sqrt(scale) if scale >= 0 else math.nan
     scores = (query * root) @ (key.transpose(-2, -1) * root) if scale >= 0 else (query * scale) @ key.transpose(-2, -1)
     if is_causal:
