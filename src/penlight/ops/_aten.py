@@ -19,15 +19,38 @@ class OpOverload:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the op."""
-        import penlight
-
-        return getattr(penlight, self._name)(*args, **kwargs)
+        return _function(self._name)(*args, **kwargs)
 
     def __str__(self) -> str:
         return f"aten.{self._name}.default"
 
     def __repr__(self) -> str:
         return f"<OpOverload(op='aten.{self._name}', overload='default')>"
+
+
+def _function(name: str) -> Any:
+    """The function behind an op's name: of torch, of one of its namespaces, or a method of Tensor."""
+    import importlib
+
+    import penlight
+
+    if name == "slice":
+        return _slice
+    room, _, rest = name.partition("_")
+    if room in ("linalg", "special", "fft") and not hasattr(penlight, name):
+        return getattr(importlib.import_module("penlight." + room), rest)
+    for place in (penlight, importlib.import_module("penlight.nn.functional"), penlight.Tensor):
+        found = getattr(place, name, None)
+        if found is not None:
+            return found
+    return getattr(penlight, name)
+
+
+def _slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """The view `input[start:end:step]` along a dimension."""
+    where = [slice(None)] * input.dim()
+    where[dim] = slice(start, end, step)
+    return input[tuple(where)]
 
 
 class OpOverloadPacket:
