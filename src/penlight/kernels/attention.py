@@ -119,9 +119,8 @@ def _probabilities(
     scores = _scores(query, key, heads, part, scale, out)
     flat = scores.reshape(-1, heads.columns)
     top = row_max(flat)
-    np.maximum(
-        top, np.finfo(flat.dtype).min, out=top
-    )  # finite also where all is hidden, so that hidden scores stay -inf
+    # Finite also where all is hidden, so that hidden scores stay -inf.
+    np.maximum(top, np.finfo(flat.dtype).min, out=top)
     np.subtract(flat, top, flat)
     np.exp(flat, flat)
     total = row_sum(flat)
