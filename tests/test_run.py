@@ -27,7 +27,7 @@ def run(*arguments: str, cwd: Path, code: int = 0, program: str = "-m penlight",
         env=env,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         **more,
     )
     assert done.returncode == code, done.stderr
@@ -237,7 +237,7 @@ def test_started_processes_have_the_name_too(tmp_path):
                 queue = context.Queue()
                 process = context.Process(target=answer, args=(queue,))
                 process.start()
-                print(method, queue.get(timeout=60))
+                print(method, queue.get(timeout=300))
                 process.join()
                 loader = DataLoader(Squares(), batch_size=2, num_workers=1, multiprocessing_context=method)
                 print([batch.tolist() for batch in loader])

@@ -351,7 +351,7 @@ def test_can_be_turned_off():
     )
     environment = {**os.environ, "PENLIGHT_NATIVE": "0"}
     result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
     )
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) == pytest.approx(100, rel=1e-5)

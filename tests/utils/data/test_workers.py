@@ -230,7 +230,7 @@ def test_other_ways_to_start_a_process():
         """,
         warn="always",
     )
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert out.splitlines() == ["spawn [[0, 1], [2, 3]]", "forkserver [[0, 1], [2, 3]]", "True"], err
     assert "Got pickle error when attempting to start a worker Process" in err
 
@@ -395,7 +395,7 @@ def alive(pid):
         return False
 
 
-def gone(pids, seconds=10.0):
+def gone(pids, seconds=60.0):
     end = time.monotonic() + seconds
     while any(alive(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(0.05)
@@ -406,7 +406,7 @@ def gone(pids, seconds=10.0):
 @pytest.mark.parametrize("ending", ["", "    sys.exit(3)", "    raise KeyError('x')", "    os._exit(0)"])
 def test_workers_end_with_the_program(ending):
     process = run(ENDLESS + ending)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert gone([int(pid) for pid in out.split()])
     assert ("KeyError" in err) == ("KeyError" in ending)
     assert "Traceback" not in err or "KeyError" in ending
@@ -422,6 +422,6 @@ def test_workers_end_when_the_program_is_killed(how):
         os.killpg(process.pid, how)  # as Ctrl-C does, to all processes
     else:
         process.send_signal(how)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert gone(pids)
     assert err.count("Traceback") == err.count("KeyboardInterrupt") == (how == signal.SIGINT)
