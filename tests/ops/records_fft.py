@@ -34,7 +34,7 @@ for _name, _kinds in _KIND.items():
     ]
     if _name in ("rfft", "ihfft"):
         _wrong.append((X(3, "complex64"),))
-    record(f"fft.{_name}", _samples, errors=_wrong, strides=False)
+    record(f"fft.{_name}", _samples, errors=_wrong)
     for _several in (_name + "n", _name + "2"):
         _sizes = [
             S(_first),
@@ -59,7 +59,7 @@ for _name, _kinds in _KIND.items():
             if _several.endswith("n") and _name not in ("fft", "ifft")
             else []
         )
-        record(f"fft.{_several}", _sizes, errors=_wrong, strides=False)
+        record(f"fft.{_several}", _sizes, errors=_wrong)
 record(
     "fft.fftshift", S(X((2, 3, 5))), S(X((4, 5)), 1), S(X((4, 5), "complex128"), (0, 1)), errors=[(X(()),), (X(3), 2)]
 )

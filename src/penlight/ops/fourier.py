@@ -40,6 +40,43 @@ _NUMPY_INVERSE: Any = ("forward", "ortho", "backward")
 # ----- The three ops --------------------------------------------------------------------------------------------------
 
 
+def _ordered(strides: Ints, dims: Any) -> list[int]:
+    return sorted(dims, key=lambda d: -strides[d])
+
+
+def _c2c_order(strides: Ints, dim: Ints) -> list[int]:
+    """The dimensions in the order in which a transform leaves them in memory: those along which it transforms last, else as they were."""
+    return _ordered(strides, (d for d in range(len(strides)) if d not in dim)) + _ordered(strides, dim)
+
+
+def _r2c_order(strides: Ints, dim: Ints) -> list[int]:
+    return [d for d in _c2c_order(strides, dim) if d != dim[-1]] + [dim[-1]]
+
+
+def _c2r_order(strides: Ints, dim: Ints) -> list[int]:
+    if len(dim) == 1:
+        return _c2c_order(strides, dim)
+    return [d for d in _c2c_order(strides, dim[:-1]) if d != dim[-1]] + [dim[-1]]
+
+
+def _laid_out(order_of: Any) -> Any:
+    """A transform whose result lies in memory as PyTorch's does: NumPy keeps the layout of the input, so that is laid out first."""
+
+    def decorate(kernel: Any) -> Any:
+        def run(input: Any, dim: Ints, *more: Any) -> Any:
+            order = order_of(input.strides, dim) if dim and input.ndim > 1 else []
+            if order == sorted(order):
+                return kernel(np.ascontiguousarray(input), dim, *more)
+            back = [order.index(d) for d in range(input.ndim)]
+            moved = np.ascontiguousarray(input.transpose(order))
+            return kernel(moved, tuple(back[d] for d in dim), *more).transpose(back)
+
+        return run
+
+    return decorate
+
+
+@_laid_out(_c2c_order)
 def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
     if not dim:
         return input.copy()
@@ -54,6 +91,7 @@ def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
 def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Tensor: ...
 
 
+@_laid_out(_r2c_order)
 def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
     name = _NUMPY_FORWARD[normalization]
     if not onesided:
@@ -83,6 +121,7 @@ def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesi
 def _fft_r2c(input: Tensor, dim: Ints, normalization: int, onesided: bool) -> Tensor: ...
 
 
+@_laid_out(_c2r_order)
 def _c2r_array(input: Any, dim: Ints, normalization: int, last_dim_size: int) -> Any:
     name = _NUMPY_INVERSE[normalization]
     if len(dim) == 1:
@@ -187,7 +226,7 @@ def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> 
     if out is not None and not (out.is_complex() if result.is_complex() else out.is_floating_point()):
         kind, said = "complex" if result.is_complex() else "floating point", "fftn" if function == "ifftn" else function
         raise RuntimeError(f"{said} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
-    return into("fft_" + function, out, result, input)
+    return into("fft_" + function, out, result if out is None else result.contiguous(), input)
 
 
 # ----- One dimension --------------------------------------------------------------------------------------------------

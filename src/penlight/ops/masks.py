@@ -225,4 +225,6 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
         return _dispatch.given("diag", diag_embed(input, diagonal), out)
     if input.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
-    return _dispatch.given("diagonal_copy", input.diagonal(diagonal).clone(), out)
+    from .replaced import diagonal_copy
+
+    return diagonal_copy(input, diagonal, out=out)

@@ -204,7 +204,7 @@ def _H(self: Tensor) -> Tensor:
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    return self.t().conj() if self.dim() == 2 else _last_two(self, "H").conj()
+    return _last_two(self, "H").conj()
 
 
 def _mH(self: Tensor) -> Tensor:
