@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .fused import Program, program_of
 from .parallel import parallel_for, thread_count
+
+K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache
@@ -66,59 +68,35 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
 _NATIVE_UFUNCS = frozenset((np.exp, np.log, np.tanh))
 
 
-def _natively(steps: Program | np.ufunc, values: tuple[Any, ...]) -> np.ndarray | None:
-    """The result of a program or a ufunc by its machine code; None if it has none, or cannot have any for these operands.
-
-    As `_cut` has it, one operand must have the result's layout. Others may be numbers, in whatever form.
-    """
-    from .native import traced
-
-    arrays: list[np.ndarray] = []
-    numbers: list[float] = []
-    kinds: list[Any] = []
-    anchor = None
-    for value in values:
-        if type(value) is np.ndarray and value.dtype != np.float32:
-            return None
-        if type(value) is np.ndarray and value.ndim:
-            if value.flags.c_contiguous:
-                anchor = value
-            elif any(value.strides):
-                return None
-            arrays.append(value)
-            kinds.append(arrays)
-        elif isinstance(value, (int, float, np.ndarray)) and not isinstance(value, bool):
-            numbers.append(float(value))
-            kinds.append(numbers)
-        else:
-            kinds.append(None)
-    if anchor is None or any(a.shape != anchor.shape for a in arrays):
-        return None
-    out = np.empty(anchor.shape, np.float32)
-    pattern = tuple(["array" if k is arrays else "number" if k is numbers else None for k in kinds])
-    body = _body_of(steps, pattern, len(arrays))
-    return out if traced.run(body, *arrays, out, numbers=tuple(numbers)) else None
+# And those that are as fast, but not where one operand is a row or a number for each row.
+_NATIVE_IN_ROWS = frozenset((np.add, np.subtract, np.multiply, np.divide))
 
 
-def _body_of(steps: Program | np.ufunc, pattern: tuple[str | None, ...], arrays: int) -> Callable[..., None]:
-    """What `_natively` runs: called with the arrays, the result, and the numbers."""
+def _natively(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
+    """The result of a program, a ufunc or a function by its machine code; None if there is none."""
+    from .native import operands
 
-    def body(*given: Any) -> None:
-        places = {"array": iter(given[:arrays]), "number": iter(given[arrays + 1 :])}
-        leaves = [None if kind is None else next(places[kind]) for kind in pattern]
-        out = given[arrays]
-        if isinstance(steps, Program):
-            steps.run(leaves, [type(out)() for _ in range(steps.registers)], out)
-        else:
-            steps(*leaves, out=out)
+    return operands.run(steps, values)
 
-    return body
+
+def one_pass(kernel: K) -> K:
+    """Mark an elementwise kernel that is made of ufuncs on its operands only, so that large arrays are given to `run_function`."""
+    kernel.one_pass = True  # type: ignore[attr-defined]
+    return kernel
+
+
+def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
+    """kernel(*operands) of a kernel that `one_pass` has marked."""
+    result = _natively(kernel, operands)
+    return kernel(*operands) if result is None else result
 
 
 @np.errstate(all="ignore")
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
-    if ufunc in _NATIVE_UFUNCS:
+    if ufunc in _NATIVE_UFUNCS or (
+        ufunc in _NATIVE_IN_ROWS and len({o.shape for o in operands if type(o) is np.ndarray and o.ndim}) > 1
+    ):
         result = _natively(ufunc, operands)
         if result is not None:
             return result
@@ -146,12 +124,12 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
 def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
     """rule(*values) of an elementwise op, whose gradient has at least LARGE elements, block by block and by several threads."""
     program = program_of(rule, values)
-    if program is False:
-        return rule(*values)
-    if isinstance(program, Program) and len(program.steps) > 1:
-        result = _natively(program, values)
+    if not isinstance(program, Program) or len(program.steps) > 1:
+        result = _natively(program if isinstance(program, Program) else rule, values)
         if result is not None:
             return result
+    if program is False:
+        return rule(*values)
     cut = _cut(values)
     if cut is None or cut[1] < 2:
         return rule(*values)

@@ -168,6 +168,8 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     call = f"kernel_{op.name}({operands})"
     if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
         call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
+    elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
+        call = f"{call} if {op.operands[0]}_.size < LARGE else run_function(kernel_{op.name}, {operands})"
     body = [f"result = {call}"]
     if op.kind == "multi" or (op.outputs > 1 and op.view):
         return [*body, f"return record(op_{op.name}, ({', '.join(op.parameters)},), result)"]

@@ -26,7 +26,7 @@ from .._docstrings import in_place
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
-from ..kernels.large import LARGE, run_rule, run_ufunc
+from ..kernels.large import LARGE, run_function, run_rule, run_ufunc
 from ..tensor import Tensor, meta_of, wrap
 from . import _compile, _dispatch, _numbers, _rules  # noqa: F401
 from ._layouts import following
@@ -47,7 +47,7 @@ NAMESPACE.update(
     inplace=_dispatch.inplace, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
     recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
-    result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule,
+    result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule, run_function=run_function,
 )  # fmt: skip
 
 

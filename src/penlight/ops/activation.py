@@ -10,7 +10,7 @@ from .. import dtypes
 from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
-from ..kernels.large import LARGE
+from ..kernels.large import LARGE, one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
@@ -38,6 +38,7 @@ __all__ = [
 # ----- Clamping -----------------------------------------------------------------------------------------------------
 
 
+@one_pass
 def _clamp_array(input: Any, min: Any, max: Any) -> Any:
     if min is not None:
         input = np.maximum(input, min)
@@ -55,12 +56,12 @@ def _inside(input: Any, min: Any, max: Any) -> Any:
 def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
 
 
-@pointwise(lambda input, min: np.maximum(input, min), node="ClampMinBackward0",
+@pointwise(one_pass(lambda input, min: np.maximum(input, min)), node="ClampMinBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
 def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
 
 
-@pointwise(lambda input, max: np.minimum(input, max), node="ClampMaxBackward0",
+@pointwise(one_pass(lambda input, max: np.minimum(input, max)), node="ClampMaxBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
 def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -42,7 +43,7 @@ def _one_dtype(env: dict[str, Any]) -> None:
             need_real_value(value, kind)
 
 
-@pointwise(only("fcV", "lerp_kernel_scalar", quiet(_lerp_array)), node="LerpBackward0", check=_one_dtype,
+@pointwise(one_pass(only("fcV", "lerp_kernel_scalar", quiet(_lerp_array))), node="LerpBackward0", check=_one_dtype,
            input=lambda grad, weight: grad * (1 - weight),
            end=lambda grad, weight: grad * weight)  # fmt: skip
 def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
@@ -91,7 +92,7 @@ def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * value * tensor2)
 
 
-@pointwise(quiet(_addcmul_array), node="AddcmulBackward0",
+@pointwise(one_pass(quiet(_addcmul_array)), node="AddcmulBackward0",
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
            tensor2=lambda grad, tensor1, value: grad * (tensor1 * value))  # fmt: skip
@@ -118,7 +119,7 @@ def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
-@pointwise(quiet(_addcdiv_array), node="AddcdivBackward0", check=_true_quotient,
+@pointwise(one_pass(quiet(_addcdiv_array)), node="AddcdivBackward0", check=_true_quotient,
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * ((value * tensor1) / (tensor2 * tensor2)))  # fmt: skip

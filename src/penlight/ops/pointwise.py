@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import install_method, pointwise
@@ -129,7 +130,9 @@ def sqrt(input: Tensor) -> Tensor:
 
 
 @pointwise(
-    lambda input: np.reciprocal(np.sqrt(input)), floating=True, input=lambda grad, result: -0.5 * grad * result**3
+    one_pass(lambda input: np.reciprocal(np.sqrt(input))),
+    floating=True,
+    input=lambda grad, result: -0.5 * grad * (result * result * result),
 )
 def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.

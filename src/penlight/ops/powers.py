@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -24,10 +25,13 @@ __all__ = [
 ]
 
 
+@one_pass
 def _power(input: Any, exponent: Any) -> Any:
     if input.dtype.kind in "fc":
         if exponent == 2:
             return np.square(input)
+        if exponent == 3 and input.dtype.kind == "f":
+            return np.square(input) * input
         if exponent == 1:
             return input.copy() if input.ndim else input
         if exponent == 0.5:

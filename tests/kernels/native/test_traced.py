@@ -101,7 +101,7 @@ def test_every_ufunc_that_is_known(monkeypatch):
     x, y = noise(NATIVE_FROM + 3), noise(NATIVE_FROM + 3, seed=1)
     x[: len(ODD)] = ODD
     y[: len(ODD)] = ODD[::-1]
-    for ufunc in traced._UFUNCS:
+    for ufunc in traced._UFUNCS.keys() - {np.power}:
         arrays = (x, y)[: ufunc.nin]
 
         def body(*blocks):

@@ -46,6 +46,14 @@ def _sign(x: Value) -> Value:
     return f.where(f.is_nan(x), x, f.only(f.greater(x, 0.0), one) - f.only(f.less(x, 0.0), one))
 
 
+def _power(x: Value, exponent: float) -> Value:
+    if exponent == 3:
+        return x * x * x
+    if exponent == -2:
+        return 1.0 / (x * x)
+    raise Untraceable
+
+
 _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.add: lambda a, b: a + b,
     np.subtract: lambda a, b: a - b,
@@ -55,6 +63,7 @@ _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.square: lambda a: a * a,
     np.reciprocal: lambda a: 1.0 / a,
     np.sqrt: f.sqrt,
+    np.power: _power,
     np.abs: f.absolute,
     np.sign: _sign,
     np.exp: f.exp,
@@ -77,6 +86,7 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
     """Stands for a float32 array while a body is traced."""
 
     dtype: np.dtype[Any] = _FLOAT
+    ndim = 1
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, read: Callable[[], Value] | None = None, value: Value | None = None) -> None:
@@ -116,6 +126,9 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
             value = value.builder.emit("vminps", value.builder.constant(_number(high)), value)
         return Stand(value=value) if out is None else out.write(value)
 
+    def copy(self) -> Stand:
+        return Stand(value=self.value)
+
     def __setitem__(self, where: Any, values: Any) -> None:
         if where is not ... or type(values) is not Stand:
             raise Untraceable
@@ -129,6 +142,15 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
         """`other` where `chosen`."""
         yes = other.value if isinstance(other, Stand) else f.full(self.value, _number(other))
         self.write(f.where(chosen.value, yes, self.value))
+
+
+def where(chosen: Any, yes: Any, no: Any) -> Stand:
+    """`np.where` of stand-ins."""
+    if type(chosen) is not Mask:
+        raise Untraceable
+    like = chosen.value
+    one, other = (v.value if isinstance(v, Stand) else f.full(like, _number(v)) for v in (yes, no))
+    return Stand(value=f.where(like, one, other))
 
 
 class Mask(Stand):
@@ -207,12 +229,35 @@ def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: in
     sums.put(b.total(element))
 
 
+def _define_rows(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
+    """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full"."""
+    makers = {"full": b.array, "row": lambda: b.array(width=0), "column": b.per_row}
+    places = [makers[kind]() for kind in arrays]
+    factors = [b.number() for _ in range(numbers)]
+    held = {i: place.get() for i, place in enumerate(places) if arrays[i] == "column"}
+
+    def element() -> None:
+        stands = [Stand(None if i in held else place.load, held.get(i)) for i, place in enumerate(places)]
+        body(*stands, *[Factor(factor) for factor in factors])
+        places[-1].store(stands[-1].value)
+
+    b.each(element)
+
+
 def signature(value: Any) -> Any:
-    """What makes a body what it is: its code and all that it holds; hashable if that is."""
+    """What makes a body what it is: its code and all that it holds, which must not change; hashable if that is."""
     if type(value) is FunctionType:
         held = value.__closure__ or ()
         return value.__code__, value.__defaults__, *[signature(cell.cell_contents) for cell in held]
+    if type(value) is tuple:
+        return tuple([signature(v) for v in value])
     return repr(value) if type(value) is float else value  # NaN is itself, -0.0 is not 0.0
+
+
+def _without_numbers(signature: Any) -> Any:
+    if type(signature) is not tuple:
+        return signature
+    return tuple([_without_numbers(part) for part in signature if type(part) not in (str, int, float, bool)])
 
 
 _kernels: dict[Any, Kernel | None] = {}
@@ -220,24 +265,23 @@ _variants: Counter[Any] = Counter()
 
 
 def kernel_of(
-    body: Callable[..., Any], arrays: int, numbers: int, spread: tuple[int, ...], total: bool = False
+    define: Callable[..., None], body: Callable[..., Any], arrays: Any, numbers: int, spread: tuple[int, ...] = ()
 ) -> Kernel | None:
-    """The kernel of a body, or of the `total` of its results, compiled at the first call; None if it cannot be."""
-    key = (signature(body), arrays, numbers, spread, total)
+    """The kernel of a body by one of the definitions above, compiled at the first call; None if it cannot be."""
+    key = (signature(body), define, arrays, numbers, spread)
     try:
         return _kernels[key]
     except KeyError:
         pass
     except TypeError:
         return None  # it holds an array, or the like
-    code = getattr(body, "__code__", body)
-    _variants[code] += 1
-    if _variants[code] > _VARIANTS:
+    family = _without_numbers(key[0])
+    _variants[family] += 1
+    if _variants[family] > _VARIANTS:
         return None
     try:
-        define = _define_total if total else _define
-        made = Kernel(define, not total, spread, body=body, arrays=arrays, numbers=numbers)
-    except (Untraceable, AttributeError, TypeError, ValueError):
+        made = Kernel(define, define is _define, spread, body=body, arrays=arrays, numbers=numbers)
+    except Exception:  # whatever is wrong, NumPy does the work, or says so
         made = None
     _kernels[key] = made
     return made
@@ -250,10 +294,34 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     be written over, but must not overlap unless they are the same elements.
     """
     spread = _spread_of(arrays)
-    made = None if spread is None else kernel_of(body, len(arrays), len(numbers), spread)
+    made = None if spread is None else kernel_of(_define, body, len(arrays), len(numbers), spread)
     if made is None or spread is None:
         return False
     run_kernel(made, arrays, numbers, spread)
+    return True
+
+
+def run_rows(
+    body: Callable[..., Any],
+    shape: tuple[int, int],
+    kinds: tuple[str, ...],
+    arrays: list[np.ndarray],
+    numbers: tuple[float, ...],
+) -> bool:
+    """`run` over rows, with arrays of these kinds: see `_define_rows`. All are float32 and contiguous; the last is written."""
+    if not native.suits(*arrays):
+        return False
+    made = kernel_of(_define_rows, body, kinds, len(numbers))
+    if made is None:
+        return False
+    rows, columns = shape
+    sizes = {"full": rows * columns, "row": columns, "column": rows}
+    for kind, array in zip(kinds, arrays, strict=True):
+        if array.size != sizes[kind]:
+            raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
+    call, places = made.run, [id(array) for array in arrays]
+    grain = (_GRAIN if made.length > _LONG else _CHEAP_GRAIN) // columns + 1
+    parallel_for(lambda low, high: call(low, high, columns, *places, *numbers), rows, grain, blas=False)
     return True
 
 
@@ -263,7 +331,7 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
     It is a sum in float64 of sums of 4096 in float32, which in turn have eight parts.
     """
     spread = _spread_of(arrays)
-    made = None if spread is None else kernel_of(body, len(arrays), len(numbers), spread, total=True)
+    made = None if spread is None else kernel_of(_define_total, body, len(arrays), len(numbers), spread)
     if made is None or spread is None:
         return None
     size = _common_size(arrays)
