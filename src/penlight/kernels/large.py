@@ -70,6 +70,7 @@ _NATIVE_UFUNCS = frozenset((np.exp, np.log, np.tanh))
 
 # And those that are as fast, but not where one operand is a row or a number for each row.
 _NATIVE_IN_ROWS = frozenset((np.add, np.subtract, np.multiply, np.divide))
+_ROWS_FROM = 1 << 17  # elements
 
 
 def _natively(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
@@ -95,7 +96,9 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
     if ufunc in _NATIVE_UFUNCS or (
-        ufunc in _NATIVE_IN_ROWS and len({o.shape for o in operands if type(o) is np.ndarray and o.ndim}) > 1
+        ufunc in _NATIVE_IN_ROWS
+        and operands[0].size >= _ROWS_FROM
+        and len({o.shape for o in operands if type(o) is np.ndarray and o.ndim}) > 1
     ):
         result = _natively(ufunc, operands)
         if result is not None:

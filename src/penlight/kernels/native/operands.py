@@ -8,15 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import native
 from ..fused import Program
-from . import available, traced
+from . import traced
+from ._compile import Kernel
 
 _LEAST_COLUMNS = 32  # shorter rows cost more in loops than in arithmetic
+_MOST_PLANS = 4096
 _FLOAT = np.dtype(np.float32)
+
+
+class _Plan(NamedTuple):
+    """What is done for a function and operands of certain kinds, shapes and layouts."""
+
+    kernel: Kernel
+    shape: tuple[int, ...]  # of the result
+    spread: tuple[int, ...]  # which arrays are one number everywhere
+    kinds: tuple[str, ...]  # of the arrays and the result if the kernel runs over rows, else empty
+    rows: int
+
+
+_plans: dict[Any, _Plan | None] = {}
 
 
 def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
@@ -25,61 +41,87 @@ def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
     One operand must be an array of the result's shape, contiguous, so that the result's layout is NumPy's. A function may look at
     numbers, other than arrays of no dimension, so they are part of its identity.
     """
-    if not available():
+    if not native.available():
         return None
     arrays: list[np.ndarray] = []
     numbers: list[float] = []
-    pattern: list[Any] = []
-    as_they_are = type(steps) is not Program and type(steps) is not np.ufunc
+    key: list[Any] = [steps]
+    passes_numbers = type(steps) is Program or type(steps) is np.ufunc
     for value in values:
-        if type(value) is np.ndarray:
+        kind = type(value)
+        if kind is np.ndarray:
             if value.dtype != _FLOAT:
                 return None
             if value.ndim:
                 arrays.append(value)
-                pattern.append("array")
+                key.append(value.shape if value.flags.c_contiguous else (value.shape, value.strides))
             else:
                 numbers.append(float(value))
-                pattern.append("number")
-        elif not as_they_are and type(value) in (int, float):
+                key.append("number")
+        elif passes_numbers and (kind is float or kind is int):
             numbers.append(float(value))
-            pattern.append("number")
+            key.append("number")
         else:
-            pattern.append((value,))
+            key.append(("given", kind, traced.signature(value)))
+    place = tuple(key)
+    try:
+        plan = _plans[place]
+    except KeyError:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        plan = _plans[place] = _plan(steps, values, arrays, len(numbers), passes_numbers)
+    except TypeError:
+        return None  # a value that cannot be looked up
+    if plan is None:
+        return None
+    out = np.empty(plan.shape, _FLOAT)
+    if plan.kinds:
+        traced.run_rows(plan.kernel, plan.rows, plan.kinds, (*arrays, out), tuple(numbers))
+    else:
+        traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
+    return out
+
+
+def _plan(
+    steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers: int, passes_numbers: bool
+) -> _Plan | None:
     if not arrays:
         return None
-    body = _body_of(steps, tuple(pattern), len(arrays))
-    return _on_arrays(body, arrays, tuple(numbers))
-
-
-def _on_arrays(body: Callable[..., None], arrays: list[np.ndarray], numbers: tuple[float, ...]) -> np.ndarray | None:
+    pattern = tuple([_role(value, passes_numbers) for value in values])
+    body = _body_of(steps, pattern, len(arrays))
     shape = arrays[0].shape
     if all(a.shape == shape for a in arrays):
-        if not any(a.flags.c_contiguous for a in arrays):
+        spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
+        if len(spread) == len(arrays) or any(any(arrays[i].strides) for i in spread):
             return None
-        out = np.empty(shape, _FLOAT)
-        return out if traced.run(body, *arrays, out, numbers=numbers) else None
+        kernel = traced.kernel_of(traced.define_flat, body, len(arrays) + 1, numbers, spread)
+        return None if kernel is None else _Plan(kernel, shape, spread, (), 0)
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays):
+    if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays) or 0 in shape:
         return None
     for cut in range(1, len(shape)):
-        rows, columns = prod(shape[:cut]), prod(shape[cut:])
-        kinds = [_kind(a, shape, cut) for a in arrays]
-        if columns >= _LEAST_COLUMNS and None not in kinds:
-            out = np.empty(shape, _FLOAT)
-            done = traced.run_rows(body, (rows, columns), (*kinds, "full"), [*arrays, out], numbers)  # type: ignore[arg-type]
-            return out if done else None
+        kinds = (*[_kind(a, shape, cut) for a in arrays], "full")
+        if prod(shape[cut:]) >= _LEAST_COLUMNS and "" not in kinds:
+            kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers)
+            return None if kernel is None else _Plan(kernel, shape, (), kinds, prod(shape[:cut]))
     return None
 
 
-def _kind(array: np.ndarray, shape: tuple[int, ...], cut: int) -> str | None:
-    """What an operand is if the dimensions before `cut` are rows and the others columns."""
+def _role(value: Any, passes_numbers: bool) -> Any:
+    """What a value is to `_body_of`: an array, a number that is passed, or itself, in a tuple."""
+    if type(value) is np.ndarray:
+        return "array" if value.ndim else "number"
+    return "number" if passes_numbers and type(value) in (int, float) else (value,)
+
+
+def _kind(array: np.ndarray, shape: tuple[int, ...], cut: int) -> str:
+    """What an operand is if the dimensions before `cut` are rows and the others columns; "" if none of these."""
     if array.shape == shape:
         return "full"
     padded = (1,) * (len(shape) - array.ndim) + array.shape
     if padded[cut:] == shape[cut:] and array.size == prod(shape[cut:]):
         return "row"
-    return "column" if padded[:cut] == shape[:cut] and array.size == prod(shape[:cut]) else None
+    return "column" if padded[:cut] == shape[:cut] and array.size == prod(shape[:cut]) else ""
 
 
 def _body_of(steps: Any, pattern: tuple[Any, ...], arrays: int) -> Callable[..., None]:

@@ -198,7 +198,7 @@ def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
     return values[0].builder.emit(_LOGICAL[ufunc], *values)
 
 
-def _define(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> None:
+def define_flat(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> None:
     """The kernel of a body that takes so many arrays, then numbers."""
     places = [b.array() for _ in range(arrays)]
     factors = [b.number() for _ in range(numbers)]
@@ -229,7 +229,7 @@ def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: in
     sums.put(b.total(element))
 
 
-def _define_rows(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
+def define_rows(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
     """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full"."""
     makers = {"full": b.array, "row": lambda: b.array(width=0), "column": b.per_row}
     places = [makers[kind]() for kind in arrays]
@@ -280,7 +280,7 @@ def kernel_of(
     if _variants[family] > _VARIANTS:
         return None
     try:
-        made = Kernel(define, define is _define, spread, body=body, arrays=arrays, numbers=numbers)
+        made = Kernel(define, define is define_flat, spread, body=body, arrays=arrays, numbers=numbers)
     except Exception:  # whatever is wrong, NumPy does the work, or says so
         made = None
     _kernels[key] = made
@@ -294,7 +294,7 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     be written over, but must not overlap unless they are the same elements.
     """
     spread = _spread_of(arrays)
-    made = None if spread is None else kernel_of(_define, body, len(arrays), len(numbers), spread)
+    made = None if spread is None else kernel_of(define_flat, body, len(arrays), len(numbers), spread)
     if made is None or spread is None:
         return False
     run_kernel(made, arrays, numbers, spread)
@@ -302,27 +302,22 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
 
 
 def run_rows(
-    body: Callable[..., Any],
-    shape: tuple[int, int],
-    kinds: tuple[str, ...],
-    arrays: list[np.ndarray],
-    numbers: tuple[float, ...],
-) -> bool:
-    """`run` over rows, with arrays of these kinds: see `_define_rows`. All are float32 and contiguous; the last is written."""
-    if not native.suits(*arrays):
-        return False
-    made = kernel_of(_define_rows, body, kinds, len(numbers))
-    if made is None:
-        return False
-    rows, columns = shape
-    sizes = {"full": rows * columns, "row": columns, "column": rows}
+    kernel: Kernel, rows: int, kinds: tuple[str, ...], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
+) -> None:
+    """Run a kernel of `define_rows` on arrays of these kinds, float32 and contiguous all, of which the last is written."""
+    size = arrays[-1].size
+    columns = size // rows
+    sizes = {"full": size, "row": columns, "column": rows}
     for kind, array in zip(kinds, arrays, strict=True):
         if array.size != sizes[kind]:
             raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
-    call, places = made.run, [id(array) for array in arrays]
-    grain = (_GRAIN if made.length > _LONG else _CHEAP_GRAIN) // columns + 1
-    parallel_for(lambda low, high: call(low, high, columns, *places, *numbers), rows, grain, blas=False)
-    return True
+    call, places = kernel.run, [id(array) for array in arrays]
+    grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+    if size < 2 * grain:
+        call(0, rows, columns, *places, *numbers)
+    else:
+        share = grain // columns + 1
+        parallel_for(lambda low, high: call(low, high, columns, *places, *numbers), rows, share, blas=False)
 
 
 def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> float | None:
