@@ -128,7 +128,9 @@ def test_folding_by_module(browser: Browser, tmp_path: Path) -> None:
     assert browser.ask(OVERLAPS) == [] and browser.ask(CUT) == []
     few = boxes(browser)
     browser.ask("goTop()")
+    assert browser.ask("document.getElementById('depth').value") == "2"
     browser.click(".box.module rect", count=2)  # unfolds it, one level
+    assert browser.ask("document.getElementById('depth').value") == "-1"
     assert "layers.1.self_attn" in browser.ask("document.querySelector('svg').textContent")
     assert few < boxes(browser) < len(drawing.boxes)
     browser.click(".box.module rect")
