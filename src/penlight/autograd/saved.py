@@ -89,7 +89,10 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
         and then is not None
         and not isinstance(then, AccumulateGrad)
     )
-    modified(saved._array, f", which is output {nr} of {source.label()}," if made else "", version_of(saved), expected)  # type: ignore[union-attr]
+    label = source.label() if made else ""  # type: ignore[union-attr]
+    if saved._view is None and getattr(getattr(source, "op", None), "view", False):
+        label = "AsStrided"  # what a view's grad_fn is after a write; `linear` keeps its transposed weight to itself
+    modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected)
 
 
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:

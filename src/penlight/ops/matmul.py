@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd.modes import NAMESPACE
+from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
+from ..autograd.node import NO_EDGE
 from ..autograd.views import history_first
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
@@ -270,9 +271,32 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
     return product.mT.contiguous() if swapped else product
 
 
+def _alike(x: Any, y: Any) -> bool:
+    """Whether two arrays are batches of matrices that can be multiplied as they are."""
+    same = x.dtype is y.dtype and x.dtype.kind == "f" and x.ndim == y.ndim and not NAMESPACE["SLOW"]
+    return same and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
+
+
+def _batched_alike(a: Tensor, b: Tensor) -> Tensor:
+    """`_batched` of batches of one shape: the same ops, without a look at what they are given."""
+    from .shape import _expand, _unsafe_view, _view
+
+    x, y = a._array, b._array
+    *batch, n, k = x.shape
+    p, count = y.shape[-1], math.prod(batch)
+    left, right = _expand(a, x.shape), _expand(b, y.shape)
+    left = _view(left, (count, n, k)) if x.flags.c_contiguous else left.reshape(count, n, k)
+    right = _view(right, (count, k, p)) if y.flags.c_contiguous else right.reshape(count, k, p)
+    return _unsafe_view(_bmm(left, right), (*batch, n, p))
+
+
 def _batched(a: Tensor, b: Tensor) -> Tensor:
     from .shape import _unsafe_view
 
+    if _alike(a._array, b._array):
+        if not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None):
+            return wrap(_matmul_array(a._array, b._array))
+        return _batched_alike(a, b)
     if a.dim() == 3 and b.dim() == 3 and a.shape[0] != b.shape[0]:
         if a.shape[0] == 1 and a.requires_grad:
             return _matmul(a.squeeze(0), b)
@@ -461,6 +485,24 @@ ger = outer
 install_method("ger", outer)
 
 
+def _turned(weight: Tensor) -> Tensor:
+    """`_t(weight)` for an op that alone will hold it: as nobody can write through it, it need not be known as a view."""
+    edge = getattr(weight, "_edge", None)
+    if edge is None or weight._meta is not None or NAMESPACE["SLOW"]:
+        return _t(weight)
+    out = wrap(weight._array.T)
+    if weight._vc is None:
+        weight._vc = [0, None]
+    out._vc = weight._vc  # so that a write to the weight is noticed
+    if edge is not NO_EDGE and is_grad_enabled():
+        node = OPS["_t"].Backward()
+        node.seq = next(sequence)
+        node.next_functions = (edge,)
+        node._hooks = node._fit = None
+        out._edge = (node, 0)
+    return out
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, the affine map of a layer.
 
@@ -473,7 +515,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         if x.ndim == 2 == w.ndim and x.dtype is w.dtype is b.dtype:
             n, k = w.shape
             if x.shape[1] == k and b.shape == (n,):
-                return _addmm(bias, input, _t(weight), 1, 1)
+                return _addmm(bias, input, _turned(weight), 1, 1)
     if out is not None:
         return _dispatch.given("linear", linear(input, weight, bias), out)
     if weight.dim() == 1:

@@ -130,7 +130,7 @@ class Bucket:
         if len(self.rows) == 1:
             grad = grads[self.rows[0]].reshape(-1)
         else:
-            grad = np.concatenate([grads[i].reshape(-1) for i in self.rows], out=self.grad)
+            grad = np.concatenate([grads[i] for i in self.rows], None, out=self.grad)
         for lane in self.copied:
             lane.load()
         if "step" in self.scalars:
