@@ -269,3 +269,12 @@ def test_columns_of_any_length(shape):
         made, exact = forward(x, 1), forward(wide, 1)
         np.testing.assert_allclose(made, exact, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(backward(grad, made, 1), backward(push, exact, 1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [4, 4096])
+def test_probabilities_down_to_the_least(columns, either_way):
+    """Also those that are subnormal numbers, as PyTorch has them: their logarithm is finite."""
+    x = np.zeros((2, columns), np.float32)
+    x[:, 1] = -90
+    result = K.softmax(x, 1)
+    assert result[0, 1] == pytest.approx(np.exp(-90) / (columns - 1), rel=0.01)

@@ -240,7 +240,7 @@ FUNCTIONS = [
     ("exp", math.exp, 1.0, -104, 88.7),
     ("tanh", math.tanh, 1.5, -12, 12),
     ("erf", math.erf, 2.0, -6, 6),
-    ("exp_below", math.exp, 1.0, -87.3, 88),
+    ("exp_below", math.exp, 1.0, -104, 40),
     ("log", math.log, 1.0, 1e-6, 1e6),
     ("sigmoid", lambda x: 1 / (1 + math.exp(-x)), 2.0, -80, 80),
     ("gate", lambda x: 1 / (1 + math.exp(-x)), 2.0, -80, 80),

@@ -40,7 +40,6 @@ _LOG = (
 )  # fmt: skip
 _ROOT_OF_HALF = Pooled(0x3F3504F3)
 _MINUS_INFINITY = Pooled(0xFF800000)
-_LEAST_POWER = -87.33  # of e that is a normal number
 _LARGEST, _LEAST_NORMAL = 3.4028234663852886e38, 1.1754943508222875e-38
 
 
@@ -155,9 +154,11 @@ def exp_within(x: Value) -> Value:
 
 
 def exp_below(x: Value) -> Value:
-    """e**x for x that is not above 88, or is NaN; 0 where it would be a subnormal number."""
+    """e**x for x that is not above 40, or is NaN: with one factor 2**(n + 64), which cannot be out of range, and another of 2**-64."""
     b = x.builder
-    return b.emit("vandnps", less(x, _LEAST_POWER), exp_within(b.emit("vmaxps", b.constant(_LEAST_POWER), x)))
+    power, shifted = _split(b.emit("vmaxps", b.constant(-104.0), x))
+    scaled = power * b.emit("vpaddd", b.emit("vpslld", shifted, 23), Pooled((127 + 64) << 23))
+    return b.emit("vandnps", less(x, -104.0), scaled) * 2.0**-64  # nothing underflows on the way to 0, see `exp`
 
 
 def _split(x: Value) -> tuple[Value, Value]:

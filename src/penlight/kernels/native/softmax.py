@@ -1,6 +1,6 @@
 """Softmax, log-softmax and what cross entropy needs, over rows. The same in NumPy: kernels/softmax.py.
 
-Exponents are not above 0 here, but for `logsumexp`. Probabilities that would be subnormal numbers, below 1e-38, are 0.
+Exponents are not above 0 here, but for `logsumexp`.
 """
 
 from __future__ import annotations
