@@ -32,6 +32,7 @@ from . import overrides as overrides
 from . import package as package
 from . import profiler as profiler
 from . import quantization as quantization
+from . import quasirandom as quasirandom
 from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
@@ -43,6 +44,10 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._C import FunctionSchema as FunctionSchema
+from ._C import PyTorchFileReader as PyTorchFileReader
+from ._C import PyTorchFileWriter as PyTorchFileWriter
+from ._C import StorageBase as StorageBase
 from ._checks import SymBool as SymBool
 from ._checks import SymFloat as SymFloat
 from ._checks import SymInt as SymInt
@@ -104,6 +109,8 @@ from .dtypes import quint4x2 as quint4x2
 from .dtypes import quint8 as quint8
 from .func import vmap as vmap
 from .futures import Future as Future
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csr as sparse_csr

@@ -1135,7 +1135,7 @@ class TensorMethods:
         """The variance; divides by the count less `correction` (1 unless told otherwise)."""
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The dot product of two vectors, the first conjugated."""
-    def view(self, *args: Any, size: Any = ...) -> Tensor:
+    def view(self, *args: Any, size: Any = ..., dtype: Any = ...) -> Tensor:
         """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype."""
     def view_as(self, other: Tensor) -> Tensor:
         """This tensor in the other's shape."""

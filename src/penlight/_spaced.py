@@ -21,6 +21,8 @@ def arange(
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "arange"):
         return _on_meta(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
     start, end, step = _arange_ends(args, more)
@@ -110,6 +112,8 @@ def linspace(
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "linspace"):
         return _on_meta(linspace, start, end, steps, dtype=dtype, requires_grad=requires_grad)
     _accept("linspace", more)
@@ -198,6 +202,8 @@ def logspace(
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "logspace"):
         return _on_meta(logspace, start, end, steps, base, dtype=dtype, requires_grad=requires_grad)
     _accept("logspace", more)

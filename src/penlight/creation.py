@@ -33,6 +33,8 @@ def tensor(
     tensor([[1., 2.],
             [3., 4.]])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "tensor"):
         return _on_meta(tensor, data, dtype=dtype, requires_grad=requires_grad)
     if isinstance(data, Tensor):
@@ -84,6 +86,8 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "as_tensor"):
         return data.to(device, dtype) if isinstance(data, Tensor) else _on_meta(as_tensor, data, dtype)
     if isinstance(data, Tensor):
@@ -146,6 +150,8 @@ def asarray(
     >>> torch.asarray([1, 2])
     tensor([1, 2])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "asarray"):
         return _on_meta(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
     out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
@@ -162,6 +168,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     >>> torch.scalar_tensor(3)
     tensor(3.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     found = dtype or dtypes.get_default_dtype()
     if isinstance(s, (bool, int, float, complex)):
         s = dtypes.number_for(s, found, True)
@@ -177,6 +185,8 @@ def frombuffer(
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
 
@@ -230,6 +240,8 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         if "size" in more:
             size = (more.pop("size"),)
         _accept(name, more)
+        if dtype is not None:
+            dtype = dtypes.given(dtype)
         elsewhere = _check(dtype, device, name)
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
@@ -285,6 +297,8 @@ def full(
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "full"):
         return _on_meta(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full", more)
@@ -312,6 +326,8 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "empty_strided"):
         from ._meta import made
 
@@ -342,6 +358,8 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "eye"):
         return _on_meta(eye, n, m, dtype=dtype, requires_grad=requires_grad)
     _accept("eye", more)
@@ -390,6 +408,8 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
         memory_format: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
+        if dtype is not None:
+            dtype = dtypes.given(dtype)
         if _check(dtype, device, name):
             return _on_meta(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
         if input._level is not None:
@@ -436,6 +456,8 @@ def full_like(
     >>> torch.full_like(torch.zeros(2), 3)
     tensor([3., 3.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "full_like"):
         return _on_meta(full_like, input, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full_like", more)

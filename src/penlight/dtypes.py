@@ -202,6 +202,14 @@ def default_complex() -> dtype:
 # ----- Promotion ----------------------------------------------------------------------------------------------------
 
 
+_OF_TYPE: dict[Any, Any] = {float: float64, int: int64, bool: bool_, complex: complex128}
+
+
+def given(dtype: Any) -> Any:
+    """A dtype as it was given: Python's number types stand for the widest of their kind."""
+    return _OF_TYPE.get(dtype, dtype) if dtype.__class__ is type else dtype
+
+
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both convert to by PyTorch's rules.
 
@@ -209,6 +217,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> torch.promote_types(torch.uint8, torch.int8), torch.promote_types(torch.float16, torch.bfloat16)
     (torch.int16, torch.float32)
     """
+    type1, type2 = given(type1), given(type2)
     if type1 is type2:
         return type1
     low, high = (type1, type2) if type1.category <= type2.category else (type2, type1)
@@ -279,6 +288,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     >>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)
     (True, False)
     """
+    from_, to = given(from_), given(to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOATING and to.category < FLOATING:

@@ -235,6 +235,8 @@ def _draw(
         more.pop(ignored, None)
     if more:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     _check(dtype, device, name)
     return _size(size, name), _drawn_dtype(dtype, out) or dtypes.get_default_dtype()
 
@@ -334,6 +336,8 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     >>> _ = torch.manual_seed(0); torch.randint(10, (3,))
     tensor([4, 9, 3])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     from .kernels.rng_integers import randint as draw
 
     low, high = more.pop("low", None), more.pop("high", None)
@@ -365,8 +369,12 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     >>> _ = torch.manual_seed(0); torch.randperm(4)
     tensor([0, 1, 3, 2])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     from .kernels.rng_integers import randperm as draw
 
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if _check(dtype, device, "randperm"):
         return _without_data((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
@@ -436,6 +444,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     >>> _ = torch.manual_seed(0); torch.normal(0.0, 1.0, (2,))
     tensor([ 1.5410, -0.2934])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     from .kernels.rng_normal import normal as draw
     from .kernels.rng_normal import normal_tensors
 
@@ -453,6 +463,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
             return normal_of(mean, std, values)
         return _into(out, values, requires_grad)
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     elsewhere = _check(dtype, device, "normal")
     if size is None:
         raise TypeError("normal() received an invalid combination of arguments: with numbers, a size is needed")

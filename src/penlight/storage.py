@@ -76,6 +76,12 @@ class UntypedStorage:
         else:
             self._bytes = np.empty(size, np.uint8) if isinstance(size, int) else np.array(list(size), np.uint8)
 
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, read when they are used; with `shared`, writes go to the file."""
+        memory = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
+        return cls(memory.view(np.ndarray))
+
     @property
     def device(self) -> Any:
         """Where the memory is: the CPU."""

@@ -35,7 +35,7 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: dtypes.dtype | None = None) -> None:
-        found = type or dtypes.get_default_dtype()
+        found = dtypes.given(type) or dtypes.get_default_dtype()
         if not isinstance(found, dtypes.dtype) or found.category < dtypes.FLOATING:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -76,6 +76,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: dtypes.dtype) -> None:
+        type = dtypes.given(type)
         if not isinstance(type, dtypes.dtype) or type.category != dtypes.INTEGRAL:
             if type is dtypes.bool_:
                 raise TypeError("torch.bool is not supported by torch.iinfo")

@@ -337,6 +337,8 @@ def softmax(
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "softmax")
     return _softmax(input, wrap_dim(dim, input.dim()), out=out)
 
@@ -349,5 +351,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | Non
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "log_softmax")
     return _log_softmax(input, wrap_dim(dim, input.dim()), out=out)

@@ -288,6 +288,8 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 def _triangle(numbers: Any, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     from ..device import require_cpu
 
     require_cpu(device)

@@ -28,6 +28,9 @@ __all__ = [
 # ----- Dtypes -------------------------------------------------------------------------------------------------------
 
 
+_KIND = float.__class__  # `type` is a method here
+
+
 def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
     if input.dtype.kind == "c" and dtype.category < dtypes.COMPLEX:
         input = input.real if dtype is not dtypes.bool_ else input
@@ -75,7 +78,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
     for place, a in enumerate(args):
-        if isinstance(a, dtypes.dtype):
+        if isinstance(a, dtypes.dtype) or (a.__class__ is _KIND and a in (float, int, bool, complex)):
             dtype = a
         elif isinstance(a, (str, device)) or (isinstance(a, int) and not isinstance(a, bool)):
             where = a
@@ -84,9 +87,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif isinstance(a, bool) or a is None:
             copy = bool(a) if place >= 2 else copy
         else:
-            raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__})")
-    if other is not None:
-        dtype = other.dtype
+            raise TypeError(f"to() received an invalid combination of arguments - got ({a.__class__.__name__})")
+    dtype = other.dtype if other is not None else dtypes.given(dtype)
     if where is not None and where is not CPU and on_meta(where):
         from .._meta import moved
 
@@ -161,6 +163,8 @@ def legacy_dtype(name: Any) -> dtypes.dtype:
             return d
     if isinstance(name, str):
         raise ValueError(f"invalid type: '{name}'")
+    if name in (float, int, bool, complex):
+        raise ValueError(f"invalid type: '{name.__name__}'")
     raise RuntimeError("Unknown type: " + repr(name))
 
 

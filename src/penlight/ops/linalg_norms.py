@@ -64,6 +64,8 @@ def matrix_norm(
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     need_tensor("linalg_matrix_norm", input=input)
     if ord not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -120,6 +122,8 @@ def norm(
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     from .norms import vector_norm
 
     need_tensor("linalg_norm", input=input)

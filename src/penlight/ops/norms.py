@@ -84,6 +84,8 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if x.dtype.category < dtypes.FLOATING and dtype is None:
         name = dtypes.LEGACY[x.dtype]
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name}")
@@ -112,6 +114,8 @@ def norm(
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "norm")
     if p is None or p == "fro":
         p = 2

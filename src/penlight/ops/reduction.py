@@ -157,6 +157,8 @@ def sum(
     (tensor(10.), tensor([[3.],
             [7.]]))
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if kwargs or keepdim is not False:
         dim, keepdim = merge_dim(dim, keepdim, kwargs, "sum")
     if out is not None:
@@ -222,6 +224,8 @@ def mean(
     >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([2., 3.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if kwargs or keepdim is not False:
         dim, keepdim = merge_dim(dim, keepdim, kwargs, "mean")
     _need_float(input.dtype if dtype is None else dtype, "mean", dtype is not None)
@@ -317,6 +321,8 @@ def prod(
     >>> torch.prod(torch.tensor([2.0, 3.0]))
     tensor(6.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "prod")
     if out is not None:
         return in_out("prod", out, dtype, lambda kind: prod(input, dim, keepdim, dtype=kind))
@@ -360,6 +366,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     if out is not None:
         return in_out("cumsum", out, dtype, lambda kind: cumsum(input, dim, dtype=kind))
     if dtype is None or dtype.category >= dtypes.FLOATING:

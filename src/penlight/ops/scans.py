@@ -72,6 +72,8 @@ def cumprod(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     place = _need_dim("cumprod", dim, input, kwargs)
     if out is not None:
         return in_out("cumprod", out, dtype, lambda kind: cumprod(input, place, dtype=kind))
@@ -106,6 +108,8 @@ def cumprod_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
     tensor([1., 2., 6.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     return _scanned_in_place("cumprod", input, dim, dtype)
 
 
@@ -117,6 +121,8 @@ def cumsum_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
     tensor([1., 3., 6.])
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     return _scanned_in_place("cumsum", input, dim, dtype)
 
 

@@ -88,7 +88,7 @@ def alias(input: Tensor) -> Tensor:
 
 
 @method
-def view(input: Tensor, *args: Any, size: Any = None) -> Tensor:
+def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype.
 
     >>> import penlight as torch
@@ -96,10 +96,12 @@ def view(input: Tensor, *args: Any, size: Any = None) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if len(args) == 1 and type(args[0]) is dtypes.dtype:
+    if dtype is not None:
+        args = (dtype,)
+    if len(args) == 1 and type(args[0]) in (dtypes.dtype, type):
         from .conversion import view_dtype
 
-        return view_dtype(input, args[0])
+        return view_dtype(input, dtypes.given(args[0]))
     return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
 
 

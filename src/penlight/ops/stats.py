@@ -138,6 +138,8 @@ def nansum(
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "nansum")
     if out is not None:
         if input.is_floating_point() and not out.is_floating_point():
@@ -164,6 +166,8 @@ def nanmean(
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
+    if dtype is not None:
+        dtype = dtypes.given(dtype)
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "nanmean")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import penlight
-from penlight import Tensor
+from penlight import Tensor, dtypes
 from penlight.nn.parameter import Parameter
 
 from ._state_dict import swaps_tensors
@@ -260,8 +260,8 @@ def _can_set_data(old: Tensor, new: Tensor) -> bool:
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` in its three forms, as (device, dtype, non_blocking, memory_format)."""
     device = dtype = None
-    named = dict(kwargs)
-    rest = list(args)
+    named = {name: _dtype_given(value) for name, value in kwargs.items()}
+    rest = [_dtype_given(value) for value in args]
     first = rest[0] if rest else None
     tensor = named.pop("tensor", None)
     if isinstance(first, Tensor):
@@ -301,6 +301,10 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     if copy:
         raise RuntimeError(".to() does not accept copy argument")
     return device, dtype, non_blocking, memory_format
+
+
+def _dtype_given(value: Any) -> Any:
+    return dtypes.given(value) if value.__class__ is type else value
 
 
 def _bad_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
