@@ -10,7 +10,9 @@ from penlight.kernels import native
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 import numpy as np
-from penlight.kernels.native import Kernel, attention, norm, recurrent, reduce, softmax
+from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax
+from penlight.kernels.native.product import panels, products
+from penlight.kernels.native.sequence import repeat
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,9 +40,11 @@ def definitions():
                     yield define, dict(zip(options, values))
 
 
-for define, options in definitions():
+TAPS = ((0, 0), (0, 1), (1, 0), (1, 5))
+both = [(define, {"taps": TAPS * n, "apart": 38}) for define in (depthwise.depthwise, depthwise.depthwise_weight) for n in (1, 4)]
+for define, options in [*definitions(), *both]:
     kernel = Kernel(define, **options)
-    for rows, columns in SHAPES:
+    for rows, columns in [(1, 33), (3, 33)] if "apart" in options else SHAPES:
         for at_end in (True, False):
             print(define.__module__, define.__name__, options, rows, columns, at_end, flush=True)
             arrays = [fenced(size, at_end) for size in kernel._sizes(rows, columns)]
@@ -49,6 +53,16 @@ for define, options in definitions():
             numbers = [1.0] * (len(kernel.run.argtypes) - whole)
             kernel.run(0, rows, columns, *[id(a) for a in arrays], *numbers)
     kept.clear()
+for rows, inner, columns in ((1, 1, 16), (5, 3, 17), (6, 7, 31), (13, 9, 48)):
+    for at_end in (True, False):
+        print("product", rows, inner, columns, at_end, flush=True)
+        first, result = fenced(rows * inner, at_end), fenced(rows * columns, at_end).reshape(rows, columns)
+        wanted = panels(np.ones((inner, columns), np.float32))
+        arranged = fenced(wanted.size, at_end).reshape(wanted.shape)
+        arranged[...] = wanted
+        first[...] = 1
+        repeat(1, products(first, arranged, result))
+        assert (result == inner).all()
 print("all")
 '''
 
