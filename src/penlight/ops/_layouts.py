@@ -23,6 +23,13 @@ FOLLOWING = {
 }  # fmt: skip
 
 
+# Elementwise ops with kernels that run through memory in the order of dimensions; ufuncs keep any order by themselves.
+ELEMENTWISE = frozenset(
+    ("_gelu", "_gelu_kept", "_silu", "_mish", "_softplus", "_hardswish", "_hardsigmoid", "_elu", "_celu", "_leaky_relu", "_softshrink",
+     "hardshrink", "_threshold", "erf")
+)  # fmt: skip
+
+
 def channels_last(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array of 4 or 5 dimensions has its channels last in memory, and does not have them first as well."""
     order = (1, *range(array.ndim - 1, 1, -1), 0)
@@ -44,6 +51,8 @@ def with_channels_last(array: Any) -> Any:
 
 def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel, its results in the format of its input (of either of the first two, for convolutions)."""
+    if name in ELEMENTWISE:
+        return _in_memory_order(kernel)
     if name not in FOLLOWING:
         return kernel
     ranks = (4, 5) if FOLLOWING[name] else (4,)
@@ -56,4 +65,22 @@ def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
                 return tuple(map(with_channels_last, found)) if type(found) is tuple else with_channels_last(found)
         return found
 
+    return run
+
+
+def _in_memory_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise kernel that sees a dense array with its dimensions in the order of memory, so that its result has it too."""
+
+    def run(array: Any, *rest: Any) -> Any:
+        if array.flags.c_contiguous:
+            return kernel(array, *rest)
+        order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+        turned = array.transpose(order)
+        if not turned.flags.c_contiguous:
+            return kernel(array, *rest)
+        back = np.argsort(order)
+        found = kernel(turned, *rest)
+        return tuple(part.transpose(back) for part in found) if type(found) is tuple else found.transpose(back)
+
+    run.__dict__.update(kernel.__dict__)
     return run

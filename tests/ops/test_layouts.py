@@ -1,0 +1,59 @@
+"""Results have their channels last in memory where the input has: see Note [Channels last] in ops/_layouts.py."""
+
+from __future__ import annotations
+
+import pytest
+
+import penlight as torch
+
+F = torch.nn.functional
+IMAGES = {
+    "conv2d": lambda x: F.conv2d(x, torch.ones(5, 4, 3, 3)),
+    "conv2d by a weight": lambda x: F.conv2d(x.contiguous(), torch.ones(5, 4, 3, 3).to(memory_format=torch.channels_last)),
+    "conv_transpose2d": lambda x: F.conv_transpose2d(x, torch.ones(4, 5, 2, 2)),
+    "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "indices": lambda x: F.max_pool2d(x, 2, return_indices=True)[1],
+    "max_unpool2d": lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2),
+    "avg_pool2d": lambda x: F.avg_pool2d(x, 2),
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 2),
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 2),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "group_norm": lambda x: F.group_norm(x, 2),
+    "pad": lambda x: F.pad(x, (1, 1)),
+    "reflect": lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2),
+    "bilinear": lambda x: F.interpolate(x, size=5, mode="bilinear"),
+    "bytes": lambda x: F.interpolate(x.byte(), size=5, mode="bicubic"),
+    "pixel_unshuffle": lambda x: F.pixel_unshuffle(x, 2),
+    "channel_shuffle": lambda x: F.channel_shuffle(x, 2),
+    "prelu": lambda x: F.prelu(x, torch.ones(4)),
+    "flip": lambda x: x.flip(2),
+}  # fmt: skip
+NAMES = ["gelu", "silu", "mish", "softplus", "hardswish", "hardsigmoid", "elu", "selu", "celu", "leaky_relu", "softshrink", "hardshrink", "relu", "tanh"]
+
+
+@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize("grad", [False, True])
+def test_channels_stay_last(name, grad):
+    torch.manual_seed(0)
+    plain = torch.randn(2, 4, 6, 6).abs()
+    x = plain.to(memory_format=torch.channels_last).requires_grad_(grad)
+    found, expected = IMAGES[name](x), IMAGES[name](plain)
+    assert found.is_contiguous(memory_format=torch.channels_last) and not found.is_contiguous()
+    assert torch.allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("grad", [False, True])
+def test_elementwise_functions_keep_any_dense_order(name, grad):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4, 5).permute(2, 0, 3, 1).detach().requires_grad_(grad)
+    found = getattr(F, name)(x)
+    assert found.stride() == x.stride()
+    assert torch.allclose(found, getattr(F, name)(x.contiguous()), atol=1e-6)
+
+
+def test_volumes():
+    x = torch.randn(1, 2, 4, 4, 4).to(memory_format=torch.channels_last_3d)
+    for found in (F.conv3d(x, torch.ones(3, 2, 2, 2, 2)), F.max_pool3d(x, 2), F.interpolate(x, scale_factor=2)):
+        assert found.is_contiguous(memory_format=torch.channels_last_3d)
