@@ -29,7 +29,22 @@ IMAGES = {
     "prelu": lambda x: F.prelu(x, torch.ones(4)),
     "flip": lambda x: x.flip(2),
 }  # fmt: skip
-NAMES = ["gelu", "silu", "mish", "softplus", "hardswish", "hardsigmoid", "elu", "selu", "celu", "leaky_relu", "softshrink", "hardshrink", "relu", "tanh"]
+NAMES = [
+    "gelu",
+    "silu",
+    "mish",
+    "softplus",
+    "hardswish",
+    "hardsigmoid",
+    "elu",
+    "selu",
+    "celu",
+    "leaky_relu",
+    "softshrink",
+    "hardshrink",
+    "relu",
+    "tanh",
+]
 
 
 @pytest.mark.parametrize("name", IMAGES)

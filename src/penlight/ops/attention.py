@@ -62,8 +62,9 @@ def _grads(place: int, needs: Any, grad: Any, query: Any, key: Any, value: Any, 
            causal: bool) -> Any:  # fmt: skip
     """The gradients from differentiable ops; the probabilities are computed again, so that they can be differentiated."""
     if query.dtype.itemsize == 2:
-        wide = [None if t is None else t.float() for t in (grad, query, key, value, mask)]
-        return _grads(place, needs, *wide, out, sums, kept, scale, causal).to(query.dtype)
+        q, k, v, wide_mask = (None if t is None else t.float() for t in (query, key, value, mask))
+        found = _grads(place, needs, grad.float(), q, k, v, wide_mask, out, sums, kept, scale, causal)
+        return found.to(query.dtype)
     scores = (query * scale) @ key.transpose(-2, -1)
     if causal:
         scores = scores + _above(query, key)
