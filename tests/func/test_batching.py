@@ -51,6 +51,8 @@ def check(alike):
         try:
             wrong = capturing.different(*capturing.batched_and_looped(alike, chosen))
         except Exception as error:
+            if "will be updated in place, were not batched" in str(error):
+                continue  # refused, as by PyTorch: running statistics for a batch of inputs
             raise AssertionError(f"{what}: {error!r}") from error
         assert wrong is None, f"{what}: {wrong}"
 

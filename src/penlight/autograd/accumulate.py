@@ -60,7 +60,7 @@ def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:
     if present is None:
         if getrefcount(grad) > ALONE:
             grad = copy_like(grad, array)
-        else:
+        elif grad.base is not None or grad.dtype is not array.dtype or grad.strides != array.strides:
             grad = _own(grad, array, shape)
         variable._grad = _wrap(grad)
         return

@@ -38,6 +38,7 @@ from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
 add = np.add
 _by_age = attrgetter("seq")
 NONE = 1 << 62  # the age of the last consumer of a leaf that has none
+DONE = -1  # and of a leaf that has run
 
 # The pass that is running in this thread: what hooks on several tensors ask about.
 task: ContextVar[Task | None] = ContextVar("penlight_graph_task", default=None)
@@ -249,11 +250,14 @@ def _run(
             place += 1  # noqa: SIM113
         if node.seq in ages:
             grad = results = arrived = buffer = None  # a leaf asks who else holds its gradient
-            for leaf in _completed(node, last):
-                if captures is None and leaf._hooks is None:
-                    accumulate(leaf, buffers)
-                else:
-                    _run_leaf(leaf, buffers.pop(leaf), False, captures)
+            age = node.seq
+            for leaf, _ in edges:
+                if leaf in last and last[leaf] == age:
+                    last[leaf] = DONE
+                    if captures is None and leaf._hooks is None:  # type: ignore[union-attr]
+                        accumulate(leaf, buffers)  # type: ignore[arg-type]
+                    else:
+                        _run_leaf(leaf, buffers.pop(leaf), False, captures)
 
 
 def _completed(node: Node, last: dict[Node, int]) -> dict[Any, None]:
