@@ -18,6 +18,7 @@ from ._tensor_memory import ShapeAndMemory
 from ._tensor_python import AsPython
 from .autograd import modes, views
 from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
+from .autograd.saved import NoVersion
 
 if TYPE_CHECKING:
     from ._methods import TensorMethods
@@ -337,6 +338,8 @@ class Tensor(_Parts):
             return detach(self)
         out = wrap(self._array)
         out._vc = views_of(self)
+        if type(out._vc) is NoVersion:
+            meta_of(out).inference = True
         return out
 
     def detach_(self) -> Tensor:
@@ -368,6 +371,8 @@ class Tensor(_Parts):
         tensor([0.5000], requires_grad=True)
         """
         out = wrap(self._array)
+        if type(self._vc) is NoVersion:
+            out._vc, meta_of(out).inference = self._vc, True
         if modes.slow() and (log := modes.log.get()) is not None and self.requires_grad:
             log.on_cut(out, ".data")
         return out
@@ -406,7 +411,7 @@ class Tensor(_Parts):
         ...     print(torch.ones(1).is_inference())
         True
         """
-        return self._meta is not None and self._meta.inference
+        return (self._meta is not None and self._meta.inference) or type(self._vc) is NoVersion
 
 
 def _take_over(part: type) -> None:

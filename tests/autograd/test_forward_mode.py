@@ -137,3 +137,27 @@ def test_misuse() -> None:
             fwAD.make_dual(penlight.ones(2, dtype=penlight.int64), penlight.ones(2))
         with pytest.raises(RuntimeError, match="Nested forward mode"):
             fwAD.enter_dual_level()
+
+
+def test_levels_are_checked():
+    x = penlight.ones(2)
+    with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
+        fwAD.exit_dual_level()
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(x, x)
+        with pytest.raises(RuntimeError, match="already has a forward gradient at the same level 0"):
+            fwAD.make_dual(dual, x)
+        with pytest.raises(RuntimeError, match="Invalid level given to _make_dual"):
+            fwAD.make_dual(x, x, level=3)
+        assert fwAD.make_dual(x, x.double()).shape == (2,)
+
+
+def test_forward_mode_can_be_switched_off():
+    x = penlight.ones(2)
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(x, x)
+        with fwAD._set_fwd_grad_enabled(False):
+            assert fwAD.unpack_dual(dual * 2).tangent is None
+        with penlight.inference_mode():
+            assert fwAD.unpack_dual(dual * 2).tangent is None
+        assert fwAD.unpack_dual(dual * 2).tangent.tolist() == [2, 2]

@@ -67,3 +67,25 @@ def test_modes_of_another_thread_leave_ops_alone() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_views_of_inference_tensors_are_inference_tensors():
+    with torch.inference_mode():
+        x = torch.ones(3)
+    for view in (x.view(3), x[0], x.unbind()[0], x.detach(), x.data, x.reshape(3)):
+        assert view.is_inference()
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            view.add_(1)
+        with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode"):
+            view.requires_grad_()
+    assert x.tolist() == [1, 1, 1]
+    for copy in (x.clone(), x * 2):
+        assert not copy.is_inference()
+
+
+def test_nothing_is_recorded_in_inference_mode_whatever_the_grad_mode():
+    w = torch.ones(3, requires_grad=True)
+    with torch.inference_mode(), torch.enable_grad():
+        assert torch.is_grad_enabled()
+        for out in (w * 2, w.exp(), torch.cat([w, w]), torch.nn.Linear(3, 1)(w)):
+            assert not out.requires_grad and out.is_inference()

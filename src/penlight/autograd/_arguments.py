@@ -130,7 +130,9 @@ def input_edges(inputs: Sequence[Any]) -> list[Edge]:
     """Where the gradients that were asked for arrive."""
     edges = []
     for value in inputs:
-        edge = edge_of(value) if isinstance(value, Tensor) else place_of(value)
+        if not isinstance(value, Tensor) and not is_edge(value):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}")
+        edge = place_of(value)
         if edge is NO_EDGE:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         edges.append(edge)

@@ -350,11 +350,33 @@ def exit_dual_level(*, level: int | None = None) -> None:
     >>> level = fwAD.enter_dual_level()
     >>> fwAD.exit_dual_level(level=level)
     """
-    if not _levels or (level is not None and level != _levels[-1].name):
+    if not _levels:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level is not None and level != _levels[-1].name:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     close_level(_levels.pop())
+
+
+class _set_fwd_grad_enabled:
+    """Whether ops compute tangents.
+
+    >>> import penlight as torch
+    >>> fwAD = torch.autograd.forward_ad
+    >>> with fwAD.dual_level(), fwAD._set_fwd_grad_enabled(False):
+    ...     x = fwAD.make_dual(torch.ones(1), torch.ones(1))
+    ...     print(fwAD.unpack_dual(x * 2).tangent)
+    None
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._token = _dispatch.forward_mode.set(mode)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exc: object) -> None:
+        _dispatch.forward_mode.reset(self._token)
 
 
 class dual_level:
@@ -388,7 +410,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
+    if level is not None and level != _levels[-1].name:
+        raise RuntimeError("Invalid level given to _make_dual")
     _check_dual(tensor, tangent)
+    if _levels[-1].tangent(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
     return lift(_levels[-1], tensor, tangent)
 
 
@@ -398,10 +426,6 @@ def _check_dual(tensor: Any, tangent: Any) -> None:
     if not tangent.is_floating_point() and not tangent.is_complex():
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
     _check_size(tensor, tangent)
-    if tensor.dtype is not tangent.dtype:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different dtype than that of the original Tensor"
-        )
 
 
 def _check_size(tensor: Any, tangent: Any) -> None:

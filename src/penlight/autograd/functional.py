@@ -261,8 +261,11 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, v
         duals = [make_dual(arg, enter(level, unit, 0)) for arg, unit in zip(args, units)]
         out_several, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
         moved = [leave(level, _tangent(unpack_dual(out)), 0, "jacobian") for out in outputs]
-    rows = [unwrapped(tuple(_split_columns(m, list(args))), several) for m in moved]
-    return unwrapped(tuple(rows), out_several)
+    # PyTorch's are lists where there are several inputs.
+    rows = [_split_columns(m, list(args)) if several else _split_columns(m, list(args))[0] for m in moved]
+    if not out_several:
+        return rows[0]
+    return rows if several else tuple(rows)
 
 
 def _tangent(dual: Any) -> Tensor:

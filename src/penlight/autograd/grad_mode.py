@@ -148,6 +148,9 @@ class set_grad_enabled(_Decorator):
     def clone(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
 
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
 
 class inference_mode(_Decorator):
     """Inside, nothing is recorded, and new tensors never take part in autograd.

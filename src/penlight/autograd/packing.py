@@ -146,9 +146,6 @@ class SavedTensor:
         self._keep(Pair(pack_hook, unpack_hook).pack(tensor.detach(), edge))
 
 
-SavedTensor.__module__ = "torch._C._autograd"
-
-
 class SlotSaved(SavedTensor):
     """What a node of a declared op saved under one name."""
 
@@ -226,3 +223,7 @@ class Kept(SavedTensor):
             input_modified(self.value, self._version)
         assert node is not None
         result_modified(node, self.value, self._vc[0], self._version, self._nr)
+
+
+for _kind in (SavedTensor, SlotSaved, Kept):
+    _kind.__module__, _kind.__qualname__ = "torch._C._autograd", "SavedTensor"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import Function, once_differentiable
-from ..random import engine_of
+from ..random import _drawn_from, engine_of
 from ..tensor import Tensor
 
 _MANY = 1000.0  # from this concentration on the Cornish-Fisher expansion has eight digits
@@ -162,9 +162,11 @@ class _SampleDirichlet(Function):
 
 def standard_gamma(alpha: Tensor) -> Tensor:
     """Gamma samples of these shapes and rate 1, from the global stream."""
-    return _StandardGamma.apply(alpha)  # type: ignore[no-any-return]
+    made = _drawn_from((alpha,), standard_gamma)
+    return _StandardGamma.apply(alpha) if made is None else made
 
 
 def sample_dirichlet(concentration: Tensor) -> Tensor:
     """Points of the simplex along the last dimension, from the global stream."""
-    return _SampleDirichlet.apply(concentration)  # type: ignore[no-any-return]
+    made = _drawn_from((concentration,), sample_dirichlet)
+    return _SampleDirichlet.apply(concentration) if made is None else made

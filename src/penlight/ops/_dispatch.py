@@ -40,6 +40,9 @@ op_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_op_watchers", de
 # Called with each tensor that is about to be written to while a slow mode is open.
 write_watchers: ContextVar[tuple[Any, ...]] = ContextVar("penlight_write_watchers", default=())
 
+# Whether ops compute tangents. Inference mode switches that off too.
+forward_mode: ContextVar[bool] = ContextVar("penlight_forward_mode", default=True)
+
 # The innermost pair of saved-tensor hooks of this thread.
 pack_hooks: ContextVar[Any] = ContextVar("penlight_pack_hooks", default=None)
 
@@ -114,7 +117,7 @@ def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
                 found = level
     if found is not None:
         return found.checked(stack)
-    if tangents is None:
+    if tangents is None or modes.inference.get() or not forward_mode.get():
         return None
     return next((level for level in reversed(stack) if level in tangents), None)
 
@@ -315,7 +318,7 @@ def mark_inference(tensor: Tensor) -> None:
 
 def input_edges(op: Op, env: dict[str, Any]) -> list[Edge] | None:
     """The edges of the inputs that have rules, in order, or None if no input requires grad or nothing is recorded."""
-    if not is_grad_enabled():
+    if not is_grad_enabled() or modes.inference.get():
         return None
     edges: list[Edge] = []
     for i in op.rules:

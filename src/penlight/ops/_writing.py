@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled
+from ..autograd.saved import NoVersion
 from ._dispatch import (
     _watched,
     coerce,
@@ -56,7 +57,7 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
         views.check_inplace(tensor, True)
         raise
     views.check_inplace(tensor, edges is not None)
-    if tensor._meta is not None:
+    if type(tensor._vc) is NoVersion:
         refuse_inference(tensor)
     array = tensor._array
     check_overlap(op, env, array)

@@ -119,9 +119,13 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
     from ..kernels.rng_uniform import uniform53
-    from ..random import engine_of
+    from ..random import engine_of, inside_vmap
     from ..tensor import wrap
 
+    if inside_vmap():
+        from ..func.randomness import drawn_from
+
+        return drawn_from((input,), lambda physical: _slopes_for(physical, lower, upper))  # type: ignore[return-value]
     array = input._array
     noise = np.ones(array.shape, array.dtype)
     flat = array <= 0
@@ -216,6 +220,25 @@ def softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
+def _gumbels(logits: Tensor) -> Tensor:
+    """Gumbel noise in the shape of a tensor."""
+    from ..kernels.rng_samplers import exponential
+    from ..random import engine_of, inside_vmap
+    from ..tensor import wrap
+
+    engine, dtype = engine_of(None), logits._array.dtype
+
+    def draw(shape: tuple[int, ...]) -> Any:
+        with np.errstate(divide="ignore"):
+            return -np.log(exponential(engine, shape, dtype))
+
+    if inside_vmap():
+        from ..func.randomness import drawn
+
+        return drawn(tuple(logits.shape), draw)  # type: ignore[return-value]
+    return wrap(draw(tuple(logits.shape)))
+
+
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random sample near a corner of the simplex, differentiable in the logits; `hard` rounds it to a corner but keeps
     the soft sample's gradient.
@@ -226,18 +249,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     import warnings
 
-    from ..kernels.rng_samplers import exponential
-    from ..random import engine_of
     from ..tensor import wrap
 
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = exponential(engine_of(None), tuple(logits.shape), logits._array.dtype)
-    with np.errstate(divide="ignore"):
-        noise = -np.log(noise)
-    soft = _softmax_along((logits + wrap(noise)) / tau, dim)
+    soft = _softmax_along((logits + _gumbels(logits)) / tau, dim)
     if not hard:
         return soft
     place = soft.max(dim, keepdim=True).indices
-    corner = wrap(np.zeros(tuple(logits.shape), logits._array.dtype)).scatter_(dim, place, 1.0)
+    corner = wrap(np.zeros(tuple(logits.shape), logits._array.dtype)).scatter(dim, place, 1.0)
     return corner - soft.detach() + soft

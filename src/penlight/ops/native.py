@@ -176,11 +176,22 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and which elements it kept."""
     from ..kernels.rng_uniform import bernoulli
-    from ..random import engine_of
+    from ..random import engine_of, inside_vmap
 
     if train is False or not input.numel():
         return input.clone(), wrap(np.ones(tuple(input.shape), bool))
-    kept = wrap(bernoulli(engine_of(None), 1 - p, tuple(input.shape), np.dtype(bool)))
+    engine, shape = engine_of(None), tuple(input.shape)
+
+    def draw(size: tuple[int, ...]) -> Any:
+        return bernoulli(engine, 1 - p, size, np.dtype(bool))
+
+    kept: Any
+    if inside_vmap():
+        from ..func.randomness import drawn
+
+        kept = drawn(shape, draw)
+    else:
+        kept = wrap(draw(shape))
     return input * kept * (0.0 if p == 1 else 1.0 / (1.0 - p)), kept
 
 
