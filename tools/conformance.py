@@ -98,6 +98,9 @@ def records_part() -> list[str]:
     ]
     for name, (variants, why) in sorted(known.KNOWN.items()):
         lines.append(f"| `{name}` | {variants.replace(' ', ', ') or 'several'} | {why} |")
+    lines += ["", "And with `out=` of these dtypes:", "", "| function | dtypes | why |", "|---|---|---|"]
+    for name, (kinds, why) in sorted(known.KNOWN_OUT.items()):
+        lines.append(f"| `{name}` | {kinds.replace(' ', ', ')} | {why} |")
     return lines
 
 

@@ -50,6 +50,8 @@ record(
     along(),
     S(F([1000.0, 1000.0, -INF]), 0),
     S(X((2, 3), _C), 1),
+    S(X((3, 9), _C, -9.0, 9.0, grad=False), 1),
+    S(F([-800 + 1j, -2 + 9j, 1j, -INF], _C, grad=False), 0),
     errors=[(I(1, 2), 0)],
     strides=False,
     second=False,

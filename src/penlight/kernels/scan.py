@@ -39,11 +39,37 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if wide.dtype.kind != "c":
             return narrow(np.logaddexp.accumulate(wide, dim), x.dtype)
-        shift = np.maximum.reduce(wide.real, dim, keepdims=True)
-        shift[np.isinf(shift)] = 0.0
-        out = np.log(np.cumsum(np.exp(wide - shift), dim))
-        out += shift
-    return out
+        return np.ascontiguousarray(np.moveaxis(_complex_scan(np.moveaxis(wide, dim, -1)), -1, dim))
+
+
+def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(e^a + e^b) from the one with the larger real part."""
+    large = np.where(a.real >= b.real, a, b)
+    small = np.where(a.real >= b.real, b, a)
+    found = large + np.log1p(np.exp(small - large))
+    return np.where(np.isinf(large.real) | (small.real == -np.inf), large, found)
+
+
+def _complex_scan(x: np.ndarray) -> np.ndarray:
+    """`logcumsumexp` of complex numbers along the last dimension, in as many steps as the length has bits.
+
+    A logarithm is defined up to full turns. PyTorch adds one number after the other, and stays within half a turn of the larger of
+    the two: of the sum so far, or of the number that exceeds it.
+    """
+    out, step, n = x.copy(), 1, x.shape[-1]
+    while step < n:
+        out = np.concatenate([out[..., :step], _complex_logaddexp(out[..., :-step], out[..., step:])], -1)
+        step *= 2
+    turn, angle = 2 * np.pi, out.imag
+    fresh = np.ones(x.shape, bool)
+    fresh[..., 1:] = x.real[..., 1:] >= out.real[..., :-1]
+    before = np.where(fresh, x.imag, np.roll(angle, 1, -1))
+    moved = angle - before - turn * np.round((angle - before) / turn)
+    along = np.cumsum(np.where(fresh, 0.0, moved), -1)
+    last = np.maximum.accumulate(np.where(fresh, np.arange(n), 0), -1)  # where the sum so far was last exceeded
+    base = np.take_along_axis(x.imag + moved - along, last, -1)
+    turns = np.round((base + along - angle) / turn)
+    return out.real + 1j * (angle + turn * np.where(np.isfinite(turns), turns, 0))
 
 
 def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:

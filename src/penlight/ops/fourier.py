@@ -64,7 +64,9 @@ def _laid_out(order_of: Any) -> Any:
 
     def decorate(kernel: Any) -> Any:
         def run(input: Any, dim: Ints, *more: Any) -> Any:
-            order = order_of(input.strides, dim) if dim and input.ndim > 1 else []
+            if not dim or input.ndim < 2:
+                return kernel(input, dim, *more)
+            order = order_of(input.strides, dim)
             if order == sorted(order):
                 return kernel(np.ascontiguousarray(input), dim, *more)
             back = [order.index(d) for d in range(input.ndim)]

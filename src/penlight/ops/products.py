@@ -67,7 +67,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(7)
     """
     if input.dim() == 0 or other.dim() == 0:
-        return _dispatch.given("inner", input * other, out)
+        return _dispatch.given("mul", input * other, out)
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
