@@ -65,7 +65,7 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
 
 
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
-_NATIVE_UFUNCS = frozenset((np.exp, np.log, np.tanh))
+_NATIVE_UFUNCS = frozenset((np.exp, np.expm1, np.log, np.log1p, np.tanh))
 
 
 # And those that are as fast, but not where one operand is a row or a number for each row.

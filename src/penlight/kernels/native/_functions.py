@@ -188,6 +188,25 @@ def log(x: Value) -> Value:
     return where(greater(x, 0.0), result, b.emit("vorps", less(x, 0.0), _MINUS_INFINITY) + x)
 
 
+def expm1(x: Value) -> Value:
+    """e**x - 1: as that beyond +-1; within, where it would cancel, 2**n * (e**r - 1) + (2**n - 1)."""
+    b = x.builder
+    near = clip(x, -1.0, 1.0)
+    shifted = near * 1.4426950408889634 + _MAGIC
+    whole = shifted - _MAGIC
+    rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, near))
+    scale = _power_of_two(b.emit("vpsubd", shifted, _MAGIC_BITS))
+    near = fma(scale, rest * polynomial(rest, _EXP[1:]), scale - 1.0)
+    return _with_sign_of(x, where(less(absolute(x), 1.0), near, exp(x) - 1.0))
+
+
+def log1p(x: Value) -> Value:
+    """log(1 + x): of u, which is 1 + x rounded, and the first-order correction (x - (u - 1)) / u of that rounding."""
+    u = x + 1.0
+    inside = x.builder.emit("vandps", greater(u, 0.0), less(u, float("inf")))
+    return _with_sign_of(x, log(u) + only(inside, (x - (u - 1.0)) / u))
+
+
 def sigmoid(x: Value) -> Value:
     """1 / (1 + e**-x)."""
     return 1.0 / (exp(-x) + 1.0)

@@ -67,6 +67,8 @@ _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.abs: f.absolute,
     np.sign: _sign,
     np.exp: f.exp,
+    np.expm1: f.expm1,
+    np.log1p: f.log1p,
     np.log: f.log,
     np.tanh: f.tanh,
     np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
