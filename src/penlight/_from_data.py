@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[An
 
 
 _NUMBERS = (float, int, bool, complex)
+_PYTHON_NUMBERS = set(_NUMBERS)
 
 
 def _from_python(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
@@ -67,28 +70,43 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
     if array.dtype.kind in "OUS":
         raise _unusable(data, array)
     if dtype is None:
-        dtype = _inferred(array, leaf)
+        dtype = _inferred(array, leaf, data)
     elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
         for extreme in (array.min(), array.max()):
             _number(extreme.item(), dtype)
     return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
 
 
-def _inferred(array: Any, leaf: Any) -> dtypes.dtype:
-    if array.dtype.kind == "f":
-        if isinstance(leaf, (np.generic, np.ndarray, Tensor)):
+def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
+    """The dtype of floats and complex numbers: Python's have the default one, NumPy's and tensors their own."""
+    if array.dtype.kind not in "fc" or isinstance(leaf, np.ndarray):
+        return dtypes.from_np(array.dtype)
+    kinds = set(map(type, data))
+    while kinds <= {list, tuple} and kinds:
+        data = list(chain.from_iterable(data))
+        kinds = set(map(type, data))
+    if kinds <= _PYTHON_NUMBERS:
+        return dtypes.get_default_dtype() if array.dtype.kind == "f" else dtypes.default_complex()
+    found = {d.dtype for d in data if isinstance(d, Tensor)}
+    for kind in kinds:
+        if issubclass(kind, np.generic):
+            found.add(dtypes.from_np(np.dtype(kind)))
+        elif kind in (float, complex):
+            found.add(dtypes.get_default_dtype() if kind is float else dtypes.default_complex())
+        elif not issubclass(kind, (bool, int, Tensor)):
             return dtypes.from_np(array.dtype)
-        return dtypes.get_default_dtype()
-    if array.dtype.kind == "c" and not isinstance(leaf, (np.generic, np.ndarray, Tensor)):
-        return dtypes.default_complex()
-    return dtypes.from_np(array.dtype)
+    return reduce(dtypes.promote_types, found)
 
 
 def _items(data: Any) -> Any:
-    """Nested lists with tensors replaced by arrays (one-element ones by numbers)."""
+    """Nested lists with tensors, which must have one element, replaced by numbers."""
     if isinstance(data, (list, tuple)):
         return [_items(d) for d in data]
-    return data._array if isinstance(data, Tensor) else data
+    if not isinstance(data, Tensor):
+        return data
+    if data.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return data._array.reshape(())
 
 
 def _ragged(data: Any) -> Exception:

@@ -493,15 +493,25 @@ def _settle(arguments: tuple[Any, ...]) -> bool:
 
 
 def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
-    """`recover` for an operator: ndarrays become tensors, foreign operands give NotImplemented."""
-    other = arguments[1]
+    """`recover` for an operator: with ndarrays as NumPy does it, foreign operands give NotImplemented."""
+    first, other = arguments[0], arguments[1]
     if isinstance(other, np.ndarray):
-        from ..tensor import wrap
-
-        return dispatch(op, (arguments[0], wrap(other)))
+        return _with_ndarray(op, first, other)
     if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
         return op.function(*arguments) if _taken_over(op, arguments) else NotImplemented
     return recover(op, arguments, error)
+
+
+def _with_ndarray(op: Op, first: Any, other: np.ndarray[Any, Any]) -> Any:
+    """In PyTorch NumPy's operator does it: outside of any graph, and with NumPy's dtype of the result."""
+    from ..tensor import wrap
+
+    if first.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    wide = np.result_type(first._array.dtype, other.dtype)
+    if op.name == "div" and wide.kind in "biu":
+        wide = np.dtype(np.float64)
+    return dispatch(op, (wrap(first._array.astype(wide, copy=False)), wrap(other.astype(wide, copy=False))))
 
 
 def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
