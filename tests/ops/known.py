@@ -12,7 +12,7 @@ KNOWN = {
     "block_diag": ("empty", "PyTorch loses the row of an empty block in the gradient"), "kron": ("transposed", _MORE), "chain_matmul": ("0-d", _ORDER), "addbmm": ("0-d", _ORDER),
     "addr": ("int bool", _MORE), "baddbmm": ("0-d", _ORDER), "mv": ("0-d", _ORDER), "as_strided_scatter": ("sliced transposed", "counts places in the tensor, not in its memory"),
     "narrow_copy": ("0-d", _ORDER), "view_copy": ("expanded transposed", "refuses what view refuses"), "view_as_complex_copy": ("empty sliced transposed", _MORE),
-    "Tensor.fill_diagonal_": ("empty", _ORDER), "unflatten": ("0-d", _ORDER), "view_as_complex": ("float16 empty sliced transposed", _NO_CHALF), "linalg.ldl_solve": ("int bool", _ORDER), "linalg.matrix_norm": ("float16 bfloat16", _ORDER), "nuclear_norm": ("float16 bfloat16", _ORDER),
+    "Tensor.fill_diagonal_": ("empty", _ORDER), "unflatten": ("0-d", _ORDER), "view_as_complex": ("float16 empty sliced transposed", _NO_CHALF), "linalg.ldl_solve": ("int bool", _ORDER),
     "linalg.matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "matrix_exp": ("float16 bfloat16", "NaN in PyTorch"), "hash_tensor": ("empty", _MORE),
     "norm_except_dim": ("0-d", _MORE), "slice_inverse": ("", "an inner function that reads memory it does not own"), "Tensor.stride": ("empty", "NumPy's strides of empty arrays"),
     "Tensor.resize_": ("0-d", "uninitialised memory"), "nn.functional.bilinear": ("bool", _MORE), "nn.functional.conv2d": ("int", _MORE),
@@ -22,7 +22,7 @@ KNOWN = {
     "nn.functional.grid_sample": ("float16 bfloat16", _HALF), "nn.functional.affine_grid": ("bfloat16", "float32 here"),
     "nn.functional.rms_norm": ("0-d", _ORDER), "nn.functional.batch_norm": ("0-d", _ORDER), "nn.functional.embedding": ("0-d empty", _ORDER),
 
-    "nn.functional.embedding_bag": ("empty", _MORE), "nn.functional.margin_ranking_loss": ("int", _ORDER),
+    "nn.functional.embedding_bag": ("empty", _MORE),
     "nn.functional.max_unpool1d": ("0-d", _ORDER), "nn.functional.max_unpool2d": ("0-d", _ORDER), "complex": ("float16 bfloat16", _NO_CHALF), "polar": ("bfloat16", _NO_CHALF),
     "cumulative_trapezoid": ("empty", _ORDER), "kthvalue": ("int", _TIES), "searchsorted": ("complex", _MORE), "bucketize": ("complex", _MORE), "histc": ("bfloat16", _HALF),
     "histogram": ("float16 bfloat16", "refused here"), "histogramdd": ("float16 bfloat16 uint8", "refused here"), "bincount": ("complex", "warns here"), "index_reduce": ("bool empty", _ORDER),

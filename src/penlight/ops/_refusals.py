@@ -38,7 +38,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "_max_all": {"c": "max_all"}, "_min_all": {"c": "min_all"},
     "_max_dim": {"c": RuntimeError("max(): does not support complex input")},
     "_min_dim": {"c": RuntimeError("min(): does not support complex input")},
-    "_unique": {"c": "unique"}, "_unique_dim": {"c": "unique_dim"}, "_unique_consecutive": {"c": "unique"},
+    "_unique": {"c": "unique"}, "_unique_dim": {"c": "unique_dim"}, "_unique_consecutive": {"c": "unique"}, "_safe_softmax": {"c": "softmax_kernel_impl"},
     "_searchsorted": {"bc": "searchsorted_out_cpu"}, "_softmax": {"c": "softmax_lastdim_kernel_impl"},
     "_index_reduce": {"bc": "index_func_"}, "_max_unpool2d": _UNPOOL, "_max_unpool3d": {"biuc": "max_unpool3d"},
     "_fractional_max_pool2d": {"biuc": "fractional_max_pool2d_out_frame"}, "_fractional_max_pool3d": {"biuc": "fractional_max_pool3d_out_frame"},

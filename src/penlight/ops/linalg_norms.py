@@ -94,6 +94,8 @@ def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> T
 
 def _spectral_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
     """Through the singular values."""
+    if A.dtype.itemsize == 2:
+        raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {dtypes.LEGACY[A.dtype]}")
     last = A.movedim(dims, (-2, -1)) if dims != (A.dim() - 2, A.dim() - 1) else A
     S = svdvals(last)
     if ord == "nuc":

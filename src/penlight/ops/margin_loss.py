@@ -291,7 +291,8 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 def margin_ranking(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
     """`margin_ranking_loss` by the number of its reduction."""
-    return reduce_values((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    apart = input1 - input2
+    return reduce_values((-target * apart + float(margin)).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
