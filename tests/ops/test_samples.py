@@ -42,6 +42,10 @@ def test_running_logarithms_of_complex_sums_do_not_underflow() -> None:
     assert torch.allclose(got, wanted, atol=1e-6)
 
 
+def test_logsumexp_of_a_single_complex_number() -> None:
+    assert torch.logsumexp(torch.tensor(1 + 2j), 0).item() == 1 + 2j
+
+
 def test_the_numbers_that_a_group_norm_used_have_gradients() -> None:
     x = torch.arange(36.0, dtype=torch.float64).sin().reshape(2, 6, 3).requires_grad_()
     weight = torch.linspace(0.5, 1.5, 6, dtype=torch.float64, requires_grad=True)

@@ -191,6 +191,7 @@ def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray
 
 def _finite(shift: np.ndarray) -> np.ndarray:
     """The shift with 0 for +-inf, so that subtracting it from itself is not NaN."""
+    shift = np.asarray(shift)  # of a 0-d array NumPy gives a number
     shift[np.isinf(shift)] = 0.0
     return shift
 
