@@ -211,7 +211,15 @@ record(
     S(X((0,))),
     S(X((2, 3), "uint8"), 0),
 )
-record("logsumexp", S(X((2, 3)), 1), S(X((2, 3)), (0, 1), True), S(F([[INF, 1.0], [-INF, -INF]]), 1), S(I(1, 2), 0))
+record(
+    "logsumexp",
+    S(X((2, 3)), 1),
+    S(X((2, 3)), (0, 1), True),
+    S(F([[INF, 1.0], [-INF, -INF]]), 1),
+    S(I(1, 2), 0),
+    S(X((), "complex128"), 0),
+    S(X((2, 3), "complex128"), 1),
+)
 _PS = (2, 1, 3, 0.5, 0, INF, -INF, "fro")
 record(
     "norm",

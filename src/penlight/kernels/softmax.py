@@ -182,9 +182,9 @@ def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray
         else:
             real = x.real if x.dtype.kind == "c" else x
             shift = _finite(np.maximum.reduce(real, axes, keepdims=True))
-            shifted = np.subtract(x, shift)
+            shifted = np.asarray(np.subtract(x, shift))
             result = np.log(np.add.reduce(np.exp(shifted, shifted), axes, keepdims=True))
-            result += shift
+            result = result + shift
     result = result.reshape(kept if keepdim else tuple(s for i, s in enumerate(shape) if i not in axes))
     return narrow(result, dtype)
 
