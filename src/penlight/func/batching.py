@@ -2,7 +2,8 @@
 
 A rule is called as `rule(level, op, arguments)`. Arguments that are batched at the level are `Batched`; it returns physical
 results, with the batch as dimension 0. Rules are found by the op's name, or by its kind: elementwise ops need none of
-their own. An op without a rule runs in a loop over the samples (`loop`), which is right, but slow.
+their own. Every op that Penlight declares has one, a test sees to that; one declared elsewhere without a rule runs in a loop over
+the samples (`loop`), which is right, but slow.
 """
 
 from __future__ import annotations
