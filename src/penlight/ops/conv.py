@@ -288,18 +288,21 @@ def _times(sizes: Any) -> str:
 
 
 def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool) -> None:
-    if input.dtype is not weight.dtype:
-        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
-        raise RuntimeError(
-            f"Input type (torch.{kinds[0]}Tensor) and weight type (torch.{kinds[1]}Tensor) should be the same or input should be "
-            "a MKLDNN tensor and weight is a dense tensor"
-        )
-    if bias is not None and bias.dtype is not input.dtype:
+    wrong_weight = input.dtype is not weight.dtype
+    if bias is not None and bias.dtype is not input.dtype and not (transposed and wrong_weight):
         from ._guards import c_name
 
         raise RuntimeError(
             f"Input type ({c_name(input.dtype)}) and bias type ({c_name(bias.dtype)}) should be the same"
         )
+    if wrong_weight:
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
+        if input.dtype is dtypes.float32 and input.dim() == dims + 2 and input.shape[0] > 1:  # another library's words
+            raise RuntimeError(
+                f"Input type (torch.{kinds[0]}Tensor) and weight type (torch.{kinds[1]}Tensor) should be the same or input should "
+                "be a MKLDNN tensor and weight is a dense tensor"
+            )
+        raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
     if transposed and input.dtype.category < dtypes.FLOATING and input.dtype is not dtypes.int64:
         raise not_implemented(f"slow_conv_transpose{max(dims, 2)}d_out_cpu", input._array.dtype)
     if input.dtype is dtypes.bool_:

@@ -115,6 +115,9 @@ def _check_dtypes(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
         if what == "vectors":
             left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
             raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
+        if what == "mat1 and mat2":
+            left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {left} and {right}")
         raise RuntimeError(f"expected {what} to have the same dtype, but got: {left} != {right}")
 
 
