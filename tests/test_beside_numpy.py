@@ -54,3 +54,10 @@ def test_arrays_as_operands(use, dtype):
 def test_arrays_do_not_meet_graphs():
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
         torch.ones(3, requires_grad=True) * np.arange(3)
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.int64(2)])
+def test_numbers_of_numpy_minus_tensors(number):
+    y = torch.arange(3.0, requires_grad=True)
+    (number - y).sum().backward()
+    assert (number - x).tolist() == [2.0, 1.0, 0.0] and y.grad.tolist() == [-1.0, -1.0, -1.0]

@@ -253,6 +253,8 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         )
     if isinstance(other, Tensor):
         return _rsub_tensor(input, other, alpha)
+    if isinstance(other, np.generic):
+        other = other.item()
     return _rsub(input if alpha == 1 else input * alpha, other)
 
 
