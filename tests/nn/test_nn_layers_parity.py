@@ -28,13 +28,12 @@ CLASSES = [
     for name in dir(torch.nn)
     if inspect.isclass(getattr(torch.nn, name)) and issubclass(getattr(torch.nn, name), torch.nn.Module)
 ]
-LEFT_OUT = {"intrinsic", "qat", "quantizable", "quantized"}
 OWN_SIGNATURE = {"RNN", "LSTM", "GRU"}  # PyTorch hides theirs behind *args, **kwargs
 
 
 def test_every_public_name_exists():
     wanted = {name for name in dir(torch.nn) if not name.startswith("_")}
-    assert {name for name in wanted if not hasattr(penlight.nn, name)} == LEFT_OUT
+    assert not {name for name in wanted if not hasattr(penlight.nn, name)}
 
 
 def test_every_class_has_a_case():
