@@ -41,7 +41,7 @@ __all__ = [
     "sums",
 ]
 
-GRAIN = 1 << 15  # elements; the least that is worth waking a thread for
+GRAIN = 1 << 16  # elements; the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
 _ONES = np.ones(GROUP, _FLOAT)
 
