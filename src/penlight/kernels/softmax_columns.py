@@ -16,6 +16,7 @@ from .parallel import parallel_for
 
 _LEAST = 4096  # elements of a matrix; below, calls cost more than they save
 _SHORT = 32  # columns
+_GRAIN = 1 << 17  # elements; the least that is worth waking a thread for
 
 
 def by_columns(name: str, *arrays: np.ndarray) -> bool:
@@ -29,7 +30,7 @@ def by_columns(name: str, *arrays: np.ndarray) -> bool:
         for i in range(low, high):
             body(*[a[i] for a in arrays])
 
-    parallel_for(run, count, -(-native.GRAIN // (rows * columns)), blas=False)
+    parallel_for(run, count, -(-_GRAIN // (rows * columns)), blas=False)
     return True
 
 

@@ -41,7 +41,6 @@ __all__ = [
     "sums",
 ]
 
-GRAIN = 1 << 16  # elements; the least that is worth waking a thread for
 _FLOAT = np.dtype(np.float32)
 _ONES = np.ones(GROUP, _FLOAT)
 
@@ -78,13 +77,13 @@ def over_rows(
     compiled.check(arrays, rows, columns)
     run, together = compiled.run, compiled.least
     places = [id(array) for array in arrays]
-    if rows * columns < 2 * GRAIN:
+    if rows * columns < 2 * compiled.grain:
         run(0, rows, columns, *places, *numbers)
     else:
         parallel_for(
             lambda low, high: run(low * together, min(high * together, rows), columns, *places, *numbers),
             -(-rows // together),
-            -(-GRAIN // (columns * together)),
+            -(-compiled.grain // (columns * together)),
             blas=False,
         )
 
@@ -118,7 +117,7 @@ def over_elements(
     run, size = compiled.run, arrays[0].size
     compiled.check(arrays, 1, size)
     places = [id(array) for array in arrays]
-    if size < 2 * GRAIN:
+    if size < 2 * compiled.grain:
         run(0, size, *places, *numbers)
     else:
-        parallel_for(lambda low, high: run(low, high, *places, *numbers), size, GRAIN, blas=False)
+        parallel_for(lambda low, high: run(low, high, *places, *numbers), size, compiled.grain, blas=False)

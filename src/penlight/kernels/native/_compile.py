@@ -3,7 +3,7 @@
 Note [Registers]
 Values get one of sixteen registers from where they are made to where they are used last, or to the end of the loop if they were
 made outside of it. There is no spilling: a definition that needs more is refused when it is compiled. Constants lie in
-memory behind the code, where most instructions can read them directly.
+memory behind the code, where most instructions can read them directly; registers that a loop leaves free hold those that it uses most.
 
 Note [A kernel's frame]
 A kernel is called like a C function. It keeps what it needs for all rows on the stack: how far its loops go, how far rows of
@@ -13,6 +13,7 @@ bytes, `rax` the place in a row (and others the same place in a row's further pa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
@@ -41,6 +42,9 @@ from ._x86 import (
     Pooled,
 )
 
+_REGISTERS = 16
+_SHARE = 1 << 22  # operations on single elements that take some 80 microseconds, twice as long as waking a thread
+_CHEAPEST = 8  # operations; what does fewer waits for memory
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
 _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers are passed
 # Operations that may write their result over any operand.
@@ -50,11 +54,61 @@ _REUSE = frozenset(
 )  # fmt: skip
 
 
-def _assign_registers(operations: list[Any]) -> None:
-    """Give each value its register. See Note [Registers]."""
+def _with_constants_held(builder: Builder) -> list[Any]:
+    """The operations, with registers, and with the constants of each loop in registers that it leaves free. See Note [Registers]."""
+    given = [(item, item.operands) for item in builder.operations if isinstance(item, Value)]
+    for spare in range(_REGISTERS - _assign_registers(builder.operations), 0, -1):
+        operations = _hold_constants(builder, spare)
+        try:
+            _assign_registers(operations)
+            return operations
+        except ValueError:
+            for item, operands in given:
+                item.operands = operands
+    _assign_registers(builder.operations)
+    return builder.operations
+
+
+def _hold_constants(builder: Builder, count: int) -> list[Any]:
+    """The operations, where each loop begins with loading the `count` constants that it uses most."""
+    result: list[Any] = []
+    loop: list[Any] | None = None
+    for item in builder.operations:
+        if isinstance(item, tuple) and item[0] == "begin":
+            loop = []
+        if loop is None:
+            result.append(item)
+            continue
+        loop.append(item)
+        if isinstance(item, tuple) and item[0] == "rest end":
+            result += _holding(builder, loop, count)
+            loop = None
+    return result
+
+
+def _holding(builder: Builder, loop: list[Any], count: int) -> list[Any]:
+    """One loop, with its most used constants loaded before it."""
+    values = [item for item in loop if isinstance(item, Value)]
+    uses = Counter(o for value in values for o in value.operands if isinstance(o, Pooled))
+    held: dict[Any, Value] = {bits: Value(builder, "constant", (bits,)) for bits, _ in uses.most_common(count)}
+    same: dict[Any, Any] = dict(held)
+    kept = []
+    for item in loop:
+        if isinstance(item, Value):
+            if item.operation == "constant" and item.operands[0] in held:
+                same[item] = held[item.operands[0]]
+                continue
+            item.operands = tuple(same.get(o, o) if isinstance(o, (Value, Pooled)) else o for o in item.operands)
+        kept.append(item)
+    return [*held.values(), *kept]
+
+
+def _assign_registers(operations: list[Any]) -> int:
+    """Give each value its register, and tell how many were in use at a time."""
     _find_lifetimes(operations)
-    free = list(range(15, -1, -1))
+    free = list(range(_REGISTERS - 1, -1, -1))
     held: list[Value] = []
+    most = 0
     for when, item in enumerate(operations):
         for value in [v for v in held if v.dies < when]:
             held.remove(value)
@@ -70,6 +124,8 @@ def _assign_registers(operations: list[Any]) -> None:
         else:
             raise ValueError("a native kernel needs more than sixteen registers")
         held.append(item)
+        most = max(most, len(held))
+    return most
 
 
 def _find_lifetimes(operations: list[Any]) -> None:
@@ -124,7 +180,7 @@ class _Writer:
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.asm, self.frame = builder, Assembler(), _Frame()
-        _assign_registers(builder.operations)
+        self.operations = _with_constants_held(builder)
 
     def write(self) -> bytes:
         body, self.asm = self.asm, Assembler()
@@ -242,7 +298,7 @@ class _Writer:
         self.asm.leave()
 
     def _operations(self) -> None:
-        for item in self.builder.operations:
+        for item in self.operations:
             if isinstance(item, tuple):
                 self._mark(*item)
             else:
@@ -332,6 +388,17 @@ class _Writer:
             self.asm.binary(f"{name}213ps", target, b, c)
 
 
+def _work(operations: list[Any]) -> int:
+    """How many operations there are for eight elements, in all loops together."""
+    count, counts = 0, False
+    for item in operations:
+        if isinstance(item, tuple):
+            counts = item[0] == "vectors" or (counts and item[0] != "vectors end")
+        else:
+            count += counts
+    return count
+
+
 class Kernel:
     """A compiled definition. Call `run(low, high, columns, id(array), ..., number, ...)`, without `columns` if it is flat."""
 
@@ -350,6 +417,7 @@ class Kernel:
         )  # rows that one thread must take together
         self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
+        self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
         self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
 
     def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
