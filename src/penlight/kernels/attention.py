@@ -25,7 +25,7 @@ _KEEP_BYTES = 1 << 26
 # Scores that are worked on at once: they, their gradients and the heads they come from stay in a core's own cache.
 _BLOCK_ELEMENTS = 1 << 15
 # Multiplications that are worth waking a thread for.
-_GRAIN = 1 << 21
+_GRAIN = 1 << 24
 
 
 def _above(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:

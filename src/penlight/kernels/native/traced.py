@@ -31,7 +31,7 @@ from ._x86 import Pooled
 
 _VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
-_GRAIN, _CHEAP_GRAIN = 1 << 17, 1 << 20  # elements that are worth waking a thread for: of a long kernel, of a short one
+_GRAIN, _CHEAP_GRAIN = 1 << 18, 1 << 20  # elements that are worth waking a thread for: of a long kernel, of a short one
 _ROW = 4096  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
 _ONES = Pooled(0xFFFFFFFF)
