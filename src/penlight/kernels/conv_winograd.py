@@ -75,7 +75,9 @@ class _Tiles:
         The positions run over images, pairs and the remaining dims, in this order.
         """
         x, channels, height = self.x, self.x.shape[1], self.height
-        halves = np.zeros((2, channels, self.images, height + 1, *self.span), x.dtype)
+        # Zeros around the rows, if anything is there; `_load` fills the rest.
+        bordered = any(part.stop - part.start < size for part, size in zip(self.border[0], self.span, strict=True))
+        halves = (np.zeros if bordered else np.empty)((2, channels, self.images, height + 1, *self.span), x.dtype)
         mixed = np.empty_like(halves[0])
         buffer = np.empty(4 * self.rows * self.images * height * self.rest, x.dtype)
         for block in range(low, high):
@@ -233,7 +235,8 @@ def winograd_scatter(
     inner = tuple(slice(n) for n in place[1:])
 
     def body(first: int, last: int) -> None:
-        mixed = np.zeros((4, len(w), images, *phases.wide), grad.dtype)
+        mixed = np.empty((4, len(w), images, *phases.wide), grad.dtype)
+        mixed[0], mixed[3] = 0, 0  # what the rows of the gradient leave over
         product = np.empty((4, len(phases.taps), depth, images * phases.length), grad.dtype)
         total = product[:, 0]
         halves = np.empty((2, depth, images, pairs + 1, row), grad.dtype)
