@@ -1,5 +1,7 @@
 """Bodies in NumPy as machine code: the same results, and what is left to NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -277,3 +279,19 @@ def test_sums(size):
 @here
 def test_sum_of_nothing():
     assert traced.total(lambda x, out: np.square(x, out), noise(0)) == 0
+
+
+def test_parameters_that_must_not_be_written_to():
+    """As in NumPy: an error, and nothing is changed. A file that is mapped for reading would end the process."""
+    import penlight as torch
+
+    data = np.ones(50_000, np.float32)
+    data.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weight = torch.from_numpy(data).requires_grad_()
+    weight.grad = torch.ones(50_000)
+    for kind in (torch.optim.SGD, torch.optim.Adam):
+        with pytest.raises(ValueError, match="read-only"):
+            kind([weight], lr=0.1).step()
+    assert (data == 1).all()

@@ -14,7 +14,7 @@ bytes, `rax` the place in a row (and others the same place in a row's further pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -427,6 +427,10 @@ class Kernel:
                 raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
             if not array.flags.c_contiguous:
                 raise ValueError("a native kernel got an array that is not contiguous")
+        self.check_written(arrays)
+
+    def check_written(self, arrays: Sequence[Any]) -> None:
+        """Refuse arrays that the kernel would write to and must not, in NumPy's words."""
         for i in self._written:
             if not arrays[i].flags.writeable:
                 raise ValueError("output array is read-only")

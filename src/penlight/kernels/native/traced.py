@@ -378,9 +378,9 @@ def run_kernel(
     size = _common_size(arrays)
     if spread:
         numbers = (*_numbers_of(arrays, spread), *numbers)
-        places = [id(array) for i, array in enumerate(arrays) if i not in spread]
-    else:
-        places = [id(array) for array in arrays]
+        arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
+    kernel.check_written(arrays)
+    places = [id(array) for array in arrays]
     call, grain = kernel.run, _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
     if size < 2 * grain:
         call(0, size, *places, *numbers)
