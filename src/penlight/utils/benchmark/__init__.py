@@ -26,6 +26,7 @@ _REFUSED = {
     "CopyIfCallgrind": "Penlight does not count instructions. Use Timer.blocked_autorange().",
     "FunctionCount": "Penlight does not count instructions. Use Timer.blocked_autorange().",
     "FunctionCounts": "Penlight does not count instructions. Use Timer.blocked_autorange().",
+    "op_fuzzers": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
     "Fuzzer": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
     "FuzzedParameter": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
     "FuzzedTensor": "Penlight does not draw inputs for benchmarks. Make them with torch.rand.",
