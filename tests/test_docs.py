@@ -18,6 +18,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 # What needs a package that is not installed here says so at import; `as_torch` would take the name of torch.
 OPTIONAL = {"penlight.utils.tensorboard", "penlight.as_torch"}
+# Examples that need an extra.
+EXTRAS = {"penlight.quasirandom": "scipy"}
 
 
 def modules() -> list[str]:
@@ -37,6 +39,8 @@ def rest():
 
 @pytest.mark.parametrize("name", modules())
 def test_docstrings(name: str) -> None:
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name])
     module = importlib.import_module(name)
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS)
     for test in finder.find(module, name):
