@@ -61,3 +61,9 @@ def test_numbers_of_numpy_minus_tensors(number):
     y = torch.arange(3.0, requires_grad=True)
     (number - y).sum().backward()
     assert (number - x).tolist() == [2.0, 1.0, 0.0] and y.grad.tolist() == [-1.0, -1.0, -1.0]
+
+
+@pytest.mark.parametrize("other", [np.ones(3), [1.0, 2.0, 3.0], None], ids=["ndarray", "list", "None"])
+def test_what_is_no_number_minus_a_tensor(other):
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        other - torch.ones(3)

@@ -32,6 +32,7 @@ def printed(path: str) -> str:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's about parts of its own that it uses
         warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
+        warnings.filterwarnings("ignore", "TypedStorage is deprecated")  # once in a process
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad=True")  # once in a process
         warnings.showwarning = show
         try:

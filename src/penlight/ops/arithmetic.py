@@ -255,6 +255,10 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         return _rsub_tensor(input, other, alpha)
     if isinstance(other, np.generic):
         other = other.item()
+    if not isinstance(other, (int, float, complex)):
+        kind = type(other)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"unsupported operand type(s) for -: '{name}' and 'Tensor'")
     return _rsub(input if alpha == 1 else input * alpha, other)
 
 
