@@ -19,14 +19,13 @@ from __future__ import annotations
 import numpy as np
 
 from ._rowtools import NATIVE_FROM, each_block, narrow, pointwise, quiet, split_shape, widen
-from .parallel import parallel_for
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
 _GELU_CUBE = 0.044715
-_CLIP_GRAIN = 1 << 20  # elements; a thread that clips fewer is not worth waking
+_CLIP_FROM = 1 << 16  # elements; fewer are clipped sooner than a thread has begun
 _SIXTH = float(np.float32(1 / 6))
 
 
@@ -90,12 +89,13 @@ def relu(x: np.ndarray) -> np.ndarray:
     """max(x, 0)."""
     if x.size < 4096 or x.dtype.kind != "f":
         return np.asarray(np.maximum(x, x.dtype.type(0)))
-    if x.size < 2 * _CLIP_GRAIN or not x.flags.c_contiguous:
+    if x.size < _CLIP_FROM or not x.flags.c_contiguous:
         return x.clip(0, np.inf)
-    out = np.empty_like(x)
-    flat, into = x.reshape(-1), out.reshape(-1)
-    parallel_for(lambda low, high: flat[low:high].clip(0, np.inf, out=into[low:high]), x.size, _CLIP_GRAIN, blas=False)
-    return out
+    return pointwise(_clip, x)
+
+
+def _clip(x: np.ndarray, out: np.ndarray) -> None:
+    x.clip(0, np.inf, out=out)
 
 
 def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.ndarray:

@@ -68,9 +68,11 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
 _NATIVE_UFUNCS = frozenset((np.exp, np.expm1, np.log, np.log1p, np.tanh))
 
 
-# And those that are as fast, but not where one operand is a row or a number for each row.
-_NATIVE_IN_ROWS = frozenset((np.add, np.subtract, np.multiply, np.divide))
-_ROWS_FROM = 1 << 17  # elements
+# And those that are as fast in one thread, unless one operand is a row or a number for each row; shared between threads they are faster.
+_NATIVE_SHARED = frozenset(
+    (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.abs, np.reciprocal, np.sqrt)
+)
+_SHARED_FROM = 1 << 17  # elements
 
 
 def _natively(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
@@ -95,11 +97,7 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
 @np.errstate(all="ignore")
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
-    if ufunc in _NATIVE_UFUNCS or (
-        ufunc in _NATIVE_IN_ROWS
-        and operands[0].size >= _ROWS_FROM
-        and len({o.shape for o in operands if type(o) is np.ndarray and o.ndim}) > 1
-    ):
+    if ufunc in _NATIVE_UFUNCS or (ufunc in _NATIVE_SHARED and operands[0].size >= _SHARED_FROM):
         result = _natively(ufunc, operands)
         if result is not None:
             return result

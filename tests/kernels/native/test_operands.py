@@ -112,7 +112,7 @@ OPS = {
 def test_ops_by_machine_code_and_by_numpy(name, monkeypatch):
     """Forward, backward and the second derivative."""
     rows, columns = 300, 501
-    assert rows * columns >= large._ROWS_FROM
+    assert rows * columns >= large._SHARED_FROM
 
     def run():
         x, y = torch.from_numpy(noise(rows, columns)), torch.from_numpy(abs(noise(rows, columns, seed=1)) + 0.5)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from .._rowtools import column_sum
-from ..parallel import parallel_for
 from ._build import GROUP, Builder
 from ._compile import Kernel
 from ._pages import available
@@ -75,17 +74,7 @@ def over_rows(
     rows, columns = shape
     compiled = kernel(define, **options)
     compiled.check(arrays, rows, columns)
-    run, together = compiled.run, compiled.least
-    places = [id(array) for array in arrays]
-    if rows * columns < 2 * compiled.grain:
-        run(0, rows, columns, *places, *numbers)
-    else:
-        parallel_for(
-            lambda low, high: run(low * together, min(high * together, rows), columns, *places, *numbers),
-            -(-rows // together),
-            -(-compiled.grain // (columns * together)),
-            blas=False,
-        )
+    compiled.over(rows, -(-compiled.grain // max(columns, 1)), columns, *[id(array) for array in arrays], *numbers)
 
 
 def in_order(define: Callable[..., None], shape: tuple[int, int], *arrays: np.ndarray, **options: Any) -> None:
@@ -114,10 +103,6 @@ def over_elements(
 ) -> None:
     """Run a flat kernel over all elements of arrays of one size, shared between threads if there are many."""
     compiled = kernel(define, flat=True, **options)
-    run, size = compiled.run, arrays[0].size
+    size = arrays[0].size
     compiled.check(arrays, 1, size)
-    places = [id(array) for array in arrays]
-    if size < 2 * compiled.grain:
-        run(0, size, *places, *numbers)
-    else:
-        parallel_for(lambda low, high: run(low, high, *places, *numbers), size, compiled.grain, blas=False)
+    compiled.over(size, compiled.grain, *[id(array) for array in arrays], *numbers)

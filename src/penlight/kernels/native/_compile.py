@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
-from . import _pages
+from . import _pages, _pool
 from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Argument, Builder, Value
 from ._x86 import (
     R8,
@@ -43,7 +43,7 @@ from ._x86 import (
 )
 
 _REGISTERS = 16
-_SHARE = 1 << 22  # operations on single elements that take some 80 microseconds, twice as long as waking a thread
+_SHARE = 1 << 19  # operations on single elements that take some ten microseconds: what it costs to share work
 _CHEAPEST = 8  # operations; what does fewer waits for memory
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
 _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers are passed
@@ -418,7 +418,21 @@ class Kernel:
         self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
-        self.run = _pages.load_kernel(code, (2 if flat else 3) + len(builder.arrays), builder.numbers)
+        self._form = (2 if flat else 3) + len(builder.arrays), builder.numbers
+        self.run = _pages.load_kernel(code, *self._form)
+
+    @cached_property
+    def shared(self) -> Any:
+        """Like `run`, but of how many rows or elements a thread takes at a time, and of how many there are. See _pool.py."""
+        return _pool.shared(self.run.address, *self._form)
+
+    def over(self, total: int, grain: int, *arguments: Any) -> None:
+        """Run over all of `total` rows or elements, shared between threads if there are at least two times `grain`."""
+        step = -(-_pool.step(total, grain) // self.least) * self.least
+        if step < total:
+            self.shared(step, total, *arguments)
+        else:
+            self.run(0, total, *arguments)
 
     def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
         """Refuse arrays that are too small for so many rows and columns, not contiguous, or that must not be written to."""

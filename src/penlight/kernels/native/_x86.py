@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 # General registers by their numbers.
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 = range(16)
-_NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
+NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n in range(8, 16)])
 
 
 class Address(NamedTuple):
@@ -28,8 +28,8 @@ class Address(NamedTuple):
     offset: int = 0
 
     def __str__(self) -> str:
-        step = "" if self.step is None else f"+{_NAMES[self.step]}"
-        return f"[{_NAMES[self.base]}{step}{self.offset:+}]"
+        step = "" if self.step is None else f"+{NAMES[self.step]}"
+        return f"[{NAMES[self.base]}{step}{self.offset:+}]"
 
 
 class Pooled(NamedTuple):
@@ -139,75 +139,79 @@ class Assembler:
 
     def load_register(self, target: int, source: Address) -> None:
         """A 64-bit number from memory."""
-        self._general(f"mov {_NAMES[target]}, {source}", b"\x8b", target, source)
+        self._general(f"mov {NAMES[target]}, {source}", b"\x8b", target, source)
 
     def store_register(self, target: Address, source: int) -> None:
         """A 64-bit number to memory."""
-        self._general(f"mov {target}, {_NAMES[source]}", b"\x89", source, target)
+        self._general(f"mov {target}, {NAMES[source]}", b"\x89", source, target)
 
     def copy_register(self, target: int, source: int) -> None:
-        self._general(f"mov {_NAMES[target]}, {_NAMES[source]}", b"\x8b", target, source)
+        self._general(f"mov {NAMES[target]}, {NAMES[source]}", b"\x8b", target, source)
 
     def add(self, target: int, source: int | Address) -> None:
-        text = source if isinstance(source, Address) else _NAMES[source]
-        self._general(f"add {_NAMES[target]}, {text}", b"\x03", target, source)
+        text = source if isinstance(source, Address) else NAMES[source]
+        self._general(f"add {NAMES[target]}, {text}", b"\x03", target, source)
 
     def add_to_memory(self, target: Address, source: int) -> None:
-        self._general(f"add {target}, {_NAMES[source]}", b"\x01", source, target)
+        self._general(f"add {target}, {NAMES[source]}", b"\x01", source, target)
 
     def call(self, register: int) -> None:
         """Call the function at an address in one of the first eight registers."""
-        self._raw(bytes((0xFF, 0xD0 + register)), f"call {_NAMES[register]}")
+        self._raw(bytes((0xFF, 0xD0 + register)), f"call {NAMES[register]}")
+
+    def go_to(self, register: int) -> None:
+        """Go on at an address in one of the first eight registers, for good."""
+        self._raw(bytes((0xFF, 0xE0 + register)), f"jmp {NAMES[register]}")
 
     def multiply(self, target: int, source: int | Address) -> None:
-        text = source if isinstance(source, Address) else _NAMES[source]
-        self._general(f"imul {_NAMES[target]}, {text}", b"\x0f\xaf", target, source)
+        text = source if isinstance(source, Address) else NAMES[source]
+        self._general(f"imul {NAMES[target]}, {text}", b"\x0f\xaf", target, source)
 
     def add_number(self, target: int, number: int) -> None:
         tail = struct.pack("<i", number)
-        self._general(f"add {_NAMES[target]}, {number}", b"\x81", 0, target, tail)
+        self._general(f"add {NAMES[target]}, {number}", b"\x81", 0, target, tail)
 
     def multiply_number(self, target: int, number: int) -> None:
         tail = struct.pack("<i", number)
-        self._general(f"imul {_NAMES[target]}, {number}", b"\x69", target, target, tail)
+        self._general(f"imul {NAMES[target]}, {number}", b"\x69", target, target, tail)
 
     def and_number(self, target: int, number: int) -> None:
         tail = struct.pack("<i", number)
-        self._general(f"and {_NAMES[target]}, {number}", b"\x81", 4, target, tail)
+        self._general(f"and {NAMES[target]}, {number}", b"\x81", 4, target, tail)
 
     def shift_left(self, target: int, count: int) -> None:
-        self._general(f"shl {_NAMES[target]}, {count}", b"\xc1", 4, target, bytes((count,)))
+        self._general(f"shl {NAMES[target]}, {count}", b"\xc1", 4, target, bytes((count,)))
 
     def shift_right(self, target: int, count: int) -> None:
-        self._general(f"sar {_NAMES[target]}, {count}", b"\xc1", 7, target, bytes((count,)))
+        self._general(f"sar {NAMES[target]}, {count}", b"\xc1", 7, target, bytes((count,)))
 
     def zero(self, target: int) -> None:
-        self._general(f"xor {_NAMES[target]}, {_NAMES[target]}", b"\x33", target, target)
+        self._general(f"xor {NAMES[target]}, {NAMES[target]}", b"\x33", target, target)
 
     def negate(self, target: int) -> None:
-        self._general(f"neg {_NAMES[target]}", b"\xf7", 3, target)
+        self._general(f"neg {NAMES[target]}", b"\xf7", 3, target)
 
     def compare_numbers(self, first: int, second: int | Address) -> None:
-        text = second if isinstance(second, Address) else _NAMES[second]
-        self._general(f"cmp {_NAMES[first]}, {text}", b"\x3b", first, second)
+        text = second if isinstance(second, Address) else NAMES[second]
+        self._general(f"cmp {NAMES[first]}, {text}", b"\x3b", first, second)
 
     def compare_number(self, first: int, number: int) -> None:
         tail = struct.pack("<i", number)
-        self._general(f"cmp {_NAMES[first]}, {number}", b"\x81", 7, first, tail)
+        self._general(f"cmp {NAMES[first]}, {number}", b"\x81", 7, first, tail)
 
     def address_of_lanes(self, target: int) -> None:
         """The address of a table behind the code: eight lanes with all bits set, then eight with none."""
-        self._general(f"lea {_NAMES[target]}, [lanes]", b"\x8d", target, _LANES)
+        self._general(f"lea {NAMES[target]}, [lanes]", b"\x8d", target, _LANES)
 
     def push(self, register: int) -> None:
         self._raw(
             bytes((0x41, 0x50 + register - 8)) if register > 7 else bytes((0x50 + register,)),
-            f"push {_NAMES[register]}",
+            f"push {NAMES[register]}",
         )
 
     def pop(self, register: int) -> None:
         self._raw(
-            bytes((0x41, 0x58 + register - 8)) if register > 7 else bytes((0x58 + register,)), f"pop {_NAMES[register]}"
+            bytes((0x41, 0x58 + register - 8)) if register > 7 else bytes((0x58 + register,)), f"pop {NAMES[register]}"
         )
 
     def leave(self) -> None:

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from .. import native
-from ..parallel import parallel_for
 from . import _functions as f
 from ._build import Builder, Value
 from ._compile import Kernel
@@ -31,7 +30,7 @@ from ._x86 import Pooled
 
 _VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
-_GRAIN, _CHEAP_GRAIN = 1 << 18, 1 << 20  # elements that are worth waking a thread for: of a long kernel, of a short one
+_GRAIN, _CHEAP_GRAIN = 1 << 15, 1 << 16  # elements that are worth waking a thread for: of a long kernel, of a short one
 _ROW = 4096  # elements that are summed in float32
 _FLOAT = np.dtype(np.float32)
 _ONES = Pooled(0xFFFFFFFF)
@@ -313,13 +312,8 @@ def run_rows(
     for kind, array in zip(kinds, arrays, strict=True):
         if array.size != sizes[kind]:
             raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
-    call, places = kernel.run, [id(array) for array in arrays]
     grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
-    if size < 2 * grain:
-        call(0, rows, columns, *places, *numbers)
-    else:
-        share = grain // columns + 1
-        parallel_for(lambda low, high: call(low, high, columns, *places, *numbers), rows, share, blas=False)
+    kernel.over(rows, grain // columns + 1, columns, *[id(array) for array in arrays], *numbers)
 
 
 def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> float | None:
@@ -336,11 +330,10 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
     numbers = (*_numbers_of(arrays, spread), *numbers)
     rows, rest = divmod(size, _ROW)
     sums = np.zeros(rows + (rest > 0), np.float32)
-    call, places = made.run, [id(array) for array in (*flat, sums)]
-    parallel_for(lambda low, high: call(low, high, _ROW, *places, *numbers), rows, _GRAIN // _ROW, blas=False)
+    made.over(rows, _GRAIN // _ROW, _ROW, *[id(array) for array in (*flat, sums)], *numbers)
     if rest:
         ends = [*[array[rows * _ROW :] for array in flat], sums[rows:]]
-        call(0, 1, rest, *[id(array) for array in ends], *numbers)
+        made.run(0, 1, rest, *[id(array) for array in ends], *numbers)
     return float(sums.sum(dtype=np.float64))
 
 
@@ -380,9 +373,5 @@ def run_kernel(
         numbers = (*_numbers_of(arrays, spread), *numbers)
         arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
     kernel.check_written(arrays)
-    places = [id(array) for array in arrays]
-    call, grain = kernel.run, _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
-    if size < 2 * grain:
-        call(0, size, *places, *numbers)
-    else:
-        parallel_for(lambda low, high: call(low, high, *places, *numbers), size, grain, blas=False)
+    grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+    kernel.over(size, grain, *[id(array) for array in arrays], *numbers)
