@@ -3,10 +3,11 @@
 ``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
 so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
 
-There are four ways to do the work, each in a file of its own, and this file chooses:
+There are five ways to do the work, each in a file of its own, and this file chooses:
 
 - `conv_gather`: copy the windows and multiply. The general way.
 - `conv_winograd`: the same with a third fewer multiplications, for kernels of 3 with enough channels.
+- `conv_tiles`: with half the multiplications and more, for kernels of 3 x 3, where machine code can be run.
 - `conv_scatter`: multiply and then add each tap where it belongs. Cheaper when there are few channels to add to.
 - `conv_depthwise`: one channel to a group; shift, scale and add.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from .conv_depthwise import depthwise, depthwise_weight
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_scatter import scatter
+from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
 
 
@@ -94,7 +96,10 @@ def conv_weight_grad(
         if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
             return depthwise_weight(grad, x, padding, kernel, stride, dilation)
         if suits_winograd(x, weight_shape, stride, dilation, groups, grad.shape):
-            result = winograd_weight(grad, x, padding, kernel, stride, dilation)
+            if suits_tiles(x, weight_shape, stride, dilation, groups, grad.shape):
+                result = tiles_weight(grad, x, padding)
+            else:
+                result = winograd_weight(grad, x, padding, kernel, stride, dilation)
             # Infinities met with both signs on the way: only the direct sums say which of them stay.
             if np.isfinite(result).all():
                 return result
@@ -119,7 +124,9 @@ def _correlate(
     if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
         depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_winograd(x, w.shape, stride, dilation, groups, out.shape) and _is_tame(x, w):
-        if unit and each < w.shape[1]:
+        if suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous:
+            tiles(x, w, low, out, bias)
+        elif unit and each < w.shape[1]:
             winograd_scatter(x, _flip(w, groups), turned, dilation, out, bias)
         else:
             winograd(x, w, low, stride, dilation, out, bias)

@@ -10,6 +10,8 @@ from penlight.kernels import native
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 import numpy as np
+from penlight.kernels import conv_tiles
+from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.sequence import repeat
@@ -63,13 +65,49 @@ for rows, inner, columns in ((1, 1, 16), (5, 3, 17), (6, 7, 31), (13, 9, 48)):
         first[...] = 1
         repeat(1, products(first, arranged, result))
         assert (result == inner).all()
+
+
+class Fenced:
+    """NumPy with all new arrays between forbidden pages."""
+
+    def __init__(self, at_end):
+        self.at_end = at_end
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape, dtype):
+        assert dtype is np.float32
+        return fenced(int(np.prod(shape)), self.at_end).reshape(shape)
+
+
+for batch, channels, results, size, low in TILES:
+    for at_end in (True, False):
+        print("tiles", batch, channels, results, size, low, at_end, flush=True)
+        kept.clear()
+        conv_tiles.np = Fenced(at_end)
+        out = (batch, results, size[0] + 2 * low[0] - 2, size[1] + 2 * low[1] - 2)
+        shapes = (batch, channels, *size), (results, channels, 3, 3), out, (results,)
+        x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
+        x[...], w[...], bias[...] = 1, 1, 2
+        conv_tiles.tiles(x, w, low, y, bias)
+        assert y.max() == 9 * channels + 2
+        y[...] = 1
+        wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
+        assert (conv_tiles.tiles_weight(y, x, low) == wanted).all()
 print("all")
 '''
+TILES = [
+    (1, 8, 8, (16, 18), (0, 0)), (3, 9, 10, (5, 9), (1, 1)), (2, 8, 13, (4, 6), (2, 3)), (1, 16, 16, (65, 90), (1, 0)), (5, 11, 8, (9, 33), (-1, -2)),
+    (1, 64, 64, (80, 8), (1, 1)),
+]  # fmt: skip
 
 
 @pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 def test_kernels_stay_within_their_arrays():
-    program = PROGRAM.replace("SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]")
+    program = PROGRAM.replace(
+        "SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]"
+    ).replace("TILES", repr(TILES))
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     last = result.stdout.splitlines()[-1:]
     assert last == ["all"], (last, result.returncode, result.stderr[-2000:])

@@ -50,11 +50,13 @@ _BINARY = {
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
     "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3),
 }  # fmt: skip
 # The same for `name target, source`.
 _UNARY = {"vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0)}
 # Comparisons; "unordered": one of the two is NaN.
 RELATIONS = {"less": 0x11, "at most": 0x12, "at least": 0x1D, "greater": 0x1E, "unordered": 0x03}
+_W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
 # Shifts of each 32-bit lane by a fixed count: (opcode's extension).
 _SHIFTS = {"vpsrld": 2, "vpsrad": 4, "vpslld": 6}
 
@@ -130,6 +132,28 @@ class Assembler:
     def shuffle(self, target: int, source: int, order: int) -> None:
         """Reorder the lanes within each half."""
         self._vector(f"vpermilps {{}}, {{}}, {order:#x}", 0x04, 3, 1, target, source, tail=bytes((order,)))
+
+    def halves(self, target: int, first: int, second: int, order: int) -> None:
+        """Each half of the target from one of the four of the sources, numbered by a digit of `order` in base 16."""
+        self._vector(
+            f"vperm2f128 {{}}, ymm{first}, {{}}, {order:#x}", 0x06, 3, 1, target, second, first, bytes((order,))
+        )
+
+    def pick(self, target: int, first: int, second: int, order: int) -> None:
+        """Within each half two lanes of `first`, then two of `second`, each numbered by two bits of `order`."""
+        self._vector(f"vshufps {{}}, ymm{first}, {{}}, {order:#x}", 0xC6, 1, 0, target, second, first, bytes((order,)))
+
+    def pairs(self, target: int, source: int, order: int) -> None:
+        """Reorder the four pairs of lanes, each numbered by two bits of `order`."""
+        self._vector(f"vpermpd {{}}, {{}}, {order:#x}", 0x01, 3, 1 | _W, target, source, tail=bytes((order,)))
+
+    def move_half(self, target: int, source: Address) -> None:
+        """Load the lower four lanes; the upper ones become 0."""
+        self._vector("vmovups {}, {} (half)", 0x10, 1, 0, target, source, wide=False)
+
+    def store_half(self, target: Address, source: int) -> None:
+        """Write the lower four lanes."""
+        self._vector("vmovups {1}, {0} (half)", 0x11, 1, 0, source, target, wide=False)
 
     def forget_upper(self) -> None:
         """Before returning to code that uses the older instructions, which would be slow otherwise."""

@@ -1,0 +1,246 @@
+"""Correlation with kernels of 3 x 3 by Winograd's minimal filtering F(2 x 2, 3 x 3), as native kernels only.
+
+Note [Winograd along two dims]
+As along one dim, see Note [Winograd along one dim], but of columns too: a tile of 2 x 2 results depends on 4 x 4 inputs, and takes 16 products
+instead of 36. With the matrices of that note, 4 x 4 inputs `d`, a kernel `g` and the results `y` of a tile
+
+    y = A ((G g G^T) * (B d B^T)) A^T
+
+where * is the product of each of the 16 numbers, summed over the channels: 16 matrix products of (channels of the result x channels) with (channels
+x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the mixing would cost as much
+as the products save, since each sum is a pass over memory. In machine code (native/winograd.py) it costs a tenth of them.
+Each result still depends on exactly those inputs that it should.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import native
+from .conv_gather import Ints, share
+
+_BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
+_WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
+_LEAST_TILES = 48  # of a block: fewer make poor products
+_LEAST_SUMMED = 256  # the same for sums
+_LEAST_WORK = 1 << 19  # products of the plain way: below, preparations take longer
+_MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
+_MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
+_SIGNED = (
+    _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
+)  # see native/winograd.py, _mix_gradient
+
+
+def suits_tiles(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
+    """Whether the sizes allow this and make it worth while."""
+    return (
+        weight[2:] == (3, 3)
+        and prod(stride) == prod(dilation) == groups == 1
+        and weight[0] >= 8
+        and weight[1] >= 8
+        and out[2] > 1
+        and out[3] > 1
+        and prod(out) * weight[1] >= _LEAST_WORK
+        and x.dtype == np.float32
+        and native.available()
+    )
+
+
+class _Blocks:
+    """How a batch is cut: into blocks of some images, or of some rows of tiles of one."""
+
+    def __init__(self, images: int, out: Ints, each: int, target: int, least: int) -> None:
+        down, self.across = -(-out[0] // 2), -(-out[1] // 2)
+        tiles = down * self.across
+        most = max(least, target // (64 * each))
+        self.images = max(1, min(most // tiles, max(-(-images // 4), least // tiles)))
+        self.height = -(-down // -(-tiles // most)) if tiles > most else down
+        parts = -(-down // self.height)
+        self.count = -(-images // self.images) * parts
+        self.eights = -(-self.across // 8)
+        # So many tiles have room, and those that are written too much.
+        self.room = -(-(self.images * self.height * self.across + 15) // 16) * 16
+        # For each block the first image and the one past the last, the same of the rows of tiles.
+        n, at = np.divmod(np.arange(self.count), parts)
+        self.first, self.top = n * self.images, at * self.height
+        self.last, self.bottom = np.minimum(self.first + self.images, images), np.minimum(self.top + self.height, down)
+
+    def record(self) -> dict[str, Any]:
+        """What the tiles of each block are."""
+        images, rows = self.last - self.first, self.bottom - self.top
+        each = rows * self.across
+        count = images * each
+        return {"images": images, "tile rows": rows, "image": 4 * each, "length": 4 * count, "panels": -(-count // 16)}
+
+
+class _Planes:
+    """Planes that are copied to a scratch plane and mixed: what the kernel wants to know of them."""
+
+    def __init__(self, of: str, array: np.ndarray, low: Ints, blocks: _Blocks, reach: int) -> None:
+        self.of, self.array, self.low, self.blocks, self.reach = of, array, low, blocks, reach
+        self.rows, self.columns = array.shape[2:]
+        self.skip = max(0, -low[1])
+        self.wide = min(self.columns, 2 * blocks.across + reach - low[1]) - self.skip
+        self.at = self.skip + low[1]
+        self.half = -(-max(8 * blocks.eights + 8, self.at // 2 + 9 + self.wide // 16 * 8) // 8) * 8
+
+    def scratch(self, table: _Table) -> np.ndarray:
+        """Set what is the same for all blocks; gives the scratch plane, which must be held."""
+        plane = np.empty((2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
+        start, pitch = address(plane), 8 * self.half
+        numbers = {
+            "plane": self.rows * self.columns * 4, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
+            "first": start, "first odd": start + 4 * self.half, "scratch": plane.size // 8,
+            "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
+        }  # fmt: skip
+        table.put({f"{self.of} {name}": number for name, number in numbers.items()})
+        table.mask(self.of, self.wide % 16)
+        return plane
+
+    def record(self, plane: int) -> dict[str, Any]:
+        """What each block reads, with a scratch plane at this address."""
+        blocks = self.blocks
+        first = np.maximum(2 * blocks.top - self.low[0], 0)
+        last = np.minimum(2 * blocks.bottom + self.reach - self.low[0], self.rows)
+        even = plane + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
+        odd = even + 4 * self.half
+        if self.at % 2:  # the first column is an odd one of the scratch plane
+            even, odd = odd, even + 4
+        source = address(self.array) + 4 * (blocks.first * self.array[0].size + first * self.columns + self.skip)
+        return {
+            f"{self.of} source": source, f"{self.of} rows": last - first, f"{self.of} even": even, f"{self.of} odd": odd,
+        }  # fmt: skip
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array's data begin."""
+    return int(array.__array_interface__["data"][0])
+
+
+class _Table:
+    """The numbers for a native kernel by their names."""
+
+    def __init__(self) -> None:
+        from .native import winograd
+
+        self._kernels = winograd
+        self.numbers = np.zeros(winograd.SIZE, np.int64)
+
+    def put(self, numbers: dict[str, int]) -> None:
+        places = self._kernels.TABLE
+        self.numbers[[places[name] for name in numbers]] = list(numbers.values())
+
+    def mask(self, of: str, lanes: int) -> None:
+        for i, place in enumerate(self._kernels.MASK_OF[of]):
+            at = 2 * (self._kernels.MASKS + 4 * place)
+            self.numbers.view(np.int32)[at : at + max(0, min(lanes - 8 * i, 8))] = -1
+
+    def run(self, kernel: Any, blocks: _Blocks, first: int, last: int, record: dict[str, Any]) -> None:
+        """Call a kernel for some blocks."""
+        records = np.zeros((last - first, len(self._kernels.RECORD)), np.int64)
+        for i, name in enumerate(self._kernels.RECORD):
+            if name in record:
+                records[:, i] = record[name][first:last]
+        self.put(
+            {
+                "blocks": last - first, "record": address(records), "eights": blocks.eights, "row": 4 * blocks.room,
+                "skip": 4 * blocks.across - 32 * blocks.eights,
+            }
+        )  # fmt: skip
+        kernel(address(self.numbers))
+
+
+def _sixteen(rows: int, room: int) -> np.ndarray:
+    """Zeros ``(16, rows, room)`` for the numbers of tiles."""
+    # Multiples of 4096 bytes share a place in the first cache: so the sixteen are not nearly that far apart.
+    apart = -(-rows * room // 1024) * 1024 + 80
+    result = np.empty((16, apart), np.float32)
+    result.fill(0)
+    return result[:, : rows * room].reshape(16, rows, room)
+
+
+def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The weights of the sixteen products, and how many elements their rows and columns are apart."""
+    mixing = _MIXING
+    if w.strides[2] < 0 and w.strides[3] < 0:
+        w, mixing = w[:, :, ::-1, ::-1], mixing[:, ::-1]
+    swapped = not w.flags.c_contiguous and w.swapaxes(0, 1).flags.c_contiguous
+    if swapped:
+        w = w.swapaxes(0, 1)
+    mixed = np.dot(mixing, w.reshape(-1, 9).T)
+    return mixed, *((1, w.shape[1]) if swapped else (w.shape[1], 1))
+
+
+def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.ndarray | None = None) -> None:
+    """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `conv_gather.gather` does for one group."""
+    from .native import winograd
+
+    run = winograd.correlate()
+    results, channels = w.shape[:2]
+    blocks = _Blocks(len(x), out.shape[2:], results + channels, _BLOCK_BYTES, _LEAST_TILES)
+    source = _Planes("x", x, low, blocks, 2)
+    weight, row, inner = _mixed_weights(w)
+    shift = np.zeros(results, np.float32) if bias is None else np.ascontiguousarray(bias)
+    width = out.shape[3]
+    record = blocks.record()
+    record["y"] = address(out) + 4 * (blocks.first * out[0].size + 2 * blocks.top * width)
+    record["y rows"] = np.minimum(2 * blocks.bottom, out.shape[2]) - 2 * blocks.top
+
+    def body(first: int, last: int) -> None:
+        mixed, products = _sixteen(channels, blocks.room), _sixteen(results, blocks.room)
+        result = np.empty((2 * blocks.height, 16 * blocks.eights), np.float32)
+        table = _Table()
+        plane = source.scratch(table)
+        table.mask("y", width)
+        table.put(
+            {
+                "x into": address(mixed), "x apart": mixed.strides[0], "rows": results, "inner": channels, "bias": address(shift),
+                "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
+                "products": address(products), "products apart": products.strides[0],
+                "y plane": 4 * out[0, 0].size, "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
+                "y scratch": address(result), "y pitch": 64 * blocks.eights,
+            }
+        )  # fmt: skip
+        table.run(run, blocks, first, last, record | source.record(address(plane)))
+
+    share(body, blocks.count, 0.03 * out.size * channels)
+
+
+def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
+    """The transpose of `tiles` in its weights, for contiguous `grad` and `x`."""
+    from .native import winograd
+
+    run = winograd.weigh()
+    results, channels = grad.shape[1], x.shape[1]
+    g_groups, x_groups = -(-results // winograd.G_ROWS), -(-channels // winograd.X_ROWS)
+    shape = (16, g_groups * winograd.G_ROWS, x_groups * winograd.X_ROWS)
+    blocks = _Blocks(len(x), grad.shape[2:], shape[1] + shape[2], _WEIGHT_BYTES, _LEAST_SUMMED)
+    inputs, upstream = _Planes("x", x, low, blocks, 2), _Planes("g", grad, (0, 0), blocks, 0)
+    record = blocks.record()
+    sums: list[np.ndarray] = []
+
+    def body(first: int, last: int) -> None:
+        total = np.zeros(shape, np.float32)
+        mixed, mixed_grad = _sixteen(shape[2], blocks.room), _sixteen(shape[1], blocks.room)
+        table = _Table()
+        plane, plane_grad = inputs.scratch(table), upstream.scratch(table)
+        table.put(
+            {
+                "x into": address(mixed), "x apart": mixed.strides[0], "x groups": x_groups,
+                "g into": address(mixed_grad), "g apart": mixed_grad.strides[0], "g groups": g_groups,
+                "sums": address(total), "sums row": 4 * shape[2], "sums apart": total[0].nbytes,
+            }
+        )  # fmt: skip
+        sources = inputs.record(address(plane)) | upstream.record(address(plane_grad))
+        table.run(run, blocks, first, last, record | sources)
+        sums.append(total)
+
+    share(body, blocks.count, 0.03 * grad.size * channels)
+    total = sums[0]
+    for other in sums[1:]:
+        total += other
+    flat = total[:, :results, :channels].reshape(16, -1)
+    return np.dot(flat.T, _SIGNED).reshape(results, channels, 3, 3)
