@@ -18,6 +18,9 @@ Taps = tuple[tuple[int, int], ...]  # the number of a tap's phase, and its shift
 
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18
+# Machine code is never freed, so only so many sizes of images get their own.
+_MOST_SIZES = 256
+_served: set[tuple[Taps, int]] = set()
 
 
 class _Planes:
@@ -59,7 +62,9 @@ def _machine_taps(phases: Phases, times: int, *arrays: np.ndarray) -> Taps | Non
     taps = tuple((phases.names.index(name), shift) for name, shift in phases.taps)
     uses = _uses(taps, phases.size)
     uses[0] += 1
-    return taps if uses[0] > 1 else None
+    if uses[0] > 1 and len(_served) < _MOST_SIZES:
+        _served.add((taps, phases.size))
+    return taps if (taps, phases.size) in _served else None
 
 
 def _run_machine(name: str, taps: Taps, phases: Phases, *arrays: np.ndarray) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from penlight.kernels import conv_depthwise, native
 from penlight.kernels.conv import conv, conv_input_grad, conv_weight_grad
 
 SHAPES = [
@@ -53,3 +54,19 @@ def test_infinity_stays_in_its_channel(either_way):
     dw = conv_weight_grad(np.ones_like(out), x, w.shape, *options)
     assert np.isfinite(dw[[0, 2]]).all()
     assert np.isinf(dw[1]).any()
+
+
+@pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+def test_so_many_sizes_get_machine_code(monkeypatch):
+    """It is never freed, so images of ever new sizes are left to NumPy from some time on."""
+    monkeypatch.setattr(conv_depthwise, "_served", set())
+    monkeypatch.setattr(conv_depthwise, "_MOST_SIZES", 2)
+    before = native.kernel.cache_info().currsize
+    draw = np.random.default_rng(0).standard_normal
+    w = draw((3, 1, 3, 3)).astype(np.float32)
+    for width in (41, 42, 43, 44):
+        x = draw((2, 3, 8, width)).astype(np.float32)
+        for _ in range(2):
+            out = conv(x, w, (1, 1), (1, 1), (1, 1), 3)
+            np.testing.assert_allclose(out, exact(conv, x, w, (1, 1), (1, 1), (1, 1), 3), rtol=1e-4, atol=1e-4)
+    assert native.kernel.cache_info().currsize - before <= 2
