@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
+from . import native
 from .rng_engine import PIECE, Engine
 
 Shape = tuple[int, ...]
@@ -89,11 +91,20 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
     start = 0
     for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
         part = out[start : start + words.size]
+        start += words.size
+        if words.dtype == np.uint32 and native.suits(part):
+            native.over_elements(_native_uniform24(), words.view(np.float32), part)
+            continue
         bits = words.astype(np.int32)
         bits &= _LOW24
         part[...] = bits
         part *= _F32_SCALE
-        start += words.size
+
+
+def _native_uniform24() -> Callable[..., None]:
+    from .native.twister import uniform24
+
+    return uniform24
 
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
@@ -255,9 +266,14 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
     bound = math.ceil(p * 2.0**53)  # k * 2**-53 < p, in whole numbers
     start = 0
     for words in engine.pieces(2 * flat.size):
-        bits = _low53(words)
-        flat[start : start + bits.size] = bits < bound
-        start += bits.size
+        part = flat[start : start + words.size // 2]
+        start += part.size
+        if words.dtype == np.uint32 and native.suits(part):
+            from .native.twister import bernoulli as fill
+
+            fill(words, bound, part)
+        else:
+            part[...] = _low53(words) < bound
     return out
 
 

@@ -54,6 +54,8 @@ ENCODINGS = [
     (lambda a: a.binary("vunpcklps", 10, 8, 9), "c4413c14d1"),
     (lambda a: a.binary("vunpckhps", 1, 12, 3), "c4e11c15cb"),
     (lambda a: a.binary("vhaddps", 1, 2, 9), "c4c16f7cc9"),
+    (lambda a: a.binary("vpcmpgtq", 3, 12, 9), "c4c21d37d9"),
+    (lambda a: a.broadcast_long(15, Address(RCX, None, 8)), "c4627d19bc2108000000"),
     (lambda a: a.halves(12, 10, 11, 0x31), "c4432d06e331"),
     (lambda a: a.pick(2, 9, 1, 0xDD), "c4e134c6d1dd"),
     (lambda a: a.pairs(9, 3, 0xD8), "c463fd01cbd8"),

@@ -50,7 +50,7 @@ _BINARY = {
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
     "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
-    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`.
 _UNARY = {"vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0)}
@@ -112,6 +112,10 @@ class Assembler:
     def broadcast(self, target: int, source: Operand) -> None:
         """All lanes from one float in memory, or from a register's lowest lane."""
         self._vector("vbroadcastss {}, {}", 0x18, 2, 1, target, source)
+
+    def broadcast_long(self, target: int, source: Address) -> None:
+        """All four pairs of lanes from 64 bits in memory."""
+        self._vector("vbroadcastsd {}, {}", 0x19, 2, 1, target, source)
 
     def load_some(self, target: int, mask: int, source: Address) -> None:
         """Load the lanes that the mask selects; 0 in the others, whose memory is not touched."""
