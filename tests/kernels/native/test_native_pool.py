@@ -158,6 +158,22 @@ def test_a_program_ends_while_helpers_wait():
     assert done.returncode == 0 and done.stderr == ""
 
 
+def test_helpers_outlive_what_python_frees_at_its_end():
+    """Helpers may still be looking for work, or doing some, when the interpreter takes the modules apart."""
+    code = (
+        "import gc, sys, time, penlight as torch\n"
+        "torch.set_num_threads(4)\n"
+        "x = torch.ones(1 << 19)\n"
+        "x.exp().exp()\n"
+        "for name in [n for n in sys.modules if n.startswith('penlight')]: vars(sys.modules.pop(name)).clear()\n"
+        "gc.collect()\n"
+        "time.sleep(0.02)\n"
+        "print('ended')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n", (done.returncode, done.stderr)
+
+
 def test_results_do_not_depend_on_who_does_what(threads):
     x = torch.linspace(-3, 3, 300_000)
     threads(1)

@@ -49,6 +49,13 @@ def _trial() -> bool:
     return bool(fetch(id(probe)) == probe.ctypes.data)
 
 
+def keep(thing: Any) -> None:
+    """Never free an object. When Python ends it frees what modules hold, while threads may still look at it or run it."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
 def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any:
     """A function that runs `code`. It lives, and so does its memory, until the process ends."""
     import ctypes
@@ -56,12 +63,12 @@ def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any
 
     pages = mmap.mmap(-1, len(code), prot=mmap.PROT_READ | mmap.PROT_WRITE)
     pages.write(code)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(pages))  # also keeps the pages from being closed
+    keep(pages)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
     libc = ctypes.CDLL(None, use_errno=True)
     size = -len(code) // mmap.PAGESIZE * -mmap.PAGESIZE
     if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "this system does not let memory become executable")
-    _kept.append(pages)
     function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
     function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
     return function
@@ -73,6 +80,3 @@ def load_kernel(code: bytes, whole: int, numbers: int) -> Any:
 
     # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
     return load(code, [ctypes.c_void_p] * whole + [ctypes.c_float] * numbers)
-
-
-_kept: list[Any] = []  # the pages of loaded code

@@ -244,6 +244,7 @@ class _Pool:
         import ctypes
 
         room = np.zeros(_SIZE // 8 + 8, np.int64)
+        _pages.keep(room)
         start = -room.ctypes.data // 8 % 8  # at a cache line's begin
         self._memory = room[start : start + _SIZE // 8]
         self.address = self._memory.ctypes.data
