@@ -21,6 +21,7 @@ import numpy as np
 
 from . import native
 from .conv_gather import Ints, share
+from .native._table import Numbers, address
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
@@ -87,17 +88,18 @@ class _Planes:
         self.at = self.skip + low[1]
         self.half = -(-max(8 * blocks.eights + 8, self.at // 2 + 9 + self.wide // 16 * 8) // 8) * 8
 
-    def scratch(self, table: _Table) -> np.ndarray:
+    def scratch(self, numbers: Numbers) -> np.ndarray:
         """Set what is the same for all blocks; gives the scratch plane, which must be held."""
         plane = np.empty((2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
         start, pitch = address(plane), 8 * self.half
-        numbers = {
+        known = {
             "plane": self.rows * self.columns * 4, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
             "first": start, "first odd": start + 4 * self.half, "scratch": plane.size // 8,
             "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
         }  # fmt: skip
-        table.put({f"{self.of} {name}": number for name, number in numbers.items()})
-        table.mask(self.of, self.wide % 16)
+        numbers.put({f"{self.of} {name}": number for name, number in known.items()})
+        numbers.mask(self.of, self.wide % 16)
+        numbers.mask(f"{self.of} second", self.wide % 16 - 8)
         return plane
 
     def record(self, plane: int) -> dict[str, Any]:
@@ -115,42 +117,21 @@ class _Planes:
         }  # fmt: skip
 
 
-def address(array: np.ndarray) -> int:
-    """Where an array's data begin."""
-    return int(array.__array_interface__["data"][0])
+def _run(kernel: Any, numbers: Numbers, blocks: _Blocks, first: int, last: int, record: dict[str, Any]) -> None:
+    """Call a kernel for some blocks."""
+    from .native.winograd import RECORD
 
-
-class _Table:
-    """The numbers for a native kernel by their names."""
-
-    def __init__(self) -> None:
-        from .native import winograd
-
-        self._kernels = winograd
-        self.numbers = np.zeros(winograd.SIZE, np.int64)
-
-    def put(self, numbers: dict[str, int]) -> None:
-        places = self._kernels.TABLE
-        self.numbers[[places[name] for name in numbers]] = list(numbers.values())
-
-    def mask(self, of: str, lanes: int) -> None:
-        for i, place in enumerate(self._kernels.MASK_OF[of]):
-            at = 2 * (self._kernels.MASKS + 4 * place)
-            self.numbers.view(np.int32)[at : at + max(0, min(lanes - 8 * i, 8))] = -1
-
-    def run(self, kernel: Any, blocks: _Blocks, first: int, last: int, record: dict[str, Any]) -> None:
-        """Call a kernel for some blocks."""
-        records = np.zeros((last - first, len(self._kernels.RECORD)), np.int64)
-        for i, name in enumerate(self._kernels.RECORD):
-            if name in record:
-                records[:, i] = record[name][first:last]
-        self.put(
-            {
-                "blocks": last - first, "record": address(records), "eights": blocks.eights, "row": 4 * blocks.room,
-                "skip": 4 * blocks.across - 32 * blocks.eights,
-            }
-        )  # fmt: skip
-        kernel(address(self.numbers))
+    records = np.zeros((last - first, len(RECORD)), np.int64)
+    for i, name in enumerate(RECORD):
+        if name in record:
+            records[:, i] = record[name][first:last]
+    numbers.put(
+        {
+            "blocks": last - first, "record": address(records), "eights": blocks.eights, "row": 4 * blocks.room,
+            "skip": 4 * blocks.across - 32 * blocks.eights,
+        }
+    )  # fmt: skip
+    numbers.run(kernel)
 
 
 def _sixteen(rows: int, room: int) -> np.ndarray:
@@ -192,10 +173,10 @@ def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nda
     def body(first: int, last: int) -> None:
         mixed, products = _sixteen(channels, blocks.room), _sixteen(results, blocks.room)
         result = np.empty((2 * blocks.height, 16 * blocks.eights), np.float32)
-        table = _Table()
-        plane = source.scratch(table)
-        table.mask("y", width)
-        table.put(
+        numbers = Numbers(winograd.TABLE)
+        plane = source.scratch(numbers)
+        numbers.mask("y", width)
+        numbers.put(
             {
                 "x into": address(mixed), "x apart": mixed.strides[0], "rows": results, "inner": channels, "bias": address(shift),
                 "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
@@ -204,7 +185,7 @@ def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nda
                 "y scratch": address(result), "y pitch": 64 * blocks.eights,
             }
         )  # fmt: skip
-        table.run(run, blocks, first, last, record | source.record(address(plane)))
+        _run(run, numbers, blocks, first, last, record | source.record(address(plane)))
 
     share(body, blocks.count, 0.03 * out.size * channels)
 
@@ -225,9 +206,9 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
     def body(first: int, last: int) -> None:
         total = np.zeros(shape, np.float32)
         mixed, mixed_grad = _sixteen(shape[2], blocks.room), _sixteen(shape[1], blocks.room)
-        table = _Table()
-        plane, plane_grad = inputs.scratch(table), upstream.scratch(table)
-        table.put(
+        numbers = Numbers(winograd.TABLE)
+        plane, plane_grad = inputs.scratch(numbers), upstream.scratch(numbers)
+        numbers.put(
             {
                 "x into": address(mixed), "x apart": mixed.strides[0], "x groups": x_groups,
                 "g into": address(mixed_grad), "g apart": mixed_grad.strides[0], "g groups": g_groups,
@@ -235,7 +216,7 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
             }
         )  # fmt: skip
         sources = inputs.record(address(plane)) | upstream.record(address(plane_grad))
-        table.run(run, blocks, first, last, record | sources)
+        _run(run, numbers, blocks, first, last, record | sources)
         sums.append(total)
 
     share(body, blocks.count, 0.03 * grad.size * channels)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from . import native
 from .rng_engine import PIECE, Engine
 
 Shape = tuple[int, ...]
@@ -92,19 +90,16 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
     for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
         part = out[start : start + words.size]
         start += words.size
-        if words.dtype == np.uint32 and native.suits(part):
-            native.over_elements(_native_uniform24(), words.view(np.float32), part)
+        if words.dtype == np.uint32 and part.flags.c_contiguous:
+            from .native import over_elements
+            from .native.twister import uniform24
+
+            over_elements(uniform24, words.view(np.float32), part)
             continue
         bits = words.astype(np.int32)
         bits &= _LOW24
         part[...] = bits
         part *= _F32_SCALE
-
-
-def _native_uniform24() -> Callable[..., None]:
-    from .native.twister import uniform24
-
-    return uniform24
 
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
@@ -268,7 +263,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
     for words in engine.pieces(2 * flat.size):
         part = flat[start : start + words.size // 2]
         start += part.size
-        if words.dtype == np.uint32 and native.suits(part):
+        if words.dtype == np.uint32 and part.dtype == np.float32:
             from .native.twister import bernoulli as fill
 
             fill(words, bound, part)

@@ -14,15 +14,15 @@ What is known of the sizes at a call is in a table of whole numbers (`TABLE`), s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from . import _pages
+from ._products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, outer_products
+from ._table import Table, count, function, multiples
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, Address, Assembler
 
-_SAVED = (RBX, RBP, R12, R13, R14, R15)
 _SOURCE = ("plane", "line", "whole", "first", "first odd", "pitch", "scratch", "back", "planes", "into", "apart")
 # What differs from block to block: a record, which is copied to the table's beginning. Of the input `x` and of the gradient `g`:
 #   source, rows: where the first row to be copied lies, and how many there are;
@@ -40,28 +40,16 @@ RECORD = ("x source", "x rows", "x even", "x odd", "g source", "g rows", "g even
 # Of all: `eights` vectors for a row of tiles, `skip` bytes from their end to the next row's beginning, `row` bytes from a channel to the next.
 # Products: rows and inner dimension, the first factor and its steps. Sums of products: groups of
 # channels of the input and of the gradient. The result: `tail` says where its last eight columns begin, in bytes. Then variables.
-TABLE = {
-    name: place
-    for place, name in enumerate(
-        [*RECORD, "blocks", "record", *[f"{of} {what}" for of in "xg" for what in _SOURCE], "eights", "skip", "row"]
-        + ["rows", "inner", "weight", "weight row", "weight inner", "weight apart", "products", "products apart"]
-        + ["x groups", "g groups", "sums", "sums row", "sums apart"]
-        + ["y plane", "y line", "y whole", "y tail", "y scratch", "y pitch", "bias"]
-        + ["image left", "channel left", "source", "into image", "into", "factor", "second", "result", "bias now"]
-        + ["panel left", "frequency left", "group left"]
-    )
-}
-MASKS = len(TABLE)  # behind the numbers: masks of eight lanes for the rests of rows of `x`, `g` and `y`
-MASK_OF = {"x": (0, 1), "g": (2, 3), "y": (4,)}
-SIZE = MASKS + 5 * 4
-
-
-def _at(name: str) -> Address:
-    return Address(RDI, None, 8 * TABLE[name])
-
-
-def _mask(of: str, i: int = 0) -> Address:
-    return Address(RDI, None, 8 * (MASKS + 4 * MASK_OF[of][i]))
+TABLE = Table(
+    [*RECORD, "blocks", "record", *[f"{of} {what}" for of in "xg" for what in _SOURCE], "eights", "skip", "row"]
+    + ["rows", "inner", "weight", "weight row", "weight inner", "weight apart", "products", "products apart"]
+    + ["x groups", "g groups", "sums", "sums row", "sums apart"]
+    + ["y plane", "y line", "y whole", "y tail", "y scratch", "y pitch", "bias"]
+    + ["image left", "channel left", "source", "into image", "into", "factor", "second", "result", "bias now"]
+    + ["panel left", "frequency left", "group left"],
+    masks=["x", "x second", "g", "g second", "y"],  # for the rests of rows
+)
+_at, _mask, _set, _advance, _again = TABLE.at, TABLE.mask, TABLE.set, TABLE.advance, TABLE.again
 
 
 @lru_cache(1)
@@ -78,48 +66,20 @@ def weigh() -> Any:
 
 def _function(*stages: Callable[[Assembler], None]) -> Any:
     """All stages, block by block."""
-    asm = Assembler()
-    for register in _SAVED:
-        asm.push(register)
-    asm.label("block")
-    asm.load_register(RBX, _at("record"))
-    for i in range(len(RECORD)):
-        asm.load_register(RAX, Address(RBX, None, 8 * i))
-        asm.store_register(Address(RDI, None, 8 * i), RAX)
-    asm.add_number(RBX, 8 * len(RECORD))
-    asm.store_register(_at("record"), RBX)
-    for stage in stages:
-        stage(asm)
-    _again(asm, "blocks", "block")
-    asm.forget_upper()
-    for register in reversed(_SAVED):
-        asm.pop(register)
-    asm.leave()
-    return _pages.load_kernel(asm.finish(), 1, 0)
 
+    def write(asm: Assembler) -> None:
+        asm.label("block")
+        asm.load_register(RBX, _at("record"))
+        for i in range(len(RECORD)):
+            asm.load_register(RAX, Address(RBX, None, 8 * i))
+            asm.store_register(Address(RDI, None, 8 * i), RAX)
+        asm.add_number(RBX, 8 * len(RECORD))
+        asm.store_register(_at("record"), RBX)
+        for stage in stages:
+            stage(asm)
+        _again(asm, "blocks", "block")
 
-def _set(asm: Assembler, name: str, source: str) -> None:
-    asm.load_register(RAX, _at(source))
-    asm.store_register(_at(name), RAX)
-
-
-def _advance(asm: Assembler, name: str, by: str) -> None:
-    asm.load_register(RAX, _at(by))
-    asm.add_to_memory(_at(name), RAX)
-
-
-def _again(asm: Assembler, counter: str, label: str) -> None:
-    """Back to a label while a counter in the table is not used up."""
-    asm.load_register(RAX, _at(counter))
-    asm.add_number(RAX, -1)
-    asm.store_register(_at(counter), RAX)
-    asm.compare_number(RAX, 0)
-    asm.jump(label, "not zero")
-
-
-def _count(asm: Assembler, register: int, label: str) -> None:
-    asm.add_number(register, -1)
-    asm.jump(label, "not zero")
+    return function(write)
 
 
 # Mixing
@@ -133,7 +93,7 @@ def _spread(asm: Assembler, of: str) -> None:
     asm.label(f"{of} clear")
     asm.store(Address(RBX), 0)
     asm.add_number(RBX, 32)
-    _count(asm, RCX, f"{of} clear")
+    count(asm, RCX, f"{of} clear")
     _set(asm, "image left", "images")
     _set(asm, "source", f"{of} source")
     _set(asm, "into image", f"{of} into")
@@ -156,8 +116,8 @@ def _copy_plane(asm: Assembler, of: str) -> None:
         asm.load_register(register, _at(name))
     asm.load_register(R11, _at(f"{of} line"))
     asm.load_register(R12, _at(f"{of} pitch"))
-    asm.move(14, _mask(of, 0))
-    asm.move(15, _mask(of, 1))
+    asm.move(14, _mask(of))
+    asm.move(15, _mask(f"{of} second"))
     asm.compare_number(RCX, 1)
     asm.jump(f"{of} copied", "less")
     asm.label(f"{of} line")
@@ -173,7 +133,7 @@ def _copy_plane(asm: Assembler, of: str) -> None:
     _part(asm)
     for register, step in ((RBX, 64), (RSI, 32), (RBP, 32)):
         asm.add_number(register, step)
-    _count(asm, RDX, f"{of} sixteen")
+    count(asm, RDX, f"{of} sixteen")
     asm.label(f"{of} rest")
     asm.load_some(0, 14, Address(RBX))
     asm.load_some(1, 15, Address(RBX, None, 32))
@@ -181,7 +141,7 @@ def _copy_plane(asm: Assembler, of: str) -> None:
     asm.add(R8, R11)
     asm.add(R9, R12)
     asm.add(R10, R12)
-    _count(asm, RCX, f"{of} line")
+    count(asm, RCX, f"{of} line")
     asm.label(f"{of} copied")
 
 
@@ -209,9 +169,9 @@ def _end_rows(asm: Assembler) -> None:
     asm.label("g end row")
     asm.store(Address(RSI, RDX), 0)
     asm.add(RSI, R9)
-    _count(asm, RAX, "g end row")
+    count(asm, RAX, "g end row")
     asm.add(RBX, R8)
-    _count(asm, RCX, "g end")
+    count(asm, RCX, "g end")
 
 
 # `r8` and `r9` go along the even and the odd columns of a scratch plane, whose next rows are `r10`, `r11`, `r12` bytes further on. The sixteen
@@ -224,9 +184,9 @@ _BELOW = (None, R10, R11, R12)
 def _mix_plane(asm: Assembler, of: str) -> None:
     for register, name in ((R8, "first"), (R9, "first odd"), (R10, "pitch")):
         asm.load_register(register, _at(f"{of} {name}"))
-    _multiples(asm, R10, R11, R12)
+    multiples(asm, R10, R11, R12)
     asm.load_register(R14, _at(f"{of} apart"))
-    _multiples(asm, R14, R15, RAX)
+    multiples(asm, R14, R15, RAX)
     _quarter_pointers(asm, "into", R14)
     asm.load_register(RDX, _at("tile rows"))
     asm.label(f"{of} tile row")
@@ -235,19 +195,12 @@ def _mix_plane(asm: Assembler, of: str) -> None:
     (_mix_input if of == "x" else _mix_gradient)(asm)
     for register in (R8, R9, *_QUARTERS):
         asm.add_number(register, 32)
-    _count(asm, RCX, f"{of} eight")
+    count(asm, RCX, f"{of} eight")
     for register in (R8, R9):
         asm.add(register, _at(f"{of} back"))
     for register in _QUARTERS:
         asm.add(register, _at("skip"))
-    _count(asm, RDX, f"{of} tile row")
-
-
-def _multiples(asm: Assembler, one: int, two: int, three: int) -> None:
-    asm.copy_register(two, one)
-    asm.add(two, one)
-    asm.copy_register(three, two)
-    asm.add(three, one)
+    count(asm, RDX, f"{of} tile row")
 
 
 def _quarter_pointers(asm: Assembler, start: str, apart: int) -> None:
@@ -302,7 +255,7 @@ def _multiply(asm: Assembler) -> None:
     _set(asm, "second", "x into")
     _set(asm, "result", "products")
     asm.load_register(R10, _at("weight row"))
-    _multiples(asm, R10, R11, R12)
+    multiples(asm, R10, R11, R12)
     for before, after in ((R12, R13), (R13, R14)):
         asm.copy_register(after, before)
         asm.add(after, R10)
@@ -319,19 +272,7 @@ def _multiply(asm: Assembler) -> None:
     asm.load_register(R15, _at("factor"))
     asm.load_register(R8, _at("rows"))
     asm.copy_register(RBP, RDX)
-    asm.label("some rows")
-    asm.compare_number(R8, 8)  # better four and four than six and two, which would leave the processor waiting
-    asm.jump("not eight", "not zero")
-    asm.jump("four")
-    asm.label("not eight")
-    for count in range(6, 0, -1):
-        asm.compare_number(R8, count)
-        asm.jump(f"fewer than {count}", "less")
-        if count == 4:
-            asm.label("four")
-        _rows(asm, count)
-        asm.jump("some rows")
-        asm.label(f"fewer than {count}")
+    in_groups(asm, R8, lambda some: _rows(asm, some))
     asm.add_number(RSI, 64)
     asm.add_number(RDX, 64)
     _again(asm, "panel left", "panel")
@@ -341,40 +282,30 @@ def _multiply(asm: Assembler) -> None:
     _again(asm, "frequency left", "frequency")
 
 
-def _rows(asm: Assembler, count: int) -> None:
-    """A panel with the next `count` rows of the weights."""
-    number, left, right = 12, 13, 14
-    for register in range(2 * count):
-        asm.binary("vxorps", register, register, register)
+def _rows(asm: Assembler, some: int) -> None:
+    """A panel with the next rows of the weights."""
     asm.copy_register(RAX, RSI)
     asm.load_register(RCX, _at("inner"))
     asm.push(R15)
-    unroll = 4 if count > 3 else 1
-    for times in dict.fromkeys((unroll, 1)):
-        asm.label(f"inner {count} {times}")
-        asm.add_number(RCX, -times)
-        asm.jump(f"inner {count} {times} done", "less")
-        for _ in range(times):
-            asm.move(left, Address(RAX))
-            asm.move(right, Address(RAX, None, 32))
-            for row in range(count):
-                asm.broadcast(number, Address(R15, _AHEAD[row]))
-                asm.binary("vfmadd231ps", 2 * row, left, number)
-                asm.binary("vfmadd231ps", 2 * row + 1, right, number)
-            asm.add(R15, R9)
-            asm.add(RAX, RBX)
-        asm.jump(f"inner {count} {times}")
-        asm.label(f"inner {count} {times} done")
-        asm.add_number(RCX, times)
-    for row in range(count):
+
+    def term(number: int, left: int, right: int) -> Iterator[int]:
+        asm.move(left, Address(RAX))
+        asm.move(right, Address(RAX, None, 32))
+        for row in range(some):
+            asm.broadcast(number, Address(R15, _AHEAD[row]))
+            yield row
+        asm.add(R15, R9)
+        asm.add(RAX, RBX)
+
+    outer_products(asm, some, RCX, term)
+    for row in range(some):
         asm.store(Address(RBP), 2 * row)
         asm.store(Address(RBP, None, 32), 2 * row + 1)
         asm.add(RBP, RBX)
     asm.pop(R15)
-    asm.add(R15, _AHEAD[count - 1] if count > 1 else R10)  # type: ignore[arg-type]
-    if count > 1:
+    for _ in range(some):
         asm.add(R15, R10)
-    asm.add_number(R8, -count)
+    asm.add_number(R8, -some)
 
 
 # The result
@@ -391,7 +322,7 @@ def _gather(asm: Assembler) -> None:
     _set(asm, "bias now", "bias")
     asm.label("y plane")
     asm.load_register(R14, _at("products apart"))
-    _multiples(asm, R14, R15, RAX)
+    multiples(asm, R14, R15, RAX)
     _quarter_pointers(asm, "into", R14)
     asm.load_register(R10, _at("bias now"))
     asm.broadcast(15, Address(R10))
@@ -407,12 +338,12 @@ def _gather(asm: Assembler) -> None:
     _unmix(asm)
     for register, step in ((R9, 64), (R10, 64), *((quarter, 32) for quarter in _QUARTERS)):
         asm.add_number(register, step)
-    _count(asm, RCX, "y eight")
+    count(asm, RCX, "y eight")
     asm.add(R8, R12)
     asm.add(R8, R12)
     for register in _QUARTERS:
         asm.add(register, _at("skip"))
-    _count(asm, RDX, "y tile row")
+    count(asm, RDX, "y tile row")
     _copy_result(asm)
     _advance(asm, "source", "y plane")
     _advance(asm, "into", "row")
@@ -466,7 +397,7 @@ def _copy_result(asm: Assembler) -> None:
     asm.store(Address(RSI), 0)
     asm.add_number(RBX, 32)
     asm.add_number(RSI, 32)
-    _count(asm, RDX, "y vector")
+    count(asm, RDX, "y vector")
     asm.move(0, Address(R8, R10))
     asm.store(Address(R9, R10), 0)
     asm.jump("y line end")
@@ -476,12 +407,10 @@ def _copy_result(asm: Assembler) -> None:
     asm.label("y line end")
     asm.add(R8, R12)
     asm.add(R9, R11)
-    _count(asm, RCX, "y line")
+    count(asm, RCX, "y line")
 
 
 # Sums of products
-
-G_ROWS, X_ROWS = 3, 4  # of a group: twelve registers hold sums, three numbers of the gradient, one of the input
 
 
 def _add_products(asm: Assembler) -> None:
@@ -516,7 +445,7 @@ def _add_products(asm: Assembler) -> None:
     _dot(asm)
     asm.copy_register(R8, R10)
     asm.add(R8, RBX)
-    _count(asm, RCX, "g group")
+    count(asm, RCX, "g group")
     asm.copy_register(R11, R14)
     asm.add(R11, RBX)
     asm.add_number(RDX, 4 * X_ROWS)
@@ -528,27 +457,11 @@ def _add_products(asm: Assembler) -> None:
 
 
 def _dot(asm: Assembler) -> None:
-    for register in range(G_ROWS * X_ROWS):
-        asm.binary("vxorps", register, register, register)
+    clear(asm, G_ROWS * X_ROWS)
     asm.zero(RAX)
     asm.label("dot")
-    for i, pointer in enumerate((R8, R9, R10)):
-        asm.move(12 + i, Address(pointer, RAX))
-    for j, pointer in enumerate((R11, R12, R13, R14)):
-        asm.move(15, Address(pointer, RAX))
-        for i in range(G_ROWS):
-            asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
+    dot_step(asm, (R8, R9, R10), (R11, R12, R13, R14))
     asm.add_number(RAX, 32)
     asm.compare_numbers(RAX, RSI)
     asm.jump("dot", "less")
-    for i in range(G_ROWS):
-        first = X_ROWS * i
-        asm.binary("vhaddps", first, first, first + 1)
-        asm.binary("vhaddps", first + 2, first + 2, first + 3)
-        asm.binary("vhaddps", first, first, first + 2)
-        asm.swap_halves(12, first)
-        asm.binary("vaddps", first, first, 12)
-        asm.move_half(12, Address(R15))
-        asm.binary("vaddps", first, first, 12)
-        asm.store_half(Address(R15), first)
-        asm.add(R15, RBP)
+    add_totals(asm, R15, RBP)

@@ -1,0 +1,83 @@
+"""The inner loops of matrix products: sums of products that stay in registers.
+
+Either six rows of the first matrix by sixteen columns of the second: for each inner index, two vectors of the second matrix are multiplied with one number
+of each row (`outer_products`). Or three rows by four rows, both long: sums of eight partial sums each, which are added up in the end (`dot_step`).
+In both ways twelve registers hold sums, so that no addition waits for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ._x86 import RAX, Address, Assembler
+
+_MOST = 6  # rows at a time
+G_ROWS, X_ROWS = 3, 4
+
+
+def clear(asm: Assembler, count: int) -> None:
+    """Zeros in the first registers."""
+    for register in range(count):
+        asm.binary("vxorps", register, register, register)
+
+
+def in_groups(asm: Assembler, left: int, write: Callable[[int], None]) -> None:
+    """Rows in groups of at most six, while there are some `left`; `write` writes what is done to a group, and counts them down."""
+    asm.label("some rows")
+    asm.compare_number(left, 8)  # better four and four than six and two, which would leave the processor waiting
+    asm.jump("not eight", "not zero")
+    asm.jump("four rows")
+    asm.label("not eight")
+    for some in range(_MOST, 0, -1):
+        asm.compare_number(left, some)
+        asm.jump(f"fewer than {some}", "less")
+        if some == 4:
+            asm.label("four rows")
+        write(some)
+        asm.jump("some rows")
+        asm.label(f"fewer than {some}")
+
+
+def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]]) -> None:
+    """Sums in registers 0 to 2 * rows - 1 over as many inner indices as a register says.
+
+    `term(number, left, right)` loads two vectors, and the number of each row just before it yields the row; then it goes on to the next index.
+    """
+    clear(asm, 2 * rows)
+    for unroll in dict.fromkeys((4 if rows > 3 else 1, 1)):
+        name = f"inner {rows} {unroll}"
+        asm.label(name)
+        asm.add_number(left, -unroll)
+        asm.jump(f"{name} done", "less")
+        for _ in range(unroll):
+            for row in term(12, 13, 14):
+                asm.binary("vfmadd231ps", 2 * row, 13, 12)
+                asm.binary("vfmadd231ps", 2 * row + 1, 14, 12)
+        asm.jump(name)
+        asm.label(f"{name} done")
+        asm.add_number(left, unroll)
+
+
+def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """Multiply eight numbers of each of three rows with those of four, `rax` bytes from where the registers point."""
+    for i, pointer in enumerate(first):
+        asm.move(12 + i, Address(pointer, RAX))
+    for j, pointer in enumerate(second):
+        asm.move(15, Address(pointer, RAX))
+        for i in range(G_ROWS):
+            asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
+
+
+def add_totals(asm: Assembler, target: int, row: int) -> None:
+    """Add up the partial sums, and add them to three rows of four numbers in memory; `target` goes on to the next row."""
+    for i in range(G_ROWS):
+        first = X_ROWS * i
+        asm.binary("vhaddps", first, first, first + 1)
+        asm.binary("vhaddps", first + 2, first + 2, first + 3)
+        asm.binary("vhaddps", first, first, first + 2)
+        asm.swap_halves(12, first)
+        asm.binary("vaddps", first, first, 12)
+        asm.move_half(12, Address(target))
+        asm.binary("vaddps", first, first, 12)
+        asm.store_half(Address(target), first)
+        asm.add(target, row)

@@ -1,0 +1,100 @@
+"""Kernels that know more numbers than there are registers: those stand in a table, whose address is their only argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _pages
+from ._x86 import R12, R13, R14, R15, RAX, RBP, RBX, RDI, Address, Assembler
+
+_SAVED = (RBX, RBP, R12, R13, R14, R15)
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array's data begin."""
+    return int(array.__array_interface__["data"][0])
+
+
+class Table:
+    """The layout of a table: 64-bit numbers by their names, then masks of eight lanes. `rdi` points to it while a kernel runs."""
+
+    def __init__(self, names: list[str], masks: list[str]) -> None:
+        self.places = {name: place for place, name in enumerate(names)}
+        self.masks = {name: len(names) + 4 * i for i, name in enumerate(masks)}
+        self.size = len(names) + 4 * len(masks)
+
+    # For whoever writes a kernel
+
+    def at(self, name: str) -> Address:
+        return Address(RDI, None, 8 * self.places[name])
+
+    def mask(self, name: str) -> Address:
+        return Address(RDI, None, 8 * self.masks[name])
+
+    def set(self, asm: Assembler, name: str, source: str) -> None:
+        """Copy a number, by way of `rax`."""
+        asm.load_register(RAX, self.at(source))
+        asm.store_register(self.at(name), RAX)
+
+    def advance(self, asm: Assembler, name: str, by: str) -> None:
+        """Add a number to another, by way of `rax`."""
+        asm.load_register(RAX, self.at(by))
+        asm.add_to_memory(self.at(name), RAX)
+
+    def again(self, asm: Assembler, counter: str, label: str) -> None:
+        """Count down, by way of `rax`, and back to a label while that is not 0."""
+        asm.load_register(RAX, self.at(counter))
+        asm.add_number(RAX, -1)
+        asm.store_register(self.at(counter), RAX)
+        asm.jump(label, "not zero")  # writing to memory leaves the condition as it is
+
+
+class Numbers:
+    """A table that is filled in."""
+
+    def __init__(self, layout: Table) -> None:
+        self._layout = layout
+        self._numbers = np.zeros(layout.size, np.int64)
+
+    def put(self, numbers: dict[str, int]) -> None:
+        """Set numbers by their names."""
+        places = self._layout.places
+        self._numbers[[places[name] for name in numbers]] = list(numbers.values())
+
+    def mask(self, name: str, lanes: int) -> None:
+        """Let a mask select the first so many lanes."""
+        at = 2 * self._layout.masks[name]
+        self._numbers.view(np.int32)[at : at + max(0, min(lanes, 8))] = -1
+
+    def run(self, kernel: Any) -> None:
+        kernel(address(self._numbers))
+
+
+def function(write: Callable[[Assembler], None]) -> Any:
+    """A kernel of a table, from what writes its instructions."""
+    asm = Assembler()
+    for register in _SAVED:
+        asm.push(register)
+    write(asm)
+    asm.forget_upper()
+    for register in reversed(_SAVED):
+        asm.pop(register)
+    asm.leave()
+    return _pages.load_kernel(asm.finish(), 1, 0)
+
+
+def count(asm: Assembler, register: int, label: str) -> None:
+    """Count a register down, and back to a label while it is not 0."""
+    asm.add_number(register, -1)
+    asm.jump(label, "not zero")
+
+
+def multiples(asm: Assembler, one: int, two: int, three: int) -> None:
+    """Registers with two and three times what the first one holds."""
+    asm.copy_register(two, one)
+    asm.add(two, one)
+    asm.copy_register(three, two)
+    asm.add(three, one)
