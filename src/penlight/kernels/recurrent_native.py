@@ -16,8 +16,8 @@ import numpy as np
 from . import native
 from .native import recurrent as steps
 from .native.product import WIDTH, panels, products
-from .native.sequence import Argument, Counting, Moving, repeat
-from .parallel import blas_alone
+from .native.sequence import Argument, Call, Counting, Moving, repeat
+from .parallel import blas_alone, thread_count
 from .recurrent_segments import (
     Array,
     Segment,
@@ -43,7 +43,19 @@ class _Weights:
         self.products: Any = blas_alone() if small else nullcontext()
 
 
-Places = Callable[[Any], list[Any]]  # the arrays that a step's kernel gets; one may be the state before
+# The arrays that a step's kernel gets for some rows of the batch; one may be the state before, which comes first.
+Places = Callable[[Any, slice], list[Any]]
+_ALL = slice(None)
+_LEAST_ROWS = 4  # of a batch that a thread takes: fewer make slow products
+_SHARED_FROM = 1 << 20  # multiplications in all steps
+
+
+def _shares(part: Segment, weights: _Weights) -> list[slice]:
+    """Which rows of the batch each thread takes through all steps."""
+    count = 1
+    if part.steps * part.batch * weights.plain.size >= _SHARED_FROM:
+        count = max(1, min(thread_count(), part.batch // _LEAST_ROWS))
+    return [slice(part.batch * i // count, part.batch * (i + 1) // count) for i in range(count)]
 
 
 def _forwards(
@@ -55,21 +67,23 @@ def _forwards(
         with weights.products:
             for state in [first, *out][:-1]:
                 np.dot(state, weights.plain, fresh)
-                run(low, low + n, width, *[id(array) for array in places(state)])
+                arrays = places(state, _ALL)  # held until the kernel has run
+                run(low, low + n, width, *[id(array) for array in arrays])
                 low += each
         return out[-1]
-    before: tuple[tuple[int, int, Argument], ...] = (
-        (1, low, first),
-        (len(out) - 1, low + each, Moving(out[0], out.strides[0])),
-    )
-    for times, at, started in before:
-        bounds = Counting(at, each), Counting(at + n, each)
-        repeat(times, [*products(started, weights.arranged, fresh), (run, [*bounds, width, *places(started)])])
+    arranged, rows = weights.arranged, _shares(part, weights)
+
+    def calls(at: int, started: Argument, some: slice) -> list[Call]:
+        bounds = Counting(at + some.start, each), Counting(at + some.stop, each)
+        return [*products(started, arranged, fresh[some]), (run, [*bounds, width, *places(started, some)])]
+
+    repeat(1, *[calls(low, first[some], some) for some in rows])
+    repeat(len(out) - 1, *[calls(low + each, Moving(out[0][some], out.strides[0]), some) for some in rows])
     return out[-1]
 
 
 def _backwards(
-    part: Segment, weights: _Weights, run: Any, slopes: Array, result: Array, width: int, places: list[Any]
+    part: Segment, weights: _Weights, run: Any, slopes: Array, result: Array, width: int, places: Places
 ) -> None:
     """All steps of a segment from the last to the first: their `slopes`, and the products of these, into `result` in turn."""
     n, each = part.batch, -part.advance()
@@ -77,13 +91,19 @@ def _backwards(
     if weights.arranged is None:
         with weights.products:
             for slope in list(slopes)[::-1]:
-                run(low, low + n, width, *[id(array) for array in places])
+                arrays = places(slope, _ALL)  # held until the kernel has run
+                run(low, low + n, width, *[id(array) for array in arrays])
                 np.dot(slope, weights.plain, result)
                 low += each
         return
-    bounds = Counting(low, each), Counting(low + n, each)
-    last = Moving(slopes[-1], -slopes.strides[0])
-    repeat(part.steps, [(run, [*bounds, width, *places]), *products(last, weights.arranged, result)])
+    arranged = weights.arranged
+
+    def calls(some: slice) -> list[Call]:
+        bounds = Counting(low + some.start, each), Counting(low + some.stop, each)
+        last = Moving(slopes[-1][some], -slopes.strides[0])
+        return [(run, [*bounds, width, *places(last, some)]), *products(last, arranged, result[some])]
+
+    repeat(part.steps, *[calls(some) for some in _shares(part, weights)])
 
 
 def lstm(
@@ -108,10 +128,12 @@ def lstm(
     for part in segments(x.shape, sizes, reverse):
         n, out = part.batch, part.of(states)
         fresh = np.empty((n, 4 * width), x.dtype)
-        arrays = [fresh, projected, kept, c[:n], states] + ([] if bias is None else [bias])
+        ending = [states] + ([] if bias is None else [bias])
 
-        def places(_: Any, arrays: list[Array] = arrays) -> list[Any]:
-            return arrays
+        def places(
+            _: Any, rows: slice, fresh: Array = fresh, cell: Array = c[:n], ending: list[Array] = ending
+        ) -> list[Any]:
+            return [fresh[rows], projected, kept, cell[rows], *ending]
 
         last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
@@ -130,7 +152,13 @@ def lstm_backward(
     run = native.kernel(steps.lstm_backward, upstream=given is not None).run
     for part in reversed(segments(x.shape, sizes, reverse)):
         n, dstate = part.batch, dh[: part.batch]
-        places = [kept, slopes, dstate, dc[:n]] + ([] if given is None else [given])
+        ending = [] if given is None else [given]
+
+        def places(
+            _: Any, rows: slice, dstate: Array = dstate, dcell: Array = dc[:n], ending: list[Array] = ending
+        ) -> list[Any]:
+            return [kept, slopes, dstate[rows], dcell[rows], *ending]
+
         _backwards(part, _Weights(w_hh, n), run, part.of(slopes), dstate, width, places)
     return (*weight_gradients(slopes, slopes, x, past, w_ih, needs), dh, dc, None)
 
@@ -155,8 +183,8 @@ def gru(
         fresh = np.empty((n, 3 * width), x.dtype)
         ending = [states] + ([] if inner is None else [inner])
 
-        def places(state: Any, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
-            return [fresh, projected, kept, state, *ending]
+        def places(state: Any, rows: slice, fresh: Array = fresh, ending: list[Array] = ending) -> list[Any]:
+            return [fresh[rows], projected, kept, state, *ending]
 
         last = _forwards(part, _Weights(w_hh.T, n), run, h[:n], fresh, out, places)
         carry(part.of(past), out, h[:n])
@@ -176,7 +204,13 @@ def gru_backward(
     for part in reversed(segments(x.shape, sizes, reverse)):
         n, direct = part.batch, dh[: part.batch]
         through = np.zeros_like(direct)
-        places = [kept, slopes, inner, past, direct, through] + ([] if given is None else [given])
+        ending = [] if given is None else [given]
+
+        def places(
+            _: Any, rows: slice, direct: Array = direct, through: Array = through, ending: list[Array] = ending
+        ) -> list[Any]:
+            return [kept, slopes, inner, past, direct[rows], through[rows], *ending]
+
         _backwards(part, _Weights(w_hh, n), run, part.of(slopes), through, width, places)
         direct += through
     seen = slopes
@@ -189,14 +223,20 @@ def gru_backward(
 def rnn_steps(part: Segment, w_hh: Array, first: Array, states: Array, relu: bool) -> None:
     """The steps of a segment of a plain recurrence: the products of the inputs, `states`, become the states."""
     fresh, run = np.empty_like(first), native.kernel(steps.rnn, relu=relu).run
-    _forwards(part, _Weights(w_hh.T, part.batch), run, first, fresh, part.of(states), lambda _: [fresh, states])
+    _forwards(
+        part, _Weights(w_hh.T, part.batch), run, first, fresh, part.of(states), lambda _, rows: [fresh[rows], states]
+    )
 
 
 def rnn_steps_backward(part: Segment, w_hh: Array, slopes: Array, grad: Array | None, dstate: Array) -> None:
     """The steps of a segment backwards: `slopes` times the gradient of the states; and `dstate` from after the segment to before it."""
     given = _contiguous(grad)
     run = native.kernel(steps.rnn_backward, upstream=given is not None).run
-    places = [slopes, dstate] + ([] if given is None else [given])
+    ending = [] if given is None else [given]
+
+    def places(_: Any, rows: slice) -> list[Any]:
+        return [slopes, dstate[rows], *ending]
+
     _backwards(part, _Weights(w_hh, part.batch), run, part.of(slopes), dstate, slopes.shape[1], places)
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .native.blas import product
+from .reduce import reduce_sum
+
 Array = np.ndarray
 
 
@@ -70,10 +73,16 @@ def rows_of(array: Array) -> Array:
 
 def projected_inputs(x: Array, weight: Array, bias: Array | None) -> Array:
     """One product for the inputs of all steps; `weight` is (features, gates)."""
-    result = rows_of(x) @ weight
+    result = multiply(rows_of(x), weight)
     if bias is not None:
         result += bias
     return result
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """a @ b. See Note [One set of threads]."""
+    result = product(a, b)
+    return a @ b if result is None else result
 
 
 def sum_of(a: Array | None, b: Array | None) -> Array | None:
@@ -94,14 +103,13 @@ def weight_gradients(slopes: Array, hidden: Array, x: Array, past: Array, w_ih: 
     """Gradients of input, w_ih, w_hh, b_ih, b_hh from the slopes of the gates, as the input and as the state see them."""
     grads: list[Any] = [None] * 5
     if needs[0]:
-        grads[0] = (slopes @ w_ih).reshape(x.shape)
+        grads[0] = multiply(slopes, w_ih).reshape(x.shape)
     if needs[1]:
-        grads[1] = slopes.T @ rows_of(x)
+        grads[1] = multiply(slopes.T, rows_of(x))
     if needs[2]:
-        grads[2] = hidden.T @ past
-    ones = np.ones(len(slopes), slopes.dtype)
+        grads[2] = multiply(hidden.T, past)
     if needs[3]:
-        grads[3] = ones @ slopes
+        grads[3] = reduce_sum(slopes, (0,))
     if needs[4]:
-        grads[4] = grads[3].copy() if hidden is slopes and needs[3] else ones @ hidden
+        grads[4] = grads[3].copy() if hidden is slopes and needs[3] else reduce_sum(hidden, (0,))
     return grads

@@ -48,11 +48,18 @@ both(
 )  # fmt: skip
 
 _FLOAT32 = dtypes.float32.np
+_LARGE = 1 << 11  # elements of a factor whose products may be worth sharing: Note [One set of threads]
 
 
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
     dtype = a.dtype
+    if a.size >= _LARGE and b.ndim == a.ndim > 1:
+        from ..kernels.native.blas import product
+
+        result = product(a, b)
+        if result is not None:
+            return result
     if a.ndim == 2 == b.ndim and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         return a.dot(b)  # the same call of BLAS with half the overhead
     if dtype.itemsize < 4 and dtype.kind not in "iu":

@@ -24,7 +24,7 @@ from ..parallel import thread_count
 from . import _pages
 from ._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_PATIENCE = 1 << 19  # ticks of the processor's clock that a helper waits awake: some 200 microseconds
+_PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 200 microseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
@@ -74,11 +74,6 @@ class _Threading(Assembler):
     def clock(self) -> None:
         """The processor's clock, in `rax`."""
         self._raw(b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0", "rdtsc; shl rdx, 32; or rax, rdx")
-
-    def divide(self, by: int) -> None:
-        """`rax` by a register among the first eight, rounded down."""
-        self.zero(RDX)
-        self._raw(bytes((0x48, 0xF7, 0xF0 + by)), f"div {NAMES[by]}")
 
     def system(self, number: int, *arguments: int) -> None:
         """Ask the system; `rdi` is set already, the next arguments are given."""

@@ -195,6 +195,11 @@ class Assembler:
         text = source if isinstance(source, Address) else NAMES[source]
         self._general(f"imul {NAMES[target]}, {text}", b"\x0f\xaf", target, source)
 
+    def divide(self, by: int) -> None:
+        """`rax` by a register among the first eight, rounded down; `rdx` is the remainder."""
+        self.zero(RDX)
+        self._raw(bytes((0x48, 0xF7, 0xF0 + by)), f"div {NAMES[by]}")
+
     def add_number(self, target: int, number: int) -> None:
         tail = struct.pack("<i", number)
         self._general(f"add {NAMES[target]}, {number}", b"\x81", 0, target, tail)

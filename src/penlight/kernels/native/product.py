@@ -74,9 +74,14 @@ def product() -> Any:
     asm.load_register(RBP, _RESULT)
     asm.load_register(RDI, _ALL_ROWS)
     asm.label("rows")
+    asm.compare_number(RDI, _ROWS + 3)
+    asm.jump(f"at least {_ROWS}", "not less")
+    asm.compare_number(RDI, _ROWS + 1)
+    asm.jump("at least 4", "not less")  # seven or eight rows: six and two would wait for each other's sums
     for count in range(_ROWS, 0, -1):
         asm.compare_number(RDI, count)
         asm.jump(f"fewer than {count}", "less")
+        asm.label(f"at least {count}")
         _rows(asm, count)
         asm.jump("rows")
         asm.label(f"fewer than {count}")

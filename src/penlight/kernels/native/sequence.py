@@ -4,7 +4,8 @@ Note [Repeated calls]
 A call from Python costs about a microsecond, more than a step of a small recurrent layer. So the loop over the steps is machine code,
 too: it goes through a table of calls, each with a function's address and its arguments, calls them in order, and adds to
 each argument what it changes by from one time to the next. An array whose data moves on is passed as a place in the table that
-looks like an array to a kernel: the pointer to the data is where an array would have it.
+looks like an array to a kernel: the pointer to the data is where an array would have it. Samples do not depend on each other, so each
+thread takes some of the batch through all steps, with a table of its own.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _pages
-from ._x86 import R8, R9, R12, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from . import _pages, _pool
+from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in; others on the stack
+_SAVED = (RBX, R12, R13, R14, R15)
 
 
 class Counting(NamedTuple):
@@ -38,44 +40,85 @@ Argument = int | np.ndarray | Counting | Moving
 Call = tuple[Any, list[Argument]]  # a loaded kernel without numbers, and what it is called with
 
 
-def repeat(times: int, calls: list[Call]) -> None:
-    """Do `calls` one after the other, `times` times. Nothing is checked; the caller holds the arrays."""
+def repeat(times: int, *shares: list[Call]) -> None:
+    """Do the calls of each share one after the other, `times` times; the shares, which differ in arrays and numbers only, at the same
+    time, if they are several. Nothing is checked; the caller holds the arrays."""
     if times < 1:
         return
-    words: list[int] = []  # for each call its function and arguments; then the places of moving arrays
-    steps: list[tuple[int, int]] = []  # which words change, and by how much
-    moving: list[tuple[int, Moving]] = []
+    tables = [_table(calls) for calls in shares]
+    first = tables[0]
+    size = len(first.words) + len(first.steps)
+    memory = np.empty((len(tables), size), np.int64)
+    start = memory.__array_interface__["data"][0]
+    for i, table in enumerate(tables):
+        for at, home in table.moving:
+            table.words[at] = start + 8 * (size * i + home) - _pages.DATA_OFFSET
+        memory[i] = table.words + table.steps
+    counts = tuple([len(arguments) for _, arguments in shares[0]])
+    form = counts, tuple(first.changing), len(first.words)
+    if len(shares) > 1 and _pool.step(len(shares), 1) < len(shares):
+        _shared_driver(*form)(1, len(shares), times, start, 8 * size)
+    else:
+        _driver(*form)(0, len(shares), times, start, 8 * size)
+
+
+class _Table(NamedTuple):
+    """What a share's calls are made of."""
+
+    words: list[int]  # for each call its function and arguments; then the places of moving arrays
+    changing: list[int]  # which words change from one time to the next
+    steps: list[int]  # by how much
+    moving: list[tuple[int, int]]  # which arguments are moving arrays, and where their places are
+
+
+def _table(calls: list[Call]) -> _Table:
+    table = _Table([], [], [], [])
+    words, changing, steps, moving = table
+    arrays: list[tuple[int, Moving]] = []
     for function, arguments in calls:
         words.append(function.address)
         for argument in arguments:
             if isinstance(argument, Counting):
-                steps.append((len(words), argument.step))
+                changing.append(len(words))
+                steps.append(argument.step)
                 words.append(argument.first)
             elif isinstance(argument, Moving):
-                moving.append((len(words), argument))
+                arrays.append((len(words), argument))
                 words.append(0)
             else:
                 words.append(argument if isinstance(argument, int) else id(argument))
-    table = np.empty(len(words) + len(moving) + len(steps) + len(moving), np.int64)
-    start = table.__array_interface__["data"][0]
-    for at, argument in moving:
-        words[at] = start + 8 * len(words) - _pages.DATA_OFFSET
-        steps.append((len(words), argument.step))
+    for at, argument in arrays:
+        moving.append((at, len(words)))
+        changing.append(len(words))
+        steps.append(argument.step)
         words.append(argument.array.__array_interface__["data"][0])
-    table[: len(words)] = words
-    table[len(words) :] = [step for _, step in steps]
-    driver = _driver(tuple(len(arguments) for _, arguments in calls), tuple(at for at, _ in steps), len(words))
-    driver(times, start)
+    return table
+
+
+@lru_cache(64)
+def _shared_driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
+    return _pool.shared(_driver(counts, changing, words).address, 5, 0)
 
 
 @lru_cache(64)
 def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
-    """The loop over calls with so many arguments each, whose words at `changing` grow by those that follow the first `words`."""
+    """`run(low, high, times, tables, apart)`: the loop over tables of calls with so many arguments each, so many bytes apart.
+
+    A table's words at `changing` grow by those that follow the first `words` of them.
+    """
     asm = Assembler()
-    asm.push(RBX)
-    asm.push(R12)
-    asm.copy_register(RBX, RDI)
-    asm.copy_register(R12, RSI)
+    for register in _SAVED:
+        asm.push(register)
+    asm.copy_register(R12, RDI)
+    asm.multiply(R12, R8)
+    asm.add(R12, RCX)  # the first table
+    asm.copy_register(R13, RSI)
+    asm.negate(RDI)
+    asm.add(R13, RDI)  # how many there are
+    asm.copy_register(R14, RDX)
+    asm.copy_register(R15, R8)
+    asm.label("table")
+    asm.copy_register(RBX, R14)
     asm.label("again")
     place = 0
     for count in counts:
@@ -94,7 +137,10 @@ def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> A
         asm.add_to_memory(Address(R12, None, 8 * at), RAX)
     asm.add_number(RBX, -1)
     asm.jump("again", "not zero")
-    asm.pop(R12)
-    asm.pop(RBX)
+    asm.add(R12, R15)
+    asm.add_number(R13, -1)
+    asm.jump("table", "not zero")
+    for register in reversed(_SAVED):
+        asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 2, 0)
+    return _pages.load_kernel(asm.finish(), 5, 0)
