@@ -27,28 +27,26 @@ from math import prod
 
 import numpy as np
 
+from .convert import cast, is_half
+
 BLOCK_ELEMENTS = 1 << 16
 # To decorate kernels for which inf and NaN are data like any other.
 quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]
 _LONG_ROW = 4096  # columns; see Note [Row sums]
 NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
+_FLOAT = np.dtype(np.float32)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
-
-
-def is_half(dtype: np.dtype) -> bool:
-    """Whether `dtype` is float16 or bfloat16, which are computed in float32."""
-    return dtype.itemsize == 2 and dtype.kind not in "iu"
 
 
 def widen(x: np.ndarray) -> np.ndarray:
     """`x` itself, or its float32 copy where its dtype is a 16-bit float."""
-    return x.astype(np.float32) if is_half(x.dtype) else x
+    return cast(x, _FLOAT) if is_half(x.dtype) else x
 
 
 def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`x` rounded to `dtype`; `x` itself if it has that dtype already."""
-    return x if x.dtype == dtype else x.astype(dtype)
+    return x if x.dtype == dtype else cast(x, dtype)
 
 
 def each_block(
@@ -92,10 +90,10 @@ def pointwise(
     """
     first = arrays[0]
     dtype, shape = first.dtype, first.shape
-    if first.size >= NATIVE_FROM and dtype.itemsize <= 4:
+    if first.size >= NATIVE_FROM and dtype.itemsize <= 4 and dtype.kind not in "iub":
         result = _by_machine(native or body, arrays, numbers)
         if result is not None:
-            return narrow(result, dtype)
+            return result
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
         out = np.empty(shape, dtype)  # the shortest way for small arrays
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -120,13 +118,13 @@ def _by_machine(
 
     if not available():
         return None
-    out = np.empty(arrays[0].shape, np.float32)
+    out = np.empty(arrays[0].shape, arrays[0].dtype)
     return out if traced.run(body, *_plain(arrays), out, numbers=numbers) else None
 
 
 def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-    """Copies of what a flat native kernel cannot work on: other layouts, and 16-bit floats."""
-    return [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in map(widen, arrays)]
+    """Copies of what a flat native kernel cannot work on, which is other layouts."""
+    return [a if a.flags.c_contiguous or not any(a.strides) else np.ascontiguousarray(a) for a in arrays]
 
 
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
@@ -134,7 +132,7 @@ def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
     if arrays[0].size >= NATIVE_FROM:
         from .native import available, traced
 
-        total = traced.total(body, *_plain(arrays)) if available() else None
+        total = traced.total(body, *_plain(tuple(map(widen, arrays)))) if available() else None
         if total is not None:
             return total
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]

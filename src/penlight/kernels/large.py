@@ -97,7 +97,11 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
 @np.errstate(all="ignore")
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
-    if ufunc in _NATIVE_UFUNCS or (ufunc in _NATIVE_SHARED and operands[0].size >= _SHARED_FROM):
+    if (
+        ufunc in _NATIVE_UFUNCS
+        or (ufunc in _NATIVE_SHARED and operands[0].size >= _SHARED_FROM)
+        or operands[0].dtype.itemsize == 2
+    ):
         result = _natively(ufunc, operands)
         if result is not None:
             return result

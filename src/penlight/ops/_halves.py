@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels._rowtools import is_half
+from ..kernels.convert import cast, is_half
 from ._declare import quiet
+
+_FLOAT = np.dtype(np.float32)
 
 
 def in_float32(kernel: Any) -> Any:
@@ -19,7 +21,7 @@ def in_float32(kernel: Any) -> Any:
     def run(x: Any, *args: Any) -> Any:
         if is_half(x.dtype):
             with np.errstate(over="ignore"):
-                return inner(x.astype(np.float32), *args).astype(x.dtype)
+                return cast(inner(cast(x, _FLOAT), *args), x.dtype)
         return inner(x, *args)
 
     return run

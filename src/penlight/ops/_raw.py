@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.shapes import sum_to as sum_to
+from ..kernels import convert
 
 
 class Raw:
@@ -28,7 +29,7 @@ def both(name: str, on_arrays: Any, on_tensors: Any) -> None:
 
 
 def cast(grad: Any, np_dtype: Any) -> Any:
-    return grad if grad.dtype == np_dtype else np.asarray(grad).astype(np_dtype)
+    return grad if grad.dtype == np_dtype else convert.cast(np.asarray(grad), np.dtype(np_dtype))
 
 
 def conj(x: Any) -> Any:

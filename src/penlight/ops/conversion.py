@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes
 from .._docstrings import documented
 from ..device import CPU, device, on_meta, require_cpu
+from ..kernels import convert
 from ..tensor import Tensor
 from . import _dispatch, _raw
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
@@ -36,7 +37,7 @@ def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
         input = input.real if dtype is not dtypes.bool_ else input
     if dtype.category == dtypes.INTEGRAL and input.dtype.kind == "f":
         return _float_to_int(input, dtype.np)
-    return input.astype(dtype.np)
+    return convert.cast(input, dtype.np)
 
 
 @quiet

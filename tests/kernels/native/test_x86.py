@@ -41,7 +41,7 @@ ENCODINGS = [
     (lambda a: a.compare("at most", 2, 3, 9), "c4c164c2d112"),
     (lambda a: a.compare("at least", 2, 3, 9), "c4c164c2d11d"),
     (lambda a: a.blend(1, 2, 3, 12), "c4e36d4acbc0"),
-    (lambda a: a.nearest(3, 9), "c4c37d08d900"),
+    (lambda a: a.round("nearest", 3, 9), "c4c37d08d900"),
     (lambda a: a.move(1, 9), "c4c17c10c9"),
     (lambda a: a.store(Address(R9, R10, 96), 13), "c4017c11ac1160000000"),
     (lambda a: a.broadcast(3, Address(RSP, None, 8)), "c4e27d189c2408000000"),

@@ -21,6 +21,12 @@ Note [Sums over rows]
 Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
 added one after the other; NumPy sums up those. So float32 is accurate enough, see Note [Column sums] in _rowtools.py, and
 threads, which take whole groups, need not share a sum.
+
+Note [Narrow arrays]
+Arrays of 16-bit floats and of truth values are read and written as they are: `load` widens eight of them to float32 (or to masks),
+`store` rounds them. They have a place in the row of their own, which moves on by two or one bytes for an element. There are no
+masked loads and stores for them, so a loop over them has no part for the last elements: rows must be of whole vectors. Whoever
+calls a kernel sees to that, and gives it the last few elements in arrays of eight.
 """
 
 from __future__ import annotations
@@ -36,7 +42,8 @@ _POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
 GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
-_NEUTRAL = {"vaddps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
+KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}  # of arrays' elements, with their sizes
+_NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vandps": float("nan"), "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 
 def _bits(number: float) -> int:
@@ -85,6 +92,7 @@ class Argument(NamedTuple):
     local: bool  # begins at the first row to be done, not at row 0
     parts: int  # of a row that all share: how many times the columns it is wide
     apart: int  # how many elements its rows are apart, 0 if the width says it
+    size: int  # of an element, in bytes
 
 
 class Array:
@@ -124,6 +132,50 @@ class Array:
         self._builder.emit("store one", Address(self._pointer, None, 4 * i), value)
 
 
+class Narrow(Array):
+    """An argument whose elements are shorter than a float32. See Note [Narrow arrays]."""
+
+    def __init__(self, builder: Builder, pointer: int, step: int, kind: str) -> None:
+        super().__init__(builder, pointer, step)
+        self._kind = kind
+
+    def _address(self) -> Address:
+        return Address(self._pointer, self._step, self._builder.offset * KINDS[self._kind] // 4)
+
+    def load(self, shift: int = 0) -> Value:
+        """The elements at the loop's place: as float32, or as a mask."""
+        b = self._builder
+        if self._kind == "float16":
+            return b.emit("vcvtph2ps", self._address())
+        if self._kind == "bfloat16":
+            return b.emit("vpslld", b.emit("vpmovzxwd", self._address()), 16)
+        return b.emit("vpcmpgtd", b.emit("vpmovzxbd", self._address()), Pooled(0))
+
+    def store(self, value: Value) -> Value:
+        """Write the elements at the loop's place, rounded; gives the value back."""
+        b = self._builder
+        b.written.add(self._pointer)
+        if self._kind == "float16":
+            b.emit("store float16", self._address(), value)
+        elif self._kind == "bfloat16":
+            self._store_bfloat16(value)
+        else:
+            words = b.emit("reorder", b.emit("vpackssdw", value, value), 0x08)
+            ones = b.emit("vandps", b.emit("vpacksswb", words, words), Pooled(0x01010101))
+            b.emit("store quarter", self._address(), ones)
+        return value
+
+    def _store_bfloat16(self, value: Value) -> None:
+        """The upper half of a float32, after adding just less than half of its last place, or half if that makes it even."""
+        b = self._builder
+        odd = b.emit("vandps", b.emit("vpsrld", value, 16), Pooled(1))
+        rounded = b.emit("vpaddd", b.emit("vpaddd", odd, Pooled(0x7FFF)), value)
+        nan = b.emit("constant", Pooled(0x7FC00000))
+        rounded = b.emit("blend", rounded, nan, b.emit("unordered", value, value))
+        upper = b.emit("vpsrld", rounded, 16)
+        b.emit("store half", self._address(), b.emit("reorder", b.emit("vpackusdw", upper, upper), 0x08))
+
+
 class Number:
     """An array that is one number everywhere, passed as that. See `Builder.spread`."""
 
@@ -144,20 +196,28 @@ class Builder:
         self.numbers = 0  # how many numbers are passed behind the arrays
         self.mask: Value | None = None  # in the masked part of a loop
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
+        self.partial = False  # set by functions that give NaN where they cannot tell the value
+        self.narrow: dict[int, int] = {}  # the places in rows of elements of another size than float32's
         self._registers = list(_POINTERS)
         self._asked = self._loops = 0
 
     # Arguments
 
-    def array(self, width: int = 1, local: bool = False) -> Array:
-        """The next argument: an array of as many rows; `width` 0 for one row that all share.
+    def array(self, width: int = 1, local: bool = False, kind: str = "float32") -> Array:
+        """The next argument: an array of as many rows; `width` 0 for one row that all share. `kind` is one of KINDS.
 
         A `local` one has only the rows that are to be done, while others are counted from row 0.
         """
         self._asked += 1
         if self._asked - 1 in self.spread:
             return Number(self)  # type: ignore[return-value]
-        return Array(self, self._argument(width, local))
+        size = KINDS[kind]
+        pointer = self._argument(width, local, size=size)
+        if size == 4:
+            return Array(self, pointer)
+        if size not in self.narrow:
+            self.narrow[size] = self._registers.pop()
+        return Narrow(self, pointer, self.narrow[size], kind)
 
     def apart(self, elements: int) -> Array:
         """The next argument: an array whose rows begin so many elements after each other, however many columns are looked at."""
@@ -174,11 +234,11 @@ class Builder:
         """The next argument: an array with one number for each row."""
         return Array(self, self._argument(None, local))
 
-    def _argument(self, width: int | None, local: bool, parts: int = 1, apart: int = 0) -> int:
+    def _argument(self, width: int | None, local: bool, parts: int = 1, apart: int = 0, size: int = 4) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local, parts, apart))
+        self.arrays.append(Argument(pointer, width, local, parts, apart, size))
         return pointer
 
     def sums(self) -> Array:
@@ -232,6 +292,10 @@ class Builder:
         """Several sums at once; a `body` that yields one term after the other needs a register for one of them only."""
         return self._loop(["vaddps"] * count, body, unroll)
 
+    def fold(self, operation: str, body: Callable[[], Value], unroll: int = 4) -> Value:
+        """`body` over the row, folded by a binary operation that is a key of _NEUTRAL; in all lanes."""
+        return self._loop([operation], lambda: [body()], unroll)[0]
+
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""
         return self._loop(["vmaxps"], lambda: [body()], unroll)[0]
@@ -253,9 +317,10 @@ class Builder:
         self._fold(folds, sums[0], body())
         self.operations.append(("vectors end", (name, 1, "rest")))
         self.operations.append(("rest", name))
-        self.mask = self.emit("mask")
-        self._fold(folds, sums[0], body())
-        self.mask = None
+        if not self.narrow:
+            self.mask = self.emit("mask")
+            self._fold(folds, sums[0], body())
+            self.mask = None
         self.operations.append(("rest end", name))
         return [self._across(fold, [s[i] for s in sums]) for i, fold in enumerate(folds)]
 
@@ -276,6 +341,8 @@ class Builder:
         return self.emit(fold, value, self.emit("shuffle", value, 0xB1))
 
 
-_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd"))
+_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vaddpd", "vmulpd"))
 # Operations some of whose operands are not values: places, counts, relations, names, or a constant on purpose.
-_TAKE_NUMBERS = frozenset(("number", "shuffle", "constant", "vpslld", "vpsrad", "vpsrld", "fold", "blend"))
+_TAKE_NUMBERS = frozenset(
+    ("number", "shuffle", "reorder", "choose", "constant", "vpslld", "vpsrad", "vpsrld", "fold", "blend")
+)

@@ -35,6 +35,7 @@ from ._x86 import (
     RDI,
     RDX,
     RELATIONS,
+    ROUNDINGS,
     RSI,
     RSP,
     Address,
@@ -43,6 +44,7 @@ from ._x86 import (
 )
 
 _REGISTERS = 16
+ROUNDINGS_OF_DOUBLES = {f"{way} of doubles": way for way in ROUNDINGS}
 _SHARE = 1 << 19  # operations on single elements that take some ten microseconds: what it costs to share work
 _CHEAPEST = 8  # operations; what does fewer waits for memory
 _SAVED = (RBX, RBP, R12, R13, R14, R15)  # registers that a function must leave as they were
@@ -50,7 +52,9 @@ _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers a
 # Operations that may write their result over any operand.
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
-    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "nearest", "blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
+    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "choose", "join")
+    + ("vsqrtps", "vcvtps2dq", "vcvttps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
+    + ("blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
 )  # fmt: skip
 
 
@@ -148,6 +152,8 @@ def _heir(item: Value, dying: list[Value]) -> Value | None:
     """The operand whose register the result gets, as it is not used any more."""
     if item.operation in _REUSE:
         candidates = item.operands
+    elif item.operation in ("fma of doubles", "fnma of doubles"):
+        candidates = item.operands[2:]
     elif item.operation in ("fma", "fnma"):
         a, b, c = item.operands
         candidates = (c,) if isinstance(b, Pooled) else (c, a, b)
@@ -222,6 +228,10 @@ class _Writer:
                 asm.copy_register(RAX, RDX)
                 asm.and_number(RAX, -BYTES * key[1])
                 asm.store_register(frame.place(key), RAX)
+            elif key[0] == "narrow":
+                asm.copy_register(RAX, RDX)
+                asm.shift_right(RAX, 2 // key[1])
+                asm.store_register(frame.place(key), RAX)
             elif key[0] == "stride":
                 asm.copy_register(RAX, RDX)
                 asm.multiply_number(RAX, key[1])
@@ -247,7 +257,9 @@ class _Writer:
         asm.copy_register(RAX, RDI)
         if array.apart:
             asm.multiply_number(RAX, 4 * array.apart)
-        elif array.width is None or self.builder.flat:
+        elif self.builder.flat:
+            asm.shift_left(RAX, array.size // 2)
+        elif array.width is None:
             asm.shift_left(RAX, 2)
         elif array.width == GROUPED:
             asm.shift_right(RAX, GROUP_BITS)
@@ -255,6 +267,8 @@ class _Writer:
         else:
             asm.multiply_number(RAX, array.width)
             asm.multiply(RAX, RDX)
+            if array.size < 4:
+                asm.shift_right(RAX, 2 // array.size)
         asm.add(pointer, RAX)
 
     def _rows(self) -> None:
@@ -266,9 +280,11 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for pointer, width, _, _, apart in builder.arrays:
+        for pointer, width, _, _, apart, size in builder.arrays:
             if width is None or apart:
                 asm.add_number(pointer, 4 * (apart or 1))
+            elif size < 4 and width:
+                asm.add(pointer, self.frame.place(("narrow", size)))
             elif width == 1:
                 asm.add(pointer, RDX)
             elif width > 0:
@@ -312,6 +328,8 @@ class _Writer:
             for before, step in pairwise(self.builder.steps):
                 asm.copy_register(step, before)
                 asm.add(step, RDX)
+            for step in self.builder.narrow.values():
+                asm.zero(step)
         elif word in ("bulk", "vectors"):
             name, unroll, after = name
             asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
@@ -321,6 +339,8 @@ class _Writer:
             name, unroll, after = name
             for step in self.builder.steps:
                 asm.add_number(step, BYTES * unroll)
+            for size, step in self.builder.narrow.items():
+                asm.add_number(step, BYTES * unroll * size // 4)
             asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
             asm.jump(f"{name} {word[:-4]}", "less")
             asm.label(f"{name} {after}")
@@ -356,8 +376,27 @@ class _Writer:
                 asm.blend(target, *operands)
             case _ if operation in RELATIONS:
                 asm.compare(operation, target, *operands)
-            case "nearest":
-                asm.nearest(target, operands[0])
+            case _ if operation in ROUNDINGS:
+                asm.round(operation, target, operands[0])
+            case _ if operation in ROUNDINGS_OF_DOUBLES:
+                asm.round(ROUNDINGS_OF_DOUBLES[operation], target, operands[0], double=True)
+            case "fma of doubles" | "fnma of doubles":
+                a, b, c = operands
+                if target != c:
+                    asm.move(target, c)
+                asm.binary("vfmadd231pd" if operation.startswith("fma") else "vfnmadd231pd", target, a, b)
+            case "reorder":
+                asm.pairs(target, *operands)
+            case "choose":
+                asm.choose(target, *operands)
+            case "join":
+                asm.join(target, *operands)
+            case "store half":
+                asm.store_half(*operands)
+            case "store quarter":
+                asm.store_quarter(*operands)
+            case "store float16":
+                asm.store_as_half_precision(*operands)
             case "swap halves":
                 asm.swap_halves(target, operands[0])
             case "shuffle":
@@ -411,10 +450,12 @@ class Kernel:
         code = writer.write()
         self.listing = "\n".join(writer.asm.listing)
         self._arrays = builder.arrays
-        self._written = [i for i, array in enumerate(builder.arrays) if array.pointer in builder.written]
-        self.least = (
-            GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
-        )  # rows that one thread must take together
+        self.written = [i for i, array in enumerate(builder.arrays) if array.pointer in builder.written]
+        together = GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
+        self.least = 8 if flat and builder.narrow else together  # rows or elements that one thread must take together
+        self._element_sizes = [array.size for array in builder.arrays]
+        self.partial = builder.partial  # gives NaN where it cannot tell; so whoever finds NaN asks NumPy
+        self.narrow = bool(builder.narrow)  # works on whole vectors only, see Note [Narrow arrays]
         self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
@@ -436,8 +477,10 @@ class Kernel:
 
     def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
         """Refuse arrays that are too small for so many rows and columns, not contiguous, or that must not be written to."""
-        for array, least in zip(arrays, self._sizes(rows, columns), strict=True):
-            if array.nbytes < 4 * least:
+        if self.narrow and columns % 8:
+            raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
+        for array, least, size in zip(arrays, self._sizes(rows, columns), self._element_sizes, strict=True):
+            if array.nbytes < size * least:
                 raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
             if not array.flags.c_contiguous:
                 raise ValueError("a native kernel got an array that is not contiguous")
@@ -445,7 +488,7 @@ class Kernel:
 
     def check_written(self, arrays: Sequence[Any]) -> None:
         """Refuse arrays that the kernel would write to and must not, in NumPy's words."""
-        for i in self._written:
+        for i in self.written:
             if not arrays[i].flags.writeable:
                 raise ValueError("output array is read-only")
 

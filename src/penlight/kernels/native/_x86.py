@@ -1,6 +1,6 @@
 """An assembler for the few x86-64 instructions that the native kernels are made of.
 
-Vectors are AVX2's: eight float32 in a `ymm` register. Each method of `Assembler` appends one instruction to `code` and its text
+Vectors are AVX2's: eight float32, or four float64, in a `ymm` register. Each method of `Assembler` appends one instruction to `code` and its text
 to `listing`. Jumps go to labels; constants lie behind the code and are addressed relative to the instruction.
 
 Note [Encoding]
@@ -33,30 +33,49 @@ class Address(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """A constant behind the code: eight times one 32-bit pattern."""
+    """A constant behind the code: eight times one 32-bit pattern, or four times one of more bits."""
 
     bits: int
 
     def __str__(self) -> str:
+        if self.bits >> 32:
+            return f"[{struct.unpack('<d', struct.pack('<Q', self.bits))[0]:.17g} x 4]"
         return f"[{struct.unpack('<f', struct.pack('<I', self.bits))[0]:.9g} x 8]"
 
 
 _LANES = Pooled(-1)  # stands for the table of `address_of_lanes`
 Operand = int | Address | Pooled  # a ymm register's number, or memory
 
+_W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
 # name: (opcode, space, pp) of instructions `name target, first, second`, whose second source may be memory.
 _BINARY = {
     "vaddps": (0x58, 1, 0), "vsubps": (0x5C, 1, 0), "vmulps": (0x59, 1, 0), "vdivps": (0x5E, 1, 0),
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
     "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
+    "vaddpd": (0x58, 1, 1), "vsubpd": (0x5C, 1, 1), "vmulpd": (0x59, 1, 1), "vdivpd": (0x5E, 1, 1), "vpcmpgtd": (0x66, 1, 1),
+    "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
+    "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
-# The same for `name target, source`.
-_UNARY = {"vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0)}
-# Comparisons; "unordered": one of the two is NaN.
-RELATIONS = {"less": 0x11, "at most": 0x12, "at least": 0x1D, "greater": 0x1E, "unordered": 0x03}
-_W = 0x80  # beside `pp`: the prefix's bit W, which a few instructions need
+# The same for `name target, source`. Those that widen read as many elements as the result has.
+_UNARY = {
+    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0), "vcvttps2dq": (0x5B, 1, 2),
+    "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
+    "vpmovzxwd": (0x33, 2, 1),
+}  # fmt: skip
+# Comparisons; "unordered": one of the two is NaN. All but that and "not equal" are false then.
+RELATIONS = {
+    "less": 0x11,
+    "at most": 0x12,
+    "at least": 0x1D,
+    "greater": 0x1E,
+    "unordered": 0x03,
+    "equal": 0x00,
+    "not equal": 0x04,
+}
+# How to round to an integer.
+ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each 32-bit lane by a fixed count: (opcode's extension).
 _SHIFTS = {"vpsrld": 2, "vpsrad": 4, "vpslld": 6}
 
@@ -88,7 +107,7 @@ class Assembler:
         self._vector(f"{name} ymm{target}, {{1}}, {count}", 0x72, 1, 1, _SHIFTS[name], source, target, bytes((count,)))
 
     def compare(self, relation: str, target: int, first: int, second: Operand) -> None:
-        """All bits of a lane set where the relation holds: a key of RELATIONS; all but "unordered" fail for NaN."""
+        """All bits of a lane set where the relation holds: a key of RELATIONS."""
         tail = bytes((RELATIONS[relation],))
         self._vector(f"vcmpps({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, 0, target, second, first, tail)
 
@@ -97,9 +116,10 @@ class Assembler:
         tail = bytes((mask << 4,))
         self._vector(f"vblendvps {{}}, ymm{no}, {{}}, ymm{mask}", 0x4A, 3, 1, target, yes, no, tail)
 
-    def nearest(self, target: int, source: Operand) -> None:
-        """Round to the nearest integer, halves to the even one."""
-        self._vector("vroundps {}, {}, 0", 0x08, 3, 1, target, source, tail=b"\0")
+    def round(self, way: str, target: int, source: Operand, double: bool = False) -> None:
+        """Round to an integer in one of ROUNDINGS; "nearest" takes halves to the even one."""
+        mode, name, opcode = ROUNDINGS[way], "vroundpd" if double else "vroundps", 0x09 if double else 0x08
+        self._vector(f"{name} {{}}, {{}}, {mode}", opcode, 3, 1, target, source, tail=bytes((mode,)))
 
     def move(self, target: int, source: Operand) -> None:
         """Load a vector from memory, or copy a register."""
@@ -158,6 +178,22 @@ class Assembler:
     def store_half(self, target: Address, source: int) -> None:
         """Write the lower four lanes."""
         self._vector("vmovups {1}, {0} (half)", 0x11, 1, 0, source, target, wide=False)
+
+    def choose(self, target: int, first: int, second: Operand, which: int) -> None:
+        """Each 64-bit lane from `second` where `which` has its bit set, else from `first`."""
+        self._vector(f"vblendpd {{}}, ymm{first}, {{}}, {which}", 0x0D, 3, 1, target, second, first, bytes((which,)))
+
+    def join(self, target: int, low: int, high: int) -> None:
+        """The lower halves of two registers."""
+        self._vector(f"vinsertf128 {{}}, ymm{low}, {{}}, 1", 0x18, 3, 1, target, high, low, b"\x01")
+
+    def store_quarter(self, target: Address, source: int) -> None:
+        """Write the lowest 8 bytes."""
+        self._vector("vmovq {1}, {0}", 0xD6, 1, 1, source, target, wide=False)
+
+    def store_as_half_precision(self, target: Address, source: int) -> None:
+        """Write eight floats as float16, rounded to the nearest."""
+        self._vector("vcvtps2ph {1}, {0}, 0", 0x1D, 3, 1, source, target, tail=b"\0")
 
     def forget_upper(self) -> None:
         """Before returning to code that uses the older instructions, which would be slow otherwise."""
@@ -281,7 +317,13 @@ class Assembler:
         for place, end, bits in self._pooled:
             if bits not in homes:
                 homes[bits] = len(self.code)
-                self.code += b"\xff" * 32 + bytes(32) if bits < 0 else struct.pack("<I", bits) * 8
+                self.code += (
+                    b"\xff" * 32 + bytes(32)
+                    if bits < 0
+                    else struct.pack("<Q", bits) * 4
+                    if bits >> 32
+                    else struct.pack("<I", bits) * 8
+                )
             struct.pack_into("<i", self.code, place, homes[bits] - end)
         return bytes(self.code)
 

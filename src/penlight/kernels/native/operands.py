@@ -19,7 +19,7 @@ from ._compile import Kernel
 
 _LEAST_COLUMNS = 32  # shorter rows cost more in loops than in arithmetic
 _MOST_PLANS = 4096
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 
 
 class _Plan(NamedTuple):
@@ -27,6 +27,7 @@ class _Plan(NamedTuple):
 
     kernel: Kernel
     shape: tuple[int, ...]  # of the result
+    dtype: np.dtype[Any]
     spread: tuple[int, ...]  # which arrays are one number everywhere
     kinds: tuple[str, ...]  # of the arrays and the result if the kernel runs over rows, else empty
     rows: int
@@ -51,7 +52,9 @@ def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
         kind = type(value)
         if kind is np.ndarray:
             if value.dtype != _FLOAT:
-                return None
+                if traced.kind_of(value.dtype) is None:
+                    return None
+                key.append(value.dtype)
             if value.ndim:
                 arrays.append(value)
                 key.append(value.shape if value.flags.c_contiguous else (value.shape, value.strides))
@@ -74,12 +77,17 @@ def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
         return None  # a value that cannot be looked up
     if plan is None:
         return None
-    out = np.empty(plan.shape, _FLOAT)
+    out = np.empty(plan.shape, plan.dtype)
     if plan.kinds:
         traced.run_rows(plan.kernel, plan.rows, plan.kinds, (*arrays, out), tuple(numbers))
     else:
         traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
-    return out
+    return None if plan.kernel.partial and _has_nan(out) else out
+
+
+def _has_nan(x: np.ndarray) -> bool:
+    """Whether there is NaN among floats, or infinities of both signs."""
+    return bool(np.isnan(np.add.reduce(x, None)))
 
 
 def _plan(
@@ -87,23 +95,44 @@ def _plan(
 ) -> _Plan | None:
     if not arrays:
         return None
+    floats = {value.dtype for value in values if type(value) is np.ndarray and value.dtype != _BOOL}
+    if len(floats) > 1:
+        return None
     pattern = tuple([_role(value, passes_numbers) for value in values])
     body = _body_of(steps, pattern, len(arrays))
+    for dtype in (*floats, _BOOL):  # whether the result is a number or a truth value shows when the kernel is made
+        plan = _plan_for(body, arrays, numbers, dtype)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _plan_for(
+    body: Callable[..., None], arrays: list[np.ndarray], numbers: int, dtype: np.dtype[Any]
+) -> _Plan | None:
+    """The plan for a result of this dtype."""
     shape = arrays[0].shape
+    types = [traced.kind_of(a) for a in (*[a.dtype for a in arrays], dtype)]
     if all(a.shape == shape for a in arrays):
         spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
-        if len(spread) == len(arrays) or any(any(arrays[i].strides) for i in spread):
+        if len(spread) == len(arrays) or any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
             return None
-        kernel = traced.kernel_of(traced.define_flat, body, len(arrays) + 1, numbers, spread)
-        return None if kernel is None else _Plan(kernel, shape, spread, (), 0)
+        kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread)
+        return None if kernel is None else _Plan(kernel, shape, dtype, spread, (), 0)
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays) or 0 in shape:
         return None
+    narrow = any(kind != "float32" for kind in types)
     for cut in range(1, len(shape)):
-        kinds = (*[_kind(a, shape, cut) for a in arrays], "full")
-        if prod(shape[cut:]) >= _LEAST_COLUMNS and "" not in kinds:
-            kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers)
-            return None if kernel is None else _Plan(kernel, shape, (), kinds, prod(shape[:cut]))
+        shapes = (*[_kind(a, shape, cut) for a in arrays], "full")
+        columns = prod(shape[cut:])
+        if columns < _LEAST_COLUMNS or "" in shapes or (narrow and columns % 8):
+            continue
+        if any(s == "column" and kind != "float32" for s, kind in zip(shapes, types)):
+            continue
+        kinds = tuple([f"{s} {kind}" for s, kind in zip(shapes, types)]) if narrow else shapes
+        kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers)
+        return None if kernel is None else _Plan(kernel, shape, dtype, (), kinds, prod(shape[:cut]))
     return None
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from .. import native
 from . import _functions as f
-from ._build import Builder, Value
+from ._build import KINDS, Builder, Value
 from ._compile import Kernel
 from ._x86 import Pooled
 
@@ -32,7 +33,7 @@ _VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
 _GRAIN, _CHEAP_GRAIN = 1 << 15, 1 << 16  # elements that are worth waking a thread for: of a long kernel, of a short one
 _ROW = 4096  # elements that are summed in float32
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 _ONES = Pooled(0xFFFFFFFF)
 
 
@@ -199,13 +200,20 @@ def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
     return values[0].builder.emit(_LOGICAL[ufunc], *values)
 
 
-def define_flat(b: Builder, body: Callable[..., Any], arrays: int, numbers: int) -> None:
-    """The kernel of a body that takes so many arrays, then numbers."""
-    places = [b.array() for _ in range(arrays)]
+@lru_cache(None)
+def kind_of(dtype: np.dtype[Any]) -> str | None:
+    """What a kernel calls this dtype, see `_build.KINDS`; None if it knows none of it."""
+    name = dtype.name
+    return name if name in KINDS and dtype.isnative else None
+
+
+def define_flat(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
+    """The kernel of a body that takes arrays of these kinds, then numbers."""
+    places = [b.array(kind=kind) for kind in arrays]
     factors = [b.number() for _ in range(numbers)]
 
     def element() -> None:
-        stands = [Stand(place.load) for place in places]
+        stands = [(Mask if kind == "bool" else Stand)(place.load) for place, kind in zip(places, arrays)]
         body(*stands, *[Factor(factor) for factor in factors])
         written = [(place, stand) for place, stand in zip(places, stands) if stand.written]
         if not written:
@@ -231,14 +239,19 @@ def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: in
 
 
 def define_rows(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
-    """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full"."""
-    makers = {"full": b.array, "row": lambda: b.array(width=0), "column": b.per_row}
-    places = [makers[kind]() for kind in arrays]
+    """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full".
+
+    A shape may be followed by one of KINDS.
+    """
+    shapes, kinds = zip(*[f"{array} float32".split()[:2] for array in arrays])
+    makers = {"full": lambda kind: b.array(kind=kind), "row": lambda kind: b.array(0, kind=kind), "column": lambda kind: b.per_row()}
+    places = [makers[shape](kind) for shape, kind in zip(shapes, kinds)]
     factors = [b.number() for _ in range(numbers)]
-    held = {i: place.get() for i, place in enumerate(places) if arrays[i] == "column"}
+    held = {i: place.get() for i, place in enumerate(places) if shapes[i] == "column"}
+    stand = {kind: Mask if kind == "bool" else Stand for kind in kinds}
 
     def element() -> None:
-        stands = [Stand(None if i in held else place.load, held.get(i)) for i, place in enumerate(places)]
+        stands = [stand[kinds[i]](None if i in held else place.load, held.get(i)) for i, place in enumerate(places)]
         body(*stands, *[Factor(factor) for factor in factors])
         places[-1].store(stands[-1].value)
 
@@ -295,8 +308,10 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     be written over, but must not overlap unless they are the same elements.
     """
     spread = _spread_of(arrays)
-    made = None if spread is None else kernel_of(define_flat, body, len(arrays), len(numbers), spread)
-    if made is None or spread is None:
+    if spread is None:
+        return False
+    made = kernel_of(define_flat, body, tuple([kind_of(array.dtype) for array in arrays]), len(numbers), spread)
+    if made is None or made.partial:
         return False
     run_kernel(made, arrays, numbers, spread)
     return True
@@ -309,8 +324,10 @@ def run_rows(
     size = arrays[-1].size
     columns = size // rows
     sizes = {"full": size, "row": columns, "column": rows}
+    if kernel.narrow and columns % 8:
+        raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
     for kind, array in zip(kinds, arrays, strict=True):
-        if array.size != sizes[kind]:
+        if array.size != sizes[kind.split()[0]]:
             raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
     grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
     kernel.over(rows, grain // columns + 1, columns, *[id(array) for array in arrays], *numbers)
@@ -322,8 +339,10 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
     It is a sum in float64 of sums of 4096 in float32, which in turn have eight parts.
     """
     spread = _spread_of(arrays)
-    made = None if spread is None else kernel_of(_define_total, body, len(arrays), len(numbers), spread)
-    if made is None or spread is None:
+    if spread is None or any(array.dtype != _FLOAT for array in arrays):
+        return None
+    made = kernel_of(_define_total, body, len(arrays), len(numbers), spread)
+    if made is None or made.partial:
         return None
     size = _common_size(arrays)
     flat = [array.reshape(-1) for i, array in enumerate(arrays) if i not in spread]
@@ -343,10 +362,10 @@ def _spread_of(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
         return None
     spread: tuple[int, ...] = ()
     for i, array in enumerate(arrays):
-        if array.dtype != _FLOAT:
+        if array.dtype != _FLOAT and kind_of(array.dtype) is None:
             return None
         if not array.flags.c_contiguous:
-            if any(array.strides):
+            if any(array.strides) or array.dtype == _BOOL:
                 return None
             spread = (*spread, i)
     return spread
@@ -374,4 +393,18 @@ def run_kernel(
         arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
     kernel.check_written(arrays)
     grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
-    kernel.over(size, grain, *[id(array) for array in arrays], *numbers)
+    rest = size % 8 if kernel.narrow else 0
+    kernel.over(size - rest, grain, *[id(array) for array in arrays], *numbers)
+    if rest:
+        _run_rest(kernel, arrays, rest, numbers)
+
+
+def _run_rest(kernel: Kernel, arrays: tuple[np.ndarray, ...], rest: int, numbers: tuple[float, ...]) -> None:
+    """Run a flat kernel on the last elements, in arrays of eight. See Note [Narrow arrays]."""
+    ends = [array.reshape(-1)[-rest:] for array in arrays]
+    padded = [np.zeros(8, array.dtype) for array in arrays]
+    for whole, end in zip(padded, ends):
+        whole[:rest] = end
+    kernel.run(0, 8, *[id(array) for array in padded], *numbers)
+    for i in kernel.written:
+        ends[i][...] = padded[i][:rest]

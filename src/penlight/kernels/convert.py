@@ -1,0 +1,34 @@
+"""Conversions between float dtypes. Those from and to 16-bit floats have machine code for large arrays: NumPy's take up to 6 ns an element.
+
+See Note [Narrow arrays].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
+_FLOAT = np.dtype(np.float32)
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether `dtype` is float16 or bfloat16, which are computed in float32."""
+    return dtype.itemsize == 2 and dtype.kind not in "iu"
+
+
+def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """x.astype(dtype) of floats, which rounds to the nearest."""
+    if x.size < _FROM or not (is_half(dtype) if x.dtype == _FLOAT else dtype == _FLOAT and is_half(x.dtype)):
+        return x.astype(dtype)
+    from .native import available, traced
+
+    if not available() or not x.flags.c_contiguous:
+        return x.astype(dtype)
+    out = np.empty(x.shape, dtype)
+    return out if traced.run(_copy, x, out) else x.astype(dtype)
+
+
+def _copy(x: np.ndarray, out: np.ndarray) -> None:
+    out[...] = x
