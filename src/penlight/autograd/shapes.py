@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.convert import cast
 from ..kernels.reduce import reduce_sum
 
 _BY_BLAS = 1 << 18  # elements
+_MANY = 1 << 15  # elements; below, NumPy's own sums are the quickest
+_FLOAT = np.dtype(np.float32)
 
 
 @lru_cache(64)
@@ -32,12 +35,18 @@ def sum_to(grad: Any, shape: tuple[int, ...]) -> Any:
                 return reduce_sum(grad, (0,))
     dtype = grad.dtype
     if dtype.itemsize == 2 and dtype.kind in "fV":  # added up as float32: in bfloat16, 256 + 1 is 256
-        return sum_to(grad.astype("f4"), shape).astype(dtype)
+        return cast(sum_to(cast(grad, _FLOAT), shape), dtype)
     extra = grad.ndim - len(shape)
     if extra > 0:
-        grad = grad.sum(axis=tuple(range(extra)))
+        grad = _sum(grad, tuple(range(extra)), False)
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1)
-    return grad.sum(axis=axes, keepdims=True) if axes else grad
+    return _sum(grad, axes, True) if axes else grad
+
+
+def _sum(grad: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if grad.size >= _MANY and grad.dtype.kind == "f":
+        return reduce_sum(grad, axes, keepdims)
+    return grad.sum(axis=axes, keepdims=keepdims)
 
 
 def fitted(grad: Any, shape: tuple[int, ...]) -> Any:

@@ -126,10 +126,15 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     return result
 
 
+def _narrow(values: tuple[Any, ...]) -> bool:
+    """Whether there are 16-bit floats among the values, which NumPy is slow at."""
+    return any(type(v) is np.ndarray and v.dtype.itemsize == 2 for v in values)
+
+
 def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
     """rule(*values) of an elementwise op, whose gradient has at least LARGE elements, block by block and by several threads."""
     program = program_of(rule, values)
-    if not isinstance(program, Program) or len(program.steps) > 1:
+    if not isinstance(program, Program) or len(program.steps) > 1 or _narrow(values):
         result = _natively(program if isinstance(program, Program) else rule, values)
         if result is not None:
             return result

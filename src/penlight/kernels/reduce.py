@@ -10,7 +10,8 @@ from math import inf, prod
 
 import numpy as np
 
-from ._rowtools import GROUP, column_sum, each_block, even_pieces, is_half, narrow, row_max, row_sum, widen
+from ._rowtools import GROUP, column_sum, each_block, is_half, narrow, row_max, row_sum, widen
+from .folds import fold
 from .scan import cummax, cummin, cumprod_backward, logcumsumexp, logcumsumexp_backward, prod_backward
 from .sorting import argsort_rows, as_rows, pick, restore_rows
 
@@ -59,28 +60,6 @@ def _trailing_rows(x: np.ndarray, dims: Dims) -> np.ndarray | None:
 # Up to this many elements plain NumPy is the fastest, and accurate enough.
 _SMALL = 4096
 NATIVE_FROM = 1 << 15
-_PIECE = 1 << 12  # elements that are added up as one row at most, lest rounding adds up
-
-
-def native_row_sums(x: np.ndarray, rows: int, columns: int, squared: bool = False) -> np.ndarray | None:
-    """The sums, or sums of squares, of x as (rows, columns), see Note [Native kernels]; None if that cannot be."""
-    from . import native
-    from .native import reduce as definitions
-
-    pieces = even_pieces(columns) if rows > 1 else columns // _PIECE or 1
-    if not pieces or not native.suits(x):
-        return None
-    each = _PIECE if rows == 1 < pieces else columns // pieces
-    sums = np.empty(rows * pieces, np.float32)
-    native.over_rows(definitions.row_sums, (sums.size, each), x, sums, squared=squared)
-    if pieces == 1:
-        return sums
-    total = np.add.reduce(sums.reshape(rows, pieces), 1)
-    rest = x.size - sums.size * each
-    if rest:
-        tail = x.reshape(-1)[-rest:]
-        total += np.vecdot(tail, tail) if squared else np.add.reduce(tail)
-    return total
 
 
 def native_column_sums(x: np.ndarray, rows: int, columns: int) -> np.ndarray | None:
@@ -99,7 +78,7 @@ def _sum_middle(x: np.ndarray) -> np.ndarray:
     """(outer, n, inner) summed over n; see Note [Column sums] in _rowtools.py."""
     outer, n, inner = x.shape
     if x.size >= NATIVE_FROM and (inner == 1 or outer == 1):
-        total = native_row_sums(x, outer, n) if inner == 1 else native_column_sums(x, n, inner)
+        total = fold(x.reshape(outer, n), "sum", (1,)) if inner == 1 else native_column_sums(x, n, inner)
         if total is not None:
             return total.reshape(outer, inner)
     if inner == 1 and outer > 1:
@@ -117,6 +96,9 @@ def _sum_middle(x: np.ndarray) -> np.ndarray:
 def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The sum of a float or complex array over `dims`, as accurate along any dimension as along the last one."""
     dims = dims if x.ndim else ()
+    quick = fold(x, "sum", dims, keepdim) if dims else None
+    if quick is not None:
+        return narrow(quick, x.dtype)
     total = widen(x)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if x.size <= _SMALL or not dims:
@@ -218,10 +200,9 @@ def _square_sum(x: np.ndarray, dims: Dims) -> np.ndarray:
     rows = _trailing_rows(x, dims)
     if rows is None:
         return reduce_sum(np.asarray(np.multiply(x, x)), dims, True)
-    if x.size >= NATIVE_FROM:
-        total = native_row_sums(x, len(rows), rows.shape[1], squared=True)
-        if total is not None:
-            return total.reshape(_kept(x.shape, dims))
+    total = fold(rows, "sum", (1,), of="squares")
+    if total is not None:
+        return total.reshape(_kept(x.shape, dims))
     if len(rows) == 1 and x.size > 1 << 14:  # in pieces, since one long dot product is less accurate
         whole = x.size >> 12 << 12
         pieces = rows[0, :whole].reshape(-1, 1 << 12)

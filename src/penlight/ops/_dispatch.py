@@ -17,6 +17,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
+from ..kernels.large import LARGE, run_ufunc
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from ._refusals import REFUSED, refuse
 from ._rules import ComplexFit, PackedFit, restore_result
@@ -148,7 +149,10 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
     a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
     """
-    raw = silently(op.kernel, raws)
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and getattr(raws[0], "size", 0) >= LARGE:
+        raw = run_ufunc(op.kernel, *raws)
+    else:
+        raw = silently(op.kernel, raws)
     if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
         return raw
     kinds = {getattr(r, "dtype", None) for r in raws}

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.folds import FROM as FOLDS_FROM
+from ..kernels.folds import fold
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dim, wrap_dims
@@ -38,14 +40,23 @@ both(
 )
 
 
-def _extreme_all(kernel: Any, name: str) -> Any:
+def _extreme(input: Any, ufunc: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """The largest or smallest over some dimensions, or of all elements."""
+    if input.size >= FOLDS_FROM and input.dtype.kind in "fV":
+        result = fold(input, "largest" if ufunc is np.maximum else "smallest", dim, keepdim)
+        if result is not None:
+            return result.astype(input.dtype, copy=False)
+    return ufunc.reduce(input, axis=dim, keepdims=keepdim)
+
+
+def _extreme_all(ufunc: Any, name: str) -> Any:
     def run(input: Any) -> Any:
         if input.size == 0:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
                 "the 'dim' argument."
             )
-        return kernel(input)
+        return _extreme(input, ufunc, None, False)
 
     return run
 
@@ -56,22 +67,22 @@ def _extreme_rule(grad: Any, input: Any, result: Any, xp: Any) -> Any:
     return xp.where(hits, grad / count, 0.0)
 
 
-@differentiable(_extreme_all(np.max, "max"), node="MaxBackward1", input=_extreme_rule)
+@differentiable(_extreme_all(np.maximum, "max"), node="MaxBackward1", input=_extreme_rule)
 def _max_all(input: Tensor) -> Tensor: ...
 
 
-@differentiable(_extreme_all(np.min, "min"), node="MinBackward1", input=_extreme_rule)
+@differentiable(_extreme_all(np.minimum, "min"), node="MinBackward1", input=_extreme_rule)
 def _min_all(input: Tensor) -> Tensor: ...
 
 
 @differentiable(
-    lambda input, dim, keepdim: np.max(input, axis=dim, keepdims=keepdim), input=_share, node="AmaxBackward0"
+    lambda input, dim, keepdim: _extreme(input, np.maximum, dim, keepdim), input=_share, node="AmaxBackward0"
 )
 def _amax(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
 @differentiable(
-    lambda input, dim, keepdim: np.min(input, axis=dim, keepdims=keepdim), input=_share, node="AminBackward0"
+    lambda input, dim, keepdim: _extreme(input, np.minimum, dim, keepdim), input=_share, node="AminBackward0"
 )
 def _amin(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 

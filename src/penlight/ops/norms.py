@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.folds import FROM as FOLDS_FROM
+from ..kernels.folds import fold
 from ..kernels.reduce import norm as norm_kernel
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
@@ -19,6 +21,7 @@ __all__ = [
     "vector_norm",
 ]
 
+_FOLDS = {1: "sum", math.inf: "largest", -math.inf: "smallest"}  # of absolute values
 _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 
 
@@ -26,6 +29,10 @@ _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if ord == 2 and input.size > _MANY and input.dtype.kind == "f":
         return norm_kernel(input, 2, dim, keepdim)
+    if ord in _FOLDS and input.size >= FOLDS_FROM:
+        result = fold(input, _FOLDS[ord], dim, keepdim, of="size")
+        if result is not None:
+            return result
     size = np.absolute(input)
     axes = dim if input.ndim else None
     if ord == 2:
@@ -52,7 +59,7 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
     if ord == 1:
         return wide_grad * xp.sgn(input)
     if ord == 2:
-        return input * (wide_grad / xp.where(norm == 0, math.inf, norm))
+        return input * xp.spread(grad / xp.where(result == 0, math.inf, result), shape, dim, keepdim)
     if ord in (math.inf, -math.inf):
         size = xp.abs(input)
         hits = xp.cast(size == norm, xp.np_dtype(size))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..kernels.folds import FROM as FOLDS_FROM
+from ..kernels.folds import fold
 from ..kernels.reduce import reduce_sum
 from ..kernels.softmax import logsumexp as logsumexp_kernel
 from ..return_types import named_result as named_result
@@ -39,14 +42,24 @@ def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
     if dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+    if input.size >= FOLDS_FROM:
+        total = fold(input, "sum", dim, keepdim)
+        if total is not None:
+            return total if dtype is _FLOAT32 else _to_half(total, dtype)
     if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
-        return input.sum(axis=dim, keepdims=keepdim, dtype=np.float32).astype(dtype)
+        return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
     if input.size > _MANY and _own_way(input, dim):
         return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
     return input.sum(axis=dim, keepdims=keepdim)
 
 
 _MANY = 1 << 16  # elements
+
+
+@np.errstate(over="ignore")
+def _to_half(total: Any, dtype: Any) -> Any:
+    """A float32 sum as a 16-bit float, infinite if it is too large."""
+    return total.astype(dtype)
 
 
 def _own_way(input: Any, dim: tuple[int, ...] | None) -> bool:
@@ -174,8 +187,13 @@ def sum(
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
         dtype = input.dtype
+        if input.size >= FOLDS_FROM:
+            total = fold(input, "sum", dim, keepdim)
+            if total is not None:
+                total /= _count(input.shape, range(input.ndim) if dim is None else dim)
+                return total if dtype is _FLOAT32 else _to_half(total, dtype)
         if dtype.itemsize == 2:
-            return input.mean(axis=dim, keepdims=keepdim, dtype=np.float32).astype(dtype)
+            return _to_half(input.mean(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
         if input.size > _MANY and _own_way(input, dim):
             dim = tuple(range(input.ndim)) if dim is None else dim
             return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
@@ -185,7 +203,7 @@ def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
         return input.sum(axis=dim, keepdims=keepdim) / np.asarray(count, input.dtype)
 
 
-def _count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
+def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
     return math.prod(shape[d] for d in dim)
 
 
@@ -292,6 +310,10 @@ both("_others", _others_array, _others_graph)
 
 @np.errstate(over="ignore")
 def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
+    if input.size >= FOLDS_FROM and input.dtype is _FLOAT32:
+        product = fold(input, "product", dim, keepdim)
+        if product is not None:
+            return product
     return input.prod(axis=dim, keepdims=keepdim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
 
@@ -435,7 +457,7 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     shape = tuple(input.shape)
     scale = 2.0 / (_count(shape, dim) - correction) if _count(shape, dim) != correction else math.inf
     centred = input - xp._mean_dims(input, dim, True)
-    return xp.spread(grad, shape, dim, keepdim) * scale * centred
+    return xp.spread(grad * scale, shape, dim, keepdim) * centred
 
 
 @differentiable(_var_array, node="VarBackward0", input=_var_rule)

@@ -12,7 +12,7 @@ import ctypes, inspect, itertools, mmap
 import numpy as np
 from penlight.kernels import conv_tiles
 from penlight.kernels.conv_gather import gather_weight
-from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax
+from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.sequence import repeat
 
@@ -21,16 +21,23 @@ libc = ctypes.CDLL(None, use_errno=True)
 kept = []
 
 
-def fenced(count, at_end):
-    """Floats between two forbidden pages, right before the second one or right after the first."""
-    pages = -(-4 * count // PAGE) or 1
+def fenced(count, at_end, dtype=np.float32):
+    """An array between two forbidden pages, right before the second one or right after the first."""
+    size = np.dtype(dtype).itemsize
+    pages = -(-size * count // PAGE) or 1
     memory = mmap.mmap(-1, (pages + 2) * PAGE)
     kept.append(memory)
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for fence in (start, start + (pages + 1) * PAGE):
         assert libc.mprotect(ctypes.c_void_p(fence), ctypes.c_size_t(PAGE), 0) == 0
-    offset = (pages + 1) * PAGE - 4 * count if at_end else PAGE
-    return np.ndarray(count, np.float32, memory, offset)
+    offset = (pages + 1) * PAGE - size * count if at_end else PAGE
+    return np.ndarray(count, dtype, memory, offset)
+
+
+CHOICES = {  # of options that are not flags
+    "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size"), "kind": ("float32", "float16", "bfloat16"),
+}
+BY_SIZE = {4: np.float32, 2: np.float16, 1: np.bool_}
 
 
 def definitions():
@@ -38,7 +45,7 @@ def definitions():
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 options = list(inspect.signature(define).parameters)[1:]
-                for values in itertools.product((True, False), repeat=len(options)):
+                for values in itertools.product(*[CHOICES.get(name, (True, False)) for name in options]):
                     yield define, dict(zip(options, values))
 
 
@@ -47,9 +54,12 @@ both = [(define, {"taps": TAPS * n, "apart": 38}) for define in (depthwise.depth
 for define, options in [*definitions(), *both]:
     kernel = Kernel(define, **options)
     for rows, columns in [(1, 33), (3, 33)] if "apart" in options else SHAPES:
+        if kernel.narrow and columns % 8:
+            continue
         for at_end in (True, False):
             print(define.__module__, define.__name__, options, rows, columns, at_end, flush=True)
-            arrays = [fenced(size, at_end) for size in kernel._sizes(rows, columns)]
+            sizes = zip(kernel._sizes(rows, columns), kernel._element_sizes)
+            arrays = [fenced(size, at_end, BY_SIZE[each]) for size, each in sizes]
             kernel.check(tuple(arrays), rows, columns)
             whole = 3 + len(arrays)
             numbers = [1.0] * (len(kernel.run.argtypes) - whole)
@@ -95,6 +105,54 @@ for batch, channels, results, size, low in TILES:
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
         assert (conv_tiles.tiles_weight(y, x, low) == wanted).all()
+
+
+# Traced kernels, by the functions that call them.
+def body_of(ufunc):
+    return lambda *arrays: ufunc(*arrays[:-1], out=arrays[-1])
+
+
+def try_body(body, dtypes, made):
+    """On arrays of all sizes, flat, then with a row for all rows and a number for each, as far as there is machine code."""
+    kinds = tuple([traced.kind_of(np.dtype(d)) for d in dtypes])
+    for size, at_end in itertools.product((0, 1, 7, 8, 9, 33, 64, 1023, 1030), (True, False)):
+        arrays = [fenced(size, at_end, d) for d in dtypes]
+        for a in arrays:
+            a[...] = 1
+        made.append(traced.run(body, *arrays))
+        if not made[-1]:
+            kernel = traced.kernel_of(traced.define_flat, body, kinds, 0)
+            if kernel is None:
+                return
+            traced.run_kernel(kernel, tuple(arrays), (), ())
+    for shapes in itertools.product(("full", "row", "column"), repeat=len(kinds) - 1):
+        shapes = (*shapes, "full")
+        if any(s == "column" and k != "float32" for s, k in zip(shapes, kinds)):
+            continue
+        named = tuple(f"{s} {k}" for s, k in zip(shapes, kinds))
+        kernel = traced.kernel_of(traced.define_rows, body, named, 0)
+        for (rows, columns), at_end in itertools.product(((1, 33), (3, 40), (5, 64)), (True, False)):
+            if columns % 8 and kernel.narrow:
+                continue
+            counts = {"full": rows * columns, "row": columns, "column": rows}
+            arrays = [fenced(counts[s], at_end, d) for s, d in zip(shapes, dtypes)]
+            traced.run_rows(kernel, rows, named, tuple(arrays), ())
+
+
+FLOATS = [np.float32, np.float16]
+made = []
+with np.errstate(all="ignore"):
+    for ufunc in [*traced._UFUNCS, *traced._COMPARISONS]:
+        for dtype in FLOATS:
+            print("traced", ufunc, dtype, flush=True)
+            result = np.bool_ if ufunc in traced._COMPARISONS else dtype
+            try_body(body_of(ufunc), [dtype] * ufunc.nin + [result], made)
+            kept.clear()
+    for a, b in itertools.product((np.float32, np.float16), repeat=2):
+        try_body(lambda x, out: out.__setitem__(..., x), [a, b], made)
+    for size in (1, 4095, 4097, 8200):
+        assert traced.total(lambda x, out: np.multiply(x, x, out), fenced(size, True)) is not None
+assert sum(made) > 500
 print("all")
 '''
 TILES = [

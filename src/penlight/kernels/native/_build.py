@@ -43,7 +43,7 @@ GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
 KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}  # of arrays' elements, with their sizes
-_NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vandps": float("nan"), "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
+_NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 
 def _bits(number: float) -> int:
@@ -166,13 +166,8 @@ class Narrow(Array):
         return value
 
     def _store_bfloat16(self, value: Value) -> None:
-        """The upper half of a float32, after adding just less than half of its last place, or half if that makes it even."""
         b = self._builder
-        odd = b.emit("vandps", b.emit("vpsrld", value, 16), Pooled(1))
-        rounded = b.emit("vpaddd", b.emit("vpaddd", odd, Pooled(0x7FFF)), value)
-        nan = b.emit("constant", Pooled(0x7FC00000))
-        rounded = b.emit("blend", rounded, nan, b.emit("unordered", value, value))
-        upper = b.emit("vpsrld", rounded, 16)
+        upper = b.emit("vpsrld", b.rounded(value, "bfloat16"), 16)
         b.emit("store half", self._address(), b.emit("reorder", b.emit("vpackusdw", upper, upper), 0x08))
 
 
@@ -196,6 +191,7 @@ class Builder:
         self.numbers = 0  # how many numbers are passed behind the arrays
         self.mask: Value | None = None  # in the masked part of a loop
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
+        self.precision = "float32"  # one of KINDS, to which traced kernels round what they compute
         self.partial = False  # set by functions that give NaN where they cannot tell the value
         self.narrow: dict[int, int] = {}  # the places in rows of elements of another size than float32's
         self._registers = list(_POINTERS)
@@ -280,6 +276,19 @@ class Builder:
             self.emit("constant", o) if isinstance(o, Pooled) and i != last else o for i, o in enumerate(operands)
         )
 
+    def rounded(self, value: Value, kind: str) -> Value:
+        """A value as it will be when it has been stored as this kind."""
+        if kind == "float16":
+            return self.emit("round to float16", value)
+        if kind != "bfloat16":
+            return value
+        # The upper half of a float32, after adding just less than half of its last place, or half if that makes it even.
+        odd = self.emit("vandps", self.emit("vpsrld", value, 16), Pooled(1))
+        sum = self.emit("vpaddd", self.emit("vpaddd", odd, Pooled(0x7FFF)), value)
+        nan = self.emit("constant", Pooled(0x7FC00000))
+        whole = self.emit("blend", sum, nan, self.emit("unordered", value, value))
+        return self.emit("vandps", whole, Pooled(0xFFFF0000))
+
     def each(self, body: Callable[[], object], unroll: int = 1) -> None:
         """Do `body` for all elements of the row."""
         self._loop([], lambda: (body(), [])[1], unroll)
@@ -292,9 +301,9 @@ class Builder:
         """Several sums at once; a `body` that yields one term after the other needs a register for one of them only."""
         return self._loop(["vaddps"] * count, body, unroll)
 
-    def fold(self, operation: str, body: Callable[[], Value], unroll: int = 4) -> Value:
-        """`body` over the row, folded by a binary operation that is a key of _NEUTRAL; in all lanes."""
-        return self._loop([operation], lambda: [body()], unroll)[0]
+    def folds(self, operations: list[str], body: Callable[[], Iterable[Value]], unroll: int = 4) -> list[Value]:
+        """What `body` gives over the row, folded by binary operations that are keys of _NEUTRAL; in all lanes."""
+        return self._loop(operations, body, unroll)
 
     def largest(self, body: Callable[[], Value], unroll: int = 4) -> Value:
         """The maximum of `body` over the row, in all lanes. NaN or the maximum of the others if there is NaN among them."""

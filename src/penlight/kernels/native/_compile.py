@@ -54,7 +54,7 @@ _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
     + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "choose", "join")
     + ("vsqrtps", "vcvtps2dq", "vcvttps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
-    + ("blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
+    + ("round to float16", "blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
 )  # fmt: skip
 
 
@@ -396,7 +396,10 @@ class _Writer:
             case "store quarter":
                 asm.store_quarter(*operands)
             case "store float16":
-                asm.store_as_half_precision(*operands)
+                asm.to_half_precision(*operands)
+            case "round to float16":
+                asm.to_half_precision(target, operands[0])
+                asm.unary("vcvtph2ps", target, target)
             case "swap halves":
                 asm.swap_halves(target, operands[0])
             case "shuffle":

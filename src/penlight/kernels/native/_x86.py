@@ -191,8 +191,8 @@ class Assembler:
         """Write the lowest 8 bytes."""
         self._vector("vmovq {1}, {0}", 0xD6, 1, 1, source, target, wide=False)
 
-    def store_as_half_precision(self, target: Address, source: int) -> None:
-        """Write eight floats as float16, rounded to the nearest."""
+    def to_half_precision(self, target: Operand, source: int) -> None:
+        """Eight floats as float16, rounded to the nearest, to memory or to the lower half of a register."""
         self._vector("vcvtps2ph {1}, {0}, 0", 0x1D, 3, 1, source, target, tail=b"\0")
 
     def forget_upper(self) -> None:

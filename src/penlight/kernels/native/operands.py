@@ -107,17 +107,16 @@ def _plan(
     return None
 
 
-def _plan_for(
-    body: Callable[..., None], arrays: list[np.ndarray], numbers: int, dtype: np.dtype[Any]
-) -> _Plan | None:
+def _plan_for(body: Callable[..., None], arrays: list[np.ndarray], numbers: int, dtype: np.dtype[Any]) -> _Plan | None:
     """The plan for a result of this dtype."""
     shape = arrays[0].shape
     types = [traced.kind_of(a) for a in (*[a.dtype for a in arrays], dtype)]
+    precision = next((kind for kind in types if kind != "bool"), "float32")
     if all(a.shape == shape for a in arrays):
         spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
         if len(spread) == len(arrays) or any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
             return None
-        kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread)
+        kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread, precision=precision)
         return None if kernel is None else _Plan(kernel, shape, dtype, spread, (), 0)
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays) or 0 in shape:
@@ -131,7 +130,7 @@ def _plan_for(
         if any(s == "column" and kind != "float32" for s, kind in zip(shapes, types)):
             continue
         kinds = tuple([f"{s} {kind}" for s, kind in zip(shapes, types)]) if narrow else shapes
-        kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers)
+        kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers, precision=precision)
         return None if kernel is None else _Plan(kernel, shape, dtype, (), kinds, prod(shape[:cut]))
     return None
 

@@ -1,19 +1,31 @@
-"""Sums along rows and down columns. The same in NumPy: kernels/reduce.py."""
+"""Sums and other folds along rows, and sums down columns. The same in NumPy: kernels/reduce.py."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ._build import Builder, Value
+from ._functions import absolute, is_nan
+
+_OPERATIONS = {"sum": "vaddps", "product": "vmulps", "largest": "vmaxps", "smallest": "vminps"}
 
 
-def row_sums(b: Builder, squared: bool) -> None:
-    """The sum of each row, or of its squares."""
-    x, out = b.array(), b.per_row()
+def row_folds(b: Builder, fold: str, of: str, kind: str) -> None:
+    """The sum, product, largest or smallest of each row: of its elements, their squares, or (`of` "size") their absolute values."""
+    x, out = b.array(kind=kind), b.per_row()
+    extreme = fold in ("largest", "smallest")
 
-    def term() -> Value:
+    def terms() -> Iterable[Value]:
         value = x.load()
-        return value * value if squared else value
+        yield value * value if of == "squares" else absolute(value) if of == "size" else value
+        if extreme:
+            yield is_nan(value)  # the instruction gives the other operand for NaN
 
-    out.put(b.total(term, unroll=8))
+    if not extreme:
+        out.put(b.folds([_OPERATIONS[fold]], terms, unroll=8)[0])
+        return
+    best, nan = b.folds([_OPERATIONS[fold], "vorps"], terms, unroll=4)
+    out.put(b.emit("vorps", best, nan))  # a mask's bits, all set, are NaN
 
 
 def column_sums(b: Builder) -> None:

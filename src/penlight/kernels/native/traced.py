@@ -189,7 +189,8 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
         return Mask(value=straight(a, b) if isinstance(a, Value) else exchanged(b, a))
     if ufunc not in _UFUNCS:
         raise Untraceable
-    return Stand(value=_UFUNCS[ufunc](*operands))
+    value = _UFUNCS[ufunc](*operands)
+    return Stand(value=value.builder.rounded(value, value.builder.precision))
 
 
 def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
@@ -207,8 +208,11 @@ def kind_of(dtype: np.dtype[Any]) -> str | None:
     return name if name in KINDS and dtype.isnative else None
 
 
-def define_flat(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
-    """The kernel of a body that takes arrays of these kinds, then numbers."""
+def define_flat(
+    b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
+) -> None:
+    """The kernel of a body that takes arrays of these kinds, then numbers, and rounds what it computes to this precision."""
+    b.precision = precision
     places = [b.array(kind=kind) for kind in arrays]
     factors = [b.number() for _ in range(numbers)]
 
@@ -238,13 +242,20 @@ def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: in
     sums.put(b.total(element))
 
 
-def define_rows(b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int) -> None:
+def define_rows(
+    b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
+) -> None:
     """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full".
 
     A shape may be followed by one of KINDS.
     """
+    b.precision = precision
     shapes, kinds = zip(*[f"{array} float32".split()[:2] for array in arrays])
-    makers = {"full": lambda kind: b.array(kind=kind), "row": lambda kind: b.array(0, kind=kind), "column": lambda kind: b.per_row()}
+    makers = {
+        "full": lambda kind: b.array(kind=kind),
+        "row": lambda kind: b.array(0, kind=kind),
+        "column": lambda kind: b.per_row(),
+    }
     places = [makers[shape](kind) for shape, kind in zip(shapes, kinds)]
     factors = [b.number() for _ in range(numbers)]
     held = {i: place.get() for i, place in enumerate(places) if shapes[i] == "column"}
@@ -279,10 +290,15 @@ _variants: Counter[Any] = Counter()
 
 
 def kernel_of(
-    define: Callable[..., None], body: Callable[..., Any], arrays: Any, numbers: int, spread: tuple[int, ...] = ()
+    define: Callable[..., None],
+    body: Callable[..., Any],
+    arrays: Any,
+    numbers: int,
+    spread: tuple[int, ...] = (),
+    **options: Any,
 ) -> Kernel | None:
     """The kernel of a body by one of the definitions above, compiled at the first call; None if it cannot be."""
-    key = (signature(body), define, arrays, numbers, spread)
+    key = (signature(body), define, arrays, numbers, spread, *options.values())
     try:
         return _kernels[key]
     except KeyError:
@@ -294,7 +310,7 @@ def kernel_of(
     if _variants[family] > _VARIANTS:
         return None
     try:
-        made = Kernel(define, define is define_flat, spread, body=body, arrays=arrays, numbers=numbers)
+        made = Kernel(define, define is define_flat, spread, body=body, arrays=arrays, numbers=numbers, **options)
     except Exception:  # whatever is wrong, NumPy does the work, or says so
         made = None
     _kernels[key] = made
