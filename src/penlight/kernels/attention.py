@@ -15,6 +15,7 @@ import numpy as np
 from . import native
 from ._rowtools import narrow, row_max, row_sum, widen
 from .native import attention as definitions
+from .native.blas import multiply
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -24,6 +25,8 @@ Part = tuple[slice, slice]
 _KEEP_BYTES = 1 << 26
 # Scores that are worked on at once: they, their gradients and the heads they come from stay in a core's own cache.
 _BLOCK_ELEMENTS = 1 << 15
+# The same where native kernels do the work, whose threads share each part.
+_SHARED_ELEMENTS = 1 << 18
 # Multiplications that are worth waking a thread for.
 _GRAIN = 1 << 24
 
@@ -46,7 +49,8 @@ class _Heads:
         self.causal = causal
         self.dtype = query.dtype if query.itemsize > 2 else np.dtype(np.float32)
         self.native = self.dtype == np.float32 and native.available()
-        self.parts = self._parts(max(1, _BLOCK_ELEMENTS // max(self.rows * self.columns, 1)))
+        block = _SHARED_ELEMENTS if self.native else _BLOCK_ELEMENTS
+        self.parts = self._parts(max(1, block // max(self.rows * self.columns, 1)))
 
     def _parts(self, each: int) -> list[Part]:
         """About `each` heads at a time: of several samples, or some of one sample."""
@@ -77,7 +81,7 @@ class _Heads:
                 body(part)
 
         total = len(self.parts)
-        if work < 2 * _GRAIN:
+        if self.native or work < 2 * _GRAIN:
             with np.errstate(all="ignore"):
                 run(0, total)
             return
@@ -156,7 +160,7 @@ def _native_probabilities(
     q = query[part]
     if heads.mask is not None:  # which is added to what is scaled already
         q, scale = q * np.float32(scale), 1.0
-    scores = np.matmul(q, key[part].swapaxes(2, 3), out)
+    scores = multiply(q, key[part].swapaxes(2, 3), out)
     heads.add_mask(scores, part)
     count = scores.shape[0] * scores.shape[1]
     places = _places(heads.rows, heads.columns, count) if heads.causal else ()
@@ -184,7 +188,7 @@ def attention(
 
     def body(part: Part) -> None:
         p = _probabilities(q, k, heads, part, scale, sums[part], kept[part] if keep else None)
-        np.matmul(p, v[part], out[part])
+        multiply(p, v[part], out[part])
 
     if out.size and heads.columns:
         heads.share(body, 2 * sums.size * heads.columns * q.shape[3])
@@ -208,10 +212,10 @@ def attention_backward(
     def body(part: Part) -> None:
         p = kept[part] if lows is None else _probabilities_again(q, k, heads, part, scale, lows[part])
         if dv is not None:
-            np.matmul(p.swapaxes(2, 3), g[part], dv[part])
+            multiply(p.swapaxes(2, 3), g[part], dv[part])
         if dq is None and dk is None:
             return
-        slopes = np.matmul(g[part], v[part].swapaxes(2, 3))
+        slopes = multiply(g[part], v[part].swapaxes(2, 3))
         if heads.native:
             shape = (p.size // heads.columns, heads.columns)
             native.over_rows(definitions.attend_backward, shape, slopes, p, numbers=(scale,))
@@ -220,9 +224,9 @@ def attention_backward(
             slopes *= p
             slopes *= slopes.dtype.type(scale)
         if dq is not None:
-            np.matmul(slopes, k[part], dq[part])
+            multiply(slopes, k[part], dq[part])
         if dk is not None:
-            np.matmul(slopes.swapaxes(2, 3), q[part], dk[part])
+            multiply(slopes.swapaxes(2, 3), q[part], dk[part])
 
     if out.size and heads.columns:
         heads.share(body, 5 * sums.size * heads.columns * q.shape[3])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .native.blas import product
+from .native.blas import multiply
 from .reduce import reduce_sum
 
 Array = np.ndarray
@@ -77,12 +77,6 @@ def projected_inputs(x: Array, weight: Array, bias: Array | None) -> Array:
     if bias is not None:
         result += bias
     return result
-
-
-def multiply(a: Array, b: Array) -> Array:
-    """a @ b. See Note [One set of threads]."""
-    result = product(a, b)
-    return a @ b if result is None else result
 
 
 def sum_of(a: Array | None, b: Array | None) -> Array | None:

@@ -49,6 +49,7 @@ both(
 
 _FLOAT32 = dtypes.float32.np
 _LARGE = 1 << 11  # elements of a factor whose products may be worth sharing: Note [One set of threads]
+_LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 
 
 def _matmul_array(a: Any, b: Any) -> Any:
@@ -368,6 +369,11 @@ def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any
         product *= product.dtype.type(alpha)
     if beta == 0:
         return product
+    if beta == 1 and product.size >= _LARGE_RESULT and product.dtype is _FLOAT32 and product.flags.c_contiguous:
+        from ..kernels.native import operands
+
+        if operands.run(np.add, (product, input), product) is not None:
+            return product
     product += input if beta == 1 else input * product.dtype.type(beta)
     return product
 

@@ -177,6 +177,12 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
     return result
 
 
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a @ b, shared between our threads if it is worth it."""
+    result = product(a, b, out)
+    return np.matmul(a, b, out) if result is None else result
+
+
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:
     """How many bytes it is to the next row, column or matrix, and to the next matrices that lie together."""
     strides = array.strides

@@ -36,11 +36,11 @@ class _Plan(NamedTuple):
 _plans: dict[Any, _Plan | None] = {}
 
 
-def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
+def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> np.ndarray | None:
     """The result of a program, a ufunc or a function for these values; None if there is no machine code for that.
 
     One operand must be an array of the result's shape, contiguous, so that the result's layout is NumPy's. A function may look at
-    numbers, other than arrays of no dimension, so they are part of its identity.
+    numbers, other than arrays of no dimension, so they are part of its identity. `out`, float32 and contiguous, may be one of the operands.
     """
     if not native.available():
         return None
@@ -77,7 +77,10 @@ def run(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
         return None  # a value that cannot be looked up
     if plan is None:
         return None
-    out = np.empty(plan.shape, plan.dtype)
+    if out is None:
+        out = np.empty(plan.shape, plan.dtype)
+    elif out.shape != plan.shape or out.dtype != plan.dtype:
+        return None
     if plan.kinds:
         traced.run_rows(plan.kernel, plan.rows, plan.kinds, (*arrays, out), tuple(numbers))
     else:
