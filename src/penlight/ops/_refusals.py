@@ -73,9 +73,11 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
         return kernel
 
     kinds = "".join(REFUSED[name]).replace("h", "fV")
+    with_number = name.endswith("_number")
 
     def run(*args: Any) -> Any:
-        if args[0].dtype.kind in kinds:
+        kind = args[0].dtype.kind
+        if kind in kinds and not (with_number and kind == "b" and type(args[1]) is int):  # together they are integers
             refuse(
                 name, args[0].dtype, "softmax" in name and args[0].ndim > 1 and args[1] not in (-1, args[0].ndim - 1)
             )

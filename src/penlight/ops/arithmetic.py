@@ -60,7 +60,7 @@ def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor:
 _TWO_BOOLS = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
 
 
-def _no_bools(env: dict[str, Any]) -> None:
+def no_bools(env: dict[str, Any]) -> None:
     """PyTorch does not subtract bools, not even from numbers."""
     bools = [isinstance(v, bool) or getattr(v, "dtype", None) is dtypes.bool_ for v in (env["input"], env["other"])]
     if bools[0] and bools[1]:
@@ -72,14 +72,14 @@ def _no_bools(env: dict[str, Any]) -> None:
         )
 
 
-@pointwise(np.subtract, "-", node="SubBackward0", check=_no_bools,
+@pointwise(np.subtract, "-", node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad: -grad)  # fmt: skip
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
 @pointwise(lambda input, other, alpha: np.subtract(input, _times(other, alpha)),
-           node="SubBackward0", check=_no_bools,
+           node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
@@ -92,12 +92,12 @@ def _subtract_from(input: Any, other: Any) -> Any:
 _subtract_from.takes_arrays = True  # type: ignore[attr-defined]
 
 
-@pointwise(_subtract_from, node="RsubBackward1", inplace=False, check=_no_bools,
+@pointwise(_subtract_from, node="RsubBackward1", inplace=False, check=no_bools,
            input=lambda grad: -grad)  # fmt: skip
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: np.subtract(other, _times(input, alpha)), node="RsubBackward0", inplace=False, check=_no_bools,
+@pointwise(lambda input, other, alpha: np.subtract(other, _times(input, alpha)), node="RsubBackward0", inplace=False, check=no_bools,
            input=lambda grad, alpha: grad * -alpha,
            other=lambda grad: grad)  # fmt: skip
 def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...

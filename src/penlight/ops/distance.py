@@ -12,6 +12,7 @@ from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._raw import both
+from .arithmetic import no_bools
 from .norms import _norm_array, _norm_rule, norm
 
 __all__ = [
@@ -56,10 +57,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     common = dtypes.result_dtype([input._array, other._array])
-    if input.dtype is dtypes.bool_ is other.dtype:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-        )
+    no_bools({"input": input, "other": other})
     if common.category < dtypes.FLOATING:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {dtypes.LEGACY[common]} instead."

@@ -172,6 +172,7 @@ def _pair(a: Tensor, la: list[Any], b: Tensor, lb: list[Any], needed: set[Any]) 
     summed = [x for x in shared if x not in needed]
     left, right = [x for x in la if x not in lb], [x for x in lb if x not in la]
     size = {x: max(a.shape[la.index(x)], b.shape[lb.index(x)]) for x in shared}
+    size.update({x: 0 for x in shared if not (a.shape[la.index(x)] and b.shape[lb.index(x)])})
     size.update({x: a.shape[la.index(x)] for x in left})
     size.update({x: b.shape[lb.index(x)] for x in right})
     if not summed:

@@ -16,6 +16,7 @@ from ..kernels import norm as kernels
 from ..kernels import norm_channels as channels
 from ..kernels import norm_small
 from ..tensor import Tensor
+from ._args import wrap_dim
 from ._declare import OPS, differentiable, quiet
 from ._guards import not_implemented
 from ._raw import both
@@ -341,6 +342,8 @@ def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: boo
                 f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input cannot "
                 "have requires_grad True."
             )
+    if input._array.ndim < 2:
+        wrap_dim(1, input._array.ndim)  # raises: there is no dimension of channels
     if (tensors["running_mean"] is None) != (tensors["running_var"] is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input.dtype.category != dtypes.FLOATING:
@@ -368,7 +371,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """
     if training:
         shape = input._array.shape
-        if shape and shape[0] * prod(shape[2:]) == 1:
+        if shape[0] * prod(shape[2:]) == 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not isinstance(momentum, (int, float)):
         raise TypeError(f"batch_norm(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}")

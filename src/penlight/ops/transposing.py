@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -164,11 +165,20 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
+_IDENTITY = "Tensor.{} is deprecated on 0-D tensors. This function is the identity in these cases."
+_CONJUGATE = "{} is deprecated on 0-D tensors. Consider using x.conj()."
+_REVERSED = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
+    "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+    "dimensions of a tensor."
+)
+
+
 def _last_two(input: Tensor, name: str) -> Tensor:
-    if input.dim() < 2:
-        raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
-        )
+    """The last two dimensions swapped, of a tensor that has them."""
+    ndim = input.dim()
+    if ndim < 2:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
     return input.transpose(-2, -1)
 
 
@@ -180,7 +190,10 @@ def _T(self: Tensor) -> Tensor:
     >>> torch.zeros(2, 3).T.shape
     torch.Size([3, 2])
     """
-    return _permute(self, tuple(reversed(range(self.dim()))))
+    ndim = self.dim()
+    if ndim != 2:
+        warnings.warn(_REVERSED if ndim else _IDENTITY.format("T"), stacklevel=2)
+    return _permute(self, tuple(reversed(range(ndim))))
 
 
 setattr(Tensor, "T", _T)
@@ -193,6 +206,9 @@ def _mT(self: Tensor) -> Tensor:
     >>> torch.zeros(2, 3, 4).mT.shape
     torch.Size([2, 4, 3])
     """
+    if not self.dim():
+        warnings.warn(_IDENTITY.format("mT"), stacklevel=2)
+        return self
     return _last_two(self, "mT")
 
 
@@ -204,7 +220,14 @@ def _H(self: Tensor) -> Tensor:
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    return _last_two(self, "H").conj()
+    ndim = self.dim()
+    if not ndim:
+        warnings.warn(_CONJUGATE.format("Tensor.H"), stacklevel=2)
+        return self.conj()
+    if ndim != 2:
+        batches = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{batches}")
+    return self.transpose(0, 1).conj()
 
 
 def _mH(self: Tensor) -> Tensor:
@@ -214,6 +237,9 @@ def _mH(self: Tensor) -> Tensor:
     >>> torch.zeros(2, 3, 4).mH.shape
     torch.Size([2, 4, 3])
     """
+    if not self.dim():
+        warnings.warn(_CONJUGATE.format("Tensor.mH"), stacklevel=2)
+        return self.conj()
     return _last_two(self, "mH").conj()
 
 
@@ -229,7 +255,10 @@ def adjoint(input: Tensor) -> Tensor:
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    return input.mH if input.dim() else input
+    if not input.dim():
+        warnings.warn(_CONJUGATE.format("adjoint()"), stacklevel=2)
+        return input.conj()
+    return _last_two(input, "adjoint()").conj()
 
 
 install_method("t_", in_place_view(t, {"TBackward0": "TBackward1"}))

@@ -1,0 +1,67 @@
+"""Corners that random programs came upon: tensors without dimensions, bools with numbers, nothing at all."""
+
+import pytest
+
+import penlight as torch
+from penlight.nn import functional as F
+
+
+@pytest.mark.parametrize("name", ["T", "mT", "H", "mH"])
+def test_a_number_transposed_is_itself(name):
+    x = torch.tensor(2.0, requires_grad=True)
+    with pytest.warns(UserWarning, match=rf"Tensor.{name} is deprecated on 0-D tensors"):
+        assert getattr(x, name).item() == 2
+    with pytest.warns(UserWarning, match=r"adjoint\(\) is deprecated on 0-D tensors"):
+        assert torch.adjoint(x).item() == 2
+
+
+def test_only_matrices_are_transposed():
+    vector, batch = torch.ones(3), torch.ones(2, 3, 4)
+    with pytest.warns(UserWarning, match="dimension other than 2"):
+        assert batch.T.shape == (4, 3, 2)
+    with pytest.raises(RuntimeError, match=r"tensor.H is only supported on matrices \(2-D tensors\). Got 1-D tensor.$"):
+        _ = vector.H
+    with pytest.raises(RuntimeError, match=r"Got 3-D tensor. For batches of matrices, consider using tensor.mH"):
+        _ = batch.H
+    with pytest.raises(RuntimeError, match=r"tensor.mT is only supported on matrices or batches of matrices. Got 1-D"):
+        _ = vector.mT
+    with pytest.raises(RuntimeError, match=r"tensor.adjoint\(\) is only supported on matrices"):
+        torch.adjoint(vector)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda b: b % 2, [1, 0]),
+        (lambda b: b // 2, [0, 0]),
+        (lambda b: b // -3, [-1, 0]),
+        (lambda b: torch.fmod(b, 2), [1, 0]),
+        (lambda b: torch.div(b, 2, rounding_mode="trunc"), [0, 0]),
+    ],
+)
+def test_bools_with_an_integer_are_integers(function, expected):
+    result = function(torch.tensor([True, False]))
+    assert result.dtype is torch.int64 and result.tolist() == expected
+
+
+def test_bools_among_themselves_are_refused():
+    bools = torch.tensor([True, False])
+    with pytest.raises(NotImplementedError, match="\"remainder_cpu\" not implemented for 'Bool'"):
+        bools % True
+    with pytest.raises(NotImplementedError, match="\"div_floor_cpu\" not implemented for 'Bool'"):
+        bools // bools
+    with pytest.raises(RuntimeError, match="with a bool tensor is not supported"):
+        torch.dist(torch.ones(2), bools)
+
+
+@pytest.mark.parametrize("size", [7, 70_000])
+def test_batch_norm_needs_channels(size):
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)"):
+        F.batch_norm(torch.ones(size), None, None, training=True)
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        F.batch_norm(torch.ones(()), None, None, training=True)
+
+
+def test_einsum_over_nothing():
+    assert torch.einsum("ij,ij->i", torch.ones(3, 0), torch.ones(3, 1)).tolist() == [0, 0, 0]
+    assert torch.einsum("ij,ij->ij", torch.ones(3, 0), torch.ones(3, 1)).shape == (3, 0)
