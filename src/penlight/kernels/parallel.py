@@ -25,6 +25,10 @@ import numpy as np
 
 # More threads than this gain little: the Python part of each range still runs one at a time.
 _MAX_THREADS = 8
+# Multiplications of a matrix product that BLAS wakes its threads for, and of one that is worth sharing between ours, some 20 microseconds:
+# Note [One set of threads] in native/blas.py.
+BLAS_THREADS_FROM = 1 << 18
+PRODUCTS_FROM = 1 << 20
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
 _limit: int | None = None  # what `set_threads` was told, or what was found at first use

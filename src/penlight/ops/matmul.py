@@ -12,6 +12,7 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE
 from ..autograd.views import history_first
+from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
@@ -48,19 +49,16 @@ both(
 )  # fmt: skip
 
 _FLOAT32 = dtypes.float32.np
-_LARGE = 1 << 11  # elements of a factor whose products may be worth sharing: Note [One set of threads]
 _LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 
 
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
     dtype = a.dtype
-    if a.size >= _LARGE and b.ndim == a.ndim > 1:
-        from ..kernels.native.blas import product
+    if a.size * b.shape[-1] >= BLAS_THREADS_FROM and a.ndim == b.ndim > 1 and dtype.kind == "f" and dtype.itemsize >= 4:
+        from ..kernels.native.blas import multiply
 
-        result = product(a, b)
-        if result is not None:
-            return result
+        return multiply(a, b)
     if a.ndim == 2 == b.ndim and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         return a.dot(b)  # the same call of BLAS with half the overhead
     if dtype.itemsize < 4 and dtype.kind not in "iu":

@@ -291,10 +291,12 @@ def _the_pool() -> _Pool:
     return _pool
 
 
-def _start(helpers: int) -> None:
+def start(helpers: int) -> None:
+    """Let so many helpers work."""
     global _working
-    _the_pool().start(helpers)
-    _working = helpers
+    if _working != helpers:
+        _the_pool().start(helpers)
+        _working = helpers
 
 
 def shared(kernel: int, whole: int, numbers: int) -> Any:
@@ -312,6 +314,5 @@ def step(total: int, grain: int) -> int:
     count = thread_count() if total >= 2 * grain else 1
     if count < 2:
         return total
-    if _working != count - 1:
-        _start(count - 1)
+    start(count - 1)
     return max(grain, -(-total // (_RANGES * count)))

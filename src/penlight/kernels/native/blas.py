@@ -4,14 +4,15 @@ Note [One set of threads]
 OpenBLAS has threads of its own. After a product they wait for the next one in a loop, for some 25 milliseconds, and leave their
 processors to nobody meanwhile, our helpers (_pool.py) included: after each product, kernels would be on their own. So large products
 are cut here, into ranges of rows or columns or of a batch, and each of our threads calls BLAS for its own ranges. BLAS is told to use one
-thread as long as that takes. What is too small to be shared runs in one thread anyway.
+thread as long as that takes, and for those that are not worth cutting, but large enough for BLAS to wake its threads.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,21 +20,23 @@ from .. import parallel
 from . import _pages, _pool
 from ._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-SHARED_FROM = 1 << 20  # multiplications: some 20 microseconds
 _CUTS = "rows", "columns", "batch"
 _LEAST = 8  # rows, columns and inner size; smaller ones are other functions of BLAS
 _UNIT = 16  # ranges of rows and columns are multiples of that, as are BLAS's own
 _LONG = 256  # rows or columns of a range that is worth another one
 _ROW_ORDER, _STRAIGHT, _TURNED = 101, 111, 112  # BLAS's words
+_MOST_PLANS = 4096
 
 # The table that describes a product. A factor's and the result's `_step` is to the next row, column or matrix, `_leap` to the next
 # `together` matrices of a batch.
+_ARRAYS = "first", "second", "result"
 _TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_turned", "second_turned"]
-_TABLE += [f"{array}{what}" for array in ("first", "second", "result") for what in ("", "_apart", "_step", "_leap")]
+_TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
 _PLACES = {name: 8 * i for i, name in enumerate(_TABLE)}
-_pack = Struct(f"<{len(_TABLE) + 4}q").pack  # with room, since a vector is read at `one`
+_pack = Struct(f"<{len(_TABLE)}q").pack
 _FORMS = {"f4": ("scipy_cblas_sgemm64_", 0x3F800000), "f8": ("scipy_cblas_dgemm64_", 0x3FF0000000000000)}
 _SAVED = (RBX, R12, R13)
+_FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, and what aligns it
 
 
 @lru_cache(1)
@@ -55,16 +58,19 @@ def _functions() -> dict[str, tuple[int, int]]:
 
 @lru_cache(len(_CUTS))
 def _by(cut: str) -> Any:
-    """`run(step, total, table)`: the product, by ranges of so many rows, columns, or matrices of a batch."""
+    """`run(step, total, table, id(first), id(second), id(result))`: the product, by ranges of so many rows, columns, or matrices of a batch."""
     asm = Assembler()
     low, high = R12, R13
     for register in _SAVED:
         asm.push(register)
+    asm.add_number(RSP, -_FRAME)
     asm.copy_register(low, RDI)
     asm.copy_register(high, RSI)
     asm.copy_register(RBX, RDX)
+    for place, register in zip(_HOMES, (RCX, R8, R9)):
+        asm.load_register(register, Address(register, None, _pages.DATA_OFFSET))
+        asm.store_register(place, register)
     asm.label("next")
-    asm.add_number(RSP, -48)
     _write_places(asm, low, cut == "batch")
     asm.zero(RDI)
     asm.add_number(RDI, _ROW_ORDER)
@@ -86,15 +92,18 @@ def _by(cut: str) -> Any:
     asm.forget_upper()
     asm.load_register(RAX, _at("function"))
     asm.call(RAX)
-    asm.add_number(RSP, 48)
     if cut == "batch":
         asm.add_number(low, 1)
         asm.compare_numbers(low, high)
         asm.jump("next", "less")
+    asm.add_number(RSP, _FRAME)
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pool.shared(_pages.load_kernel(asm.finish(), 3, 0).address, 3, 0)
+    return _pool.shared(_pages.load_kernel(asm.finish(), 6, 0).address, 6, 0)
+
+
+_HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # where the data of the arrays begin
 
 
 def _at(name: str) -> Address:
@@ -109,11 +118,10 @@ def _write_places(asm: Assembler, index: int, batch: bool) -> None:
         asm.divide(RCX)
         asm.copy_register(RSI, RDX)  # which of those that lie together
         asm.copy_register(RDI, RAX)
-    for place, name in enumerate(("first", "second", "result")):
+    for place, name in enumerate(_ARRAYS):
         asm.copy_register(RAX, RSI if batch else index)
         asm.multiply(RAX, _at(f"{name}_step"))
-        asm.load_register(RCX, _at(name))
-        asm.add(RAX, Address(RCX, None, _pages.DATA_OFFSET))
+        asm.add(RAX, _HOMES[place])
         if batch:
             asm.copy_register(RDX, RDI)
             asm.multiply(RDX, _at(f"{name}_leap"))
@@ -135,52 +143,90 @@ def _layout(array: np.ndarray) -> tuple[int, int] | None:
     return None
 
 
+class _Plan(NamedTuple):
+    """How a product of certain shapes and layouts is done."""
+
+    run: Any
+    each: int  # rows, columns or matrices of a range
+    total: int
+    table: bytes
+    shape: tuple[int, ...]  # of the result
+
+
+_plans: dict[Any, _Plan | None] = {}
+
+
 def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray | None:
     """a @ b of matrices, or of batches of them in one or two dimensions, if it is worth sharing; None if it is not, or not here.
 
     `out` must not overlap with the others.
     """
-    batch, (rows, inner), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
-    count = 1
-    for n in batch:
-        count *= n
-    if count * rows * inner * columns < SHARED_FROM or min(rows, inner, columns) < _LEAST:
+    if a.size * b.shape[-1] < parallel.PRODUCTS_FROM:
         return None
     threads = parallel.thread_count()
-    code = a.dtype.str[1:]
-    if threads < 2 or len(batch) > 2 or a.dtype is not b.dtype or code not in _FORMS or not _pages.available():
+    if threads < 2:
         return None
-    function = _functions().get(code)
-    first, second = _layout(a), _layout(b)
-    if function is None or first is None or second is None or b.shape[:-1] != (*batch, inner):
+    given = None if out is None else (out.dtype, out.shape, out.strides)
+    key = threads, a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, given
+    try:
+        plan = _plans[key]
+    except KeyError:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        plan = _plans[key] = _plan(threads, a, b, out)
+    if plan is None or not (a.flags.aligned and b.flags.aligned):
         return None
-    result = np.empty((*batch, rows, columns), a.dtype) if out is None else out
-    third = _layout(result)
-    if third is None or third[0] != _STRAIGHT or result.shape != (*batch, rows, columns) or result.dtype is not a.dtype:
+    if out is None:
+        out = np.empty(plan.shape, a.dtype)
+    elif not out.flags.behaved:
         return None
-    if not (a.flags.aligned and b.flags.aligned and result.flags.behaved):
+    _pool.start(threads - 1)
+    with parallel.blas_alone():
+        plan.run(plan.each, plan.total, plan.table, id(a), id(b), id(out))
+    return out
+
+
+def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> _Plan | None:
+    if not 2 <= a.ndim == b.ndim <= 4 or a.dtype != b.dtype or not _pages.available():
         return None
+    batch, (rows, inner), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
+    shape, function = (*batch, rows, columns), _functions().get(a.dtype.str[1:])
+    if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < _LEAST:
+        return None
+    result = np.empty(shape, a.dtype) if out is None else out
+    layouts = [_layout(array) for array in (a, b, result)]
+    first, second, third = layouts
+    if first is None or second is None or third is None or third[0] != _STRAIGHT:
+        return None
+    if result.shape != shape or result.dtype != a.dtype:
+        return None
+    count = prod(batch)
     if count > 1:
         cut, total, each = "batch", count, -(-count // (4 * threads))
     else:
         cut, total = ("rows", rows) if rows >= columns else ("columns", columns)
         ranges = threads * (2 if total >= 2 * threads * _LONG else 1)
         each = -(-total // (ranges * _UNIT)) * _UNIT
-    steps = [_steps(x, cut, i) for i, x in enumerate((a, b, result))]
-    table = _pack(
-        *function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0], id(a), first[1], *steps[0], id(b), second[1],
-        *steps[1], id(result), third[1], *steps[2], 0, 0, 0, 0,
-    )  # fmt: skip
-    _pool.step(total, 1)  # starts the helpers
-    with parallel.blas_alone():
-        _by(cut)(each, total, table)
-    return result
+    numbers = [*function, batch[-1] if batch else 1, rows, columns, inner, first[0], second[0]]
+    for which, (layout, array) in enumerate(zip((first, second, third), (a, b, result))):
+        numbers += [layout[1], *_steps(array, cut, which)]
+    return _Plan(_by(cut), each, total, _pack(*numbers), shape)
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """a @ b, shared between our threads if it is worth it."""
+    """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
     result = product(a, b, out)
-    return np.matmul(a, b, out) if result is None else result
+    if result is not None:
+        return result
+    if parallel.thread_count() < 2 or not _pages.available():
+        return np.matmul(a, b, out)
+    if a.dtype == b.dtype and a.dtype.str[1:] in _FORMS:
+        a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
+        result = product(a, b, out)
+    if result is None:
+        with parallel.blas_alone():
+            result = np.matmul(a, b, out)
+    return result
 
 
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:
