@@ -3,11 +3,12 @@
 ``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
 so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
 
-There are five ways to do the work, each in a file of its own, and this file chooses:
+There are six ways to do the work, each in a file of its own, and this file chooses:
 
 - `conv_gather`: copy the windows and multiply. The general way.
 - `conv_winograd`: the same with a third fewer multiplications, for kernels of 3 with enough channels.
 - `conv_tiles`: with half the multiplications and more, for kernels of 3 x 3, where machine code can be run.
+- `conv_flat`: like the general way, but with windows where they are, where machine code can be run.
 - `conv_scatter`: multiply and then add each tap where it belongs. Cheaper when there are few channels to add to.
 - `conv_depthwise`: one channel to a group; shift, scale and add.
 """
@@ -20,6 +21,7 @@ from math import gcd, prod
 import numpy as np
 
 from .conv_depthwise import depthwise, depthwise_weight
+from .conv_flat import flat, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_scatter import scatter
 from .conv_tiles import suits_tiles, tiles, tiles_weight
@@ -71,7 +73,11 @@ def conv_input_grad(
     elif x.size:
         grad = np.ascontiguousarray(grad)
         with np.errstate(all="ignore"):
-            if prod(stride) > 1 and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:]):
+            if (
+                prod(stride) > 1
+                and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:])
+                and not _suits_flat_phases(grad, w.shape, input_shape, stride, groups)
+            ):
                 scatter(grad, w, padding, stride, dilation, groups, x, bias)
             else:
                 _correlate_phases(grad, _flip(w, groups), padding, stride, dilation, groups, x, bias)
@@ -95,15 +101,25 @@ def conv_weight_grad(
     with np.errstate(all="ignore"):
         if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
             return depthwise_weight(grad, x, padding, kernel, stride, dilation)
-        if suits_winograd(x, weight_shape, stride, dilation, groups, grad.shape):
-            if suits_tiles(x, weight_shape, stride, dilation, groups, grad.shape):
-                result = tiles_weight(grad, x, padding)
-            else:
-                result = winograd_weight(grad, x, padding, kernel, stride, dilation)
-            # Infinities met with both signs on the way: only the direct sums say which of them stay.
-            if np.isfinite(result).all():
-                return result
+        result = _quick_weight(grad, x, weight_shape, stride, padding, dilation, groups)
+        # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
+        if result is not None and np.isfinite(result).all():
+            return result
         return gather_weight(grad, x, padding, kernel, stride, dilation, groups)
+
+
+def _quick_weight(
+    grad: np.ndarray, x: np.ndarray, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray | None:
+    """The gradient of the weights in a way that is right for finite numbers; None if no such way suits the sizes."""
+    sizes = x, weight_shape, stride, dilation, groups, grad.shape
+    if suits_tiles(*sizes):
+        return tiles_weight(grad, x, padding)
+    if suits_flat(*sizes):
+        return flat_weight(grad, x, padding, weight_shape[2:], stride, dilation, groups)
+    if suits_winograd(*sizes):
+        return winograd_weight(grad, x, padding, weight_shape[2:], stride, dilation)
+    return None
 
 
 def _in_single(function, first: np.ndarray, *rest):  # type: ignore[no-untyped-def]
@@ -123,10 +139,12 @@ def _correlate(
     turned = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, low, strict=True))
     if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
         depthwise(x, w, low, stride, dilation, out, bias)
+    elif suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous and _is_tame(x, w):
+        tiles(x, w, low, out, bias)
+    elif suits_flat(x, w.shape, stride, dilation, groups, out.shape):
+        flat(x, w, low, stride, dilation, groups, out, bias)
     elif suits_winograd(x, w.shape, stride, dilation, groups, out.shape) and _is_tame(x, w):
-        if suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous:
-            tiles(x, w, low, out, bias)
-        elif unit and each < w.shape[1]:
+        if unit and each < w.shape[1]:
             winograd_scatter(x, _flip(w, groups), turned, dilation, out, bias)
         else:
             winograd(x, w, low, stride, dilation, out, bias)
@@ -158,6 +176,15 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
     """
     flat = x.reshape(-1)
     return bool(np.isfinite(np.dot(flat, flat)) and np.isfinite(w).all() and w.all())
+
+
+def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride: Ints, groups: int) -> bool:
+    """Whether `flat` suits the correlations of `_correlate_phases`, about."""
+    ones = (1,) * len(stride)
+    kernel = [-(-k // s) for k, s in zip(weight[2:], stride, strict=True)]
+    size = [-(-n // s) for n, s in zip(input_shape[2:], stride, strict=True)]
+    flipped = (weight[1] * groups, weight[0] // groups, *kernel)
+    return suits_flat(grad, flipped, ones, ones, groups, (*input_shape[:2], *size))
 
 
 def _correlate_phases(

@@ -10,7 +10,8 @@ from penlight.kernels import native
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 import numpy as np
-from penlight.kernels import conv_tiles
+from penlight.kernels import conv_flat, conv_tiles
+from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax, traced
 from penlight.kernels.native.product import panels, products
@@ -88,6 +89,7 @@ class Fenced:
 
     def empty(self, shape, dtype):
         assert dtype is np.float32
+        shape = (shape,) if type(shape) is int else shape
         return fenced(int(np.prod(shape)), self.at_end).reshape(shape)
 
 
@@ -105,6 +107,20 @@ for batch, channels, results, size, low in TILES:
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
         assert (conv_tiles.tiles_weight(y, x, low) == wanted).all()
+for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
+    for at_end in (True, False):
+        print("windows", batch, channels, results, size, kernel, stride, low, dilation, at_end, flush=True)
+        kept.clear()
+        conv_flat.np = Fenced(at_end)
+        shapes = (batch, channels, *size), (results, channels, *kernel)
+        shapes += conv_output_shape(*shapes, stride, low, dilation), (results,)
+        x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
+        x[...], w[...], bias[...] = 1, 1, 2
+        conv_flat.flat(x, w, low, stride, dilation, 1, y, bias)
+        assert y.max() <= w[0].size + 2
+        y[...] = 1
+        wanted = gather_weight(y, x, low, kernel, stride, dilation, 1)
+        assert (conv_flat.flat_weight(y, x, low, kernel, stride, dilation, 1) == wanted).all()
 
 
 # Traced kernels, by the functions that call them.
@@ -155,6 +171,10 @@ with np.errstate(all="ignore"):
 assert sum(made) > 500
 print("all")
 '''
+WINDOWS = [
+    (3, 2, 5, (14, 14), (5, 5), (1, 1), (0, 0), (1, 1)), (1, 3, 4, (32, 33), (4, 4), (2, 2), (1, 1), (1, 1)), (2, 4, 7, (3, 5), (3, 2), (1, 1), (1, 1), (1, 2)),
+    (2, 5, 6, (33,), (5,), (1,), (2,), (1,)), (1, 2, 3, (6, 7, 9), (2, 3, 3), (1, 2, 1), (1, 0, 1), (1, 1, 1)), (1, 1, 1, (1, 1), (1, 1), (1, 1), (0, 0), (1, 1)),
+]  # fmt: skip
 TILES = [
     (1, 8, 8, (16, 18), (0, 0)), (3, 9, 10, (5, 9), (1, 1)), (2, 8, 13, (4, 6), (2, 3)), (1, 16, 16, (65, 90), (1, 0)), (5, 11, 8, (9, 33), (-1, -2)),
     (1, 64, 64, (80, 8), (1, 1)),
@@ -163,9 +183,11 @@ TILES = [
 
 @pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 def test_kernels_stay_within_their_arrays():
-    program = PROGRAM.replace(
-        "SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]"
-    ).replace("TILES", repr(TILES))
+    program = (
+        PROGRAM.replace("SHAPES", "[(0, 5), (1, 1), (2, 7), (3, 8), (65, 9), (2, 33), (3, 67), (64, 64)]")
+        .replace("TILES", repr(TILES))
+        .replace("WINDOWS", repr(WINDOWS))
+    )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     last = result.stdout.splitlines()[-1:]
     assert last == ["all"], (last, result.returncode, result.stderr[-2000:])

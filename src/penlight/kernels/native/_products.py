@@ -38,12 +38,20 @@ def in_groups(asm: Assembler, left: int, write: Callable[[int], None]) -> None:
         asm.label(f"fewer than {some}")
 
 
+def groups_of_rows(rows: int) -> list[int]:
+    """How many rows the groups of `in_groups` have."""
+    groups = []
+    while rows:
+        groups.append(4 if rows == 8 else min(rows, _MOST))
+        rows -= groups[-1]
+    return groups
+
+
 def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]]) -> None:
-    """Sums in registers 0 to 2 * rows - 1 over as many inner indices as a register says.
+    """Add products to registers 0 to 2 * rows - 1, for as many inner indices as a register says.
 
     `term(number, left, right)` loads two vectors, and the number of each row just before it yields the row; then it goes on to the next index.
     """
-    clear(asm, 2 * rows)
     for unroll in dict.fromkeys((4 if rows > 3 else 1, 1)):
         name = f"inner {rows} {unroll}"
         asm.label(name)
@@ -58,12 +66,12 @@ def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, in
         asm.add_number(left, unroll)
 
 
-def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    """Multiply eight numbers of each of three rows with those of four, `rax` bytes from where the registers point."""
+def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], step: int = RAX) -> None:
+    """Multiply eight numbers of each of three rows with those of four: `rax` and `step` bytes from where the registers point."""
     for i, pointer in enumerate(first):
         asm.move(12 + i, Address(pointer, RAX))
     for j, pointer in enumerate(second):
-        asm.move(15, Address(pointer, RAX))
+        asm.move(15, Address(pointer, step))
         for i in range(G_ROWS):
             asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
 

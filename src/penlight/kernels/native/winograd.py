@@ -297,6 +297,7 @@ def _rows(asm: Assembler, some: int) -> None:
         asm.add(R15, R9)
         asm.add(RAX, RBX)
 
+    clear(asm, 2 * some)
     outer_products(asm, some, RCX, term)
     for row in range(some):
         asm.store(Address(RBP), 2 * row)

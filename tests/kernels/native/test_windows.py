@@ -1,0 +1,103 @@
+"""Convolution with windows that are not copied: like the plain way, for any kernel, stride, dilation and number of groups."""
+
+import numpy as np
+import pytest
+
+from penlight.kernels import conv_flat, native, parallel
+from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad
+from penlight.kernels.conv_flat import flat, flat_weight, suits_flat
+from penlight.kernels.conv_gather import gather, gather_weight
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
+CASES = [
+    # images, channels, results, size, kernel, stride, border, dilation, groups
+    (9, 6, 16, (14, 14), (5, 5), (1, 1), (0, 0), (1, 1), 1), (5, 12, 20, (32, 32), (4, 4), (2, 2), (1, 1), (1, 1), 1),
+    (3, 8, 9, (28, 28), (3, 3), (1, 1), (2, 2), (2, 2), 1), (4, 12, 13, (200,), (5,), (1,), (2,), (1,), 1),
+    (3, 5, 6, (31,), (4,), (3,), (1,), (2,), 1), (2, 4, 8, (9, 10, 16), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    (2, 3, 5, (7, 9, 10), (2, 3, 2), (2, 1, 3), (1, 0, 1), (1, 2, 1), 1), (5, 64, 64, (12, 12), (3, 3), (1, 1), (1, 1), (1, 1), 4),
+    (3, 9, 15, (5, 7), (3, 2), (2, 3), (1, 0), (1, 2), 3), (1, 3, 7, (40, 40), (7, 7), (2, 2), (3, 3), (1, 1), 1),
+    (2, 70, 8, (8, 8), (5, 5), (1, 1), (2, 2), (1, 1), 1), (6, 40, 33, (6, 5), (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    (1, 1, 1, (3, 4), (2, 2), (1, 1), (0, 0), (1, 1), 1), (3, 7, 2, (9, 24), (1, 5), (1, 1), (-1, -2), (1, 1), 1),
+    (2, 4, 11, (3, 8), (3, 1), (1, 1), (2, 0), (1, 1), 1),
+]  # fmt: skip
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def close(result, expected):
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-6 * np.abs(expected).max())
+
+
+@pytest.fixture(params=[0, 1, None], ids=["images alone", "all spread", "blocks"])
+def _blocks(request, monkeypatch):
+    if request.param == 0:
+        monkeypatch.setattr(conv_flat, "_BLOCK_BYTES", 1)
+        monkeypatch.setattr(conv_flat, "_INNER", 8)
+    elif request.param == 1:
+        monkeypatch.setattr(conv_flat, "_SPREAD", 0)
+
+
+@pytest.mark.usefixtures("_blocks")
+@pytest.mark.parametrize("batch, channels, results, size, kernel, stride, low, dilation, groups", CASES)
+def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low, dilation, groups):
+    x, w, bias = draw(batch, channels, *size), draw(results, channels // groups, *kernel), draw(results)
+    shape = conv_output_shape(x.shape, w.shape, stride, low, dilation)
+    expected = np.empty(shape)
+    gather(x.astype(float), w.astype(float), low, stride, dilation, groups, expected, bias.astype(float))
+    y = np.empty(shape, np.float32)
+    flat(x, w, low, stride, dilation, groups, y, bias)
+    close(y, expected)
+    flat(x, w, low, stride, dilation, groups, y)
+    close(y, expected - bias.astype(float).reshape(-1, *(1,) * len(size)))
+    memory = np.full((*shape[:-1], 2 * shape[-1]), 7, np.float32)
+    flat(x, w[..., ::-1], low, stride, dilation, groups, memory[..., ::2], bias)
+    gather(x.astype(float), w[..., ::-1].astype(float), low, stride, dilation, groups, expected, bias.astype(float))
+    close(memory[..., ::2], expected)
+    assert (memory[..., 1::2] == 7).all()
+    grad = draw(*shape, seed=1)
+    expected = gather_weight(grad.astype(float), x.astype(float), low, kernel, stride, dilation, groups)
+    close(flat_weight(grad, x, low, kernel, stride, dilation, groups), expected)
+
+
+def test_several_threads():
+    x, w, grad = draw(32, 24, 28, 28), draw(32, 24, 5, 5), draw(32, 32, 14, 14, seed=1)
+    args = (2, 2), (2, 2), (1, 1), 1
+    assert suits_flat(x, w.shape, (2, 2), (1, 1), 1, grad.shape)
+    results = []
+    before = parallel.thread_limit()
+    for threads in (1, 3):
+        parallel.set_threads(threads)
+        results.append(
+            (conv(x, w, *args), conv_input_grad(grad, w, x.shape, *args), conv_weight_grad(grad, x, w.shape, *args))
+        )
+    parallel.set_threads(before)
+    for one, three in zip(*results):
+        close(three, one)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_infinity_and_nan_stay_where_they_belong(value, either_way):
+    x, w = draw(30, 8, 20, 20), draw(8, 8, 5, 5)
+    x[1, 2, 9, 9] = value
+    x[2, 3, 0, 19] = value  # met by one tap only
+    y = conv(x, w, (1, 1), (0, 0), (1, 1), 1)
+    hit = ~np.isfinite(y)
+    assert hit[1, :, 5:10, 5:10].all()
+    assert hit[2, :, 0, 15].all()
+    assert hit.sum() == 8 * 26
+    dw = conv_weight_grad(np.ones_like(y), x, w.shape, (1, 1), (0, 0), (1, 1), 1)
+    assert not np.isfinite(dw[:, 2]).any()
+    assert (~np.isfinite(dw[:, 3])).sum() == 8
+    assert np.isfinite(dw[:, [0, 1, 4, 5, 6, 7]]).all()
+
+
+def test_only_what_suits():
+    x = draw(16, 8, 16, 16)
+    ones, out = (1, 1), (16, 8, 12, 12)
+    assert suits_flat(x, (8, 8, 5, 5), ones, ones, 1, out)
+    assert not suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
+    assert not suits_flat(x, (2, 8, 5, 5), ones, ones, 1, (16, 2, 12, 12))
+    assert not suits_flat(x, (8, 8, 1, 1), ones, ones, 1, x.shape)
+    assert not suits_flat(x[:1], (8, 8, 5, 5), ones, ones, 1, (1, 8, 12, 12))
