@@ -26,6 +26,7 @@ _PAIRS: dict[np.dtype, np.dtype] = {
     np.dtype(np.float64): np.dtype(np.complex128),
 }
 _POSITION_BLOCK = 1 << 16
+_NATIVE_FROM = 1 << 10  # elements; see Note [Native kernels]
 
 
 def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
@@ -132,6 +133,11 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
 def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
     """out[index] += rows, every repetition counted. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
+    if rows.size >= _NATIVE_FROM and columns >= 8:
+        from .native.scatter import add_rows
+
+        if add_rows(out, index, np.ascontiguousarray(rows)):
+            return
     if columns >= 8 and 2 * len(out) > count > 64:
         order = np.arange(count)
         last = np.empty(len(out), np.intp)

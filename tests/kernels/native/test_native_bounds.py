@@ -15,6 +15,7 @@ from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax, traced
 from penlight.kernels.native.product import panels, products
+from penlight.kernels.native.scatter import add_rows
 from penlight.kernels.native.sequence import repeat
 
 PAGE = mmap.PAGESIZE
@@ -76,6 +77,13 @@ for rows, inner, columns in ((1, 1, 16), (5, 3, 17), (6, 7, 31), (13, 9, 48)):
         first[...] = 1
         repeat(1, products(first, arranged, result))
         assert (result == inner).all()
+for columns, at_end in itertools.product((1, 8, 63, 65, 130), (True, False)):
+    print("scatter", columns, at_end, flush=True)
+    rows, target = (fenced(3 * columns, at_end).reshape(3, columns) for _ in range(2))
+    index = fenced(3, at_end, np.int64)
+    index[...], rows[...], target[...] = (2, 0, 2), 1, 0
+    assert add_rows(target, index, rows)
+    assert (target == np.array([[1], [0], [2]])).all()
 
 
 class Fenced:
