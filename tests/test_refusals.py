@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 import warnings
+from operator import attrgetter
 
 import pytest
 
@@ -221,3 +222,27 @@ def test_importing_penlight_imports_none_of_this():
         check=True,
         cwd=importlib.import_module("pathlib").Path(torch.__file__).parent.parent,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("utils.data.datapipes", "Use Dataset, IterableDataset and DataLoader"),
+        ("utils.collect_env", "penlight doctor"),
+        ("nn.quantized.dynamic", "no quantised arithmetic"),
+        ("ao.nn.intrinsic.qat", "no quantised arithmetic"),
+        ("fx.passes.split_module", "does not trace programs"),
+        ("masked.maskedtensor", "torch.masked with a mask"),
+        ("accelerator.graphs", "runs on the CPU"),
+        ("package.importer", "torch.save and torch.load"),
+        ("multiprocessing.reductions", "Compose it of what is here"),
+    ],
+)
+def test_modules_that_only_pytorch_has_are_named(name, hint):
+    above, _, own = name.rpartition(".")
+    owner = attrgetter(above)(torch)
+    with pytest.raises(AttributeError, match=f"has no attribute '{own}': PyTorch has a module of that name.*{hint}"):
+        getattr(owner, own)
+    assert not hasattr(owner, own)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        owner.nonsense  # noqa: B018

@@ -1,4 +1,5 @@
-"""Writes src/penlight/_refused/names.txt: what PyTorch has in the namespaces that Penlight refuses. Needs PyTorch.
+"""Writes src/penlight/_refused/names.txt: what PyTorch has in the namespaces that Penlight refuses; and modules.txt: its public modules,
+by the one that they are in. Needs PyTorch.
 
 python tools/refused_names.py
 """
@@ -103,12 +104,32 @@ def line(name: str) -> str | None:
     return f"{name}: {' '.join(sorted(known | set(extra)))}".rstrip()
 
 
+def all_modules() -> list[str]:
+    """A line for each module with public modules in it: `torch.fx: config experimental ...`."""
+    import torch
+
+    root = Path(torch.__file__).parent
+    below: dict[str, list[str]] = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        own = any(part.startswith("_") or part in ("include", "testing", "test") for part in parts)
+        if (
+            len(parts) > 1
+            and not own
+            and all((root.parent.joinpath(*parts[:n]) / "__init__.py").exists() for n in range(1, len(parts)))
+        ):
+            below.setdefault(".".join(parts[:-1]), []).append(parts[-1])
+    return [f"{module}: {' '.join(names)}" for module, names in sorted(below.items())]
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     names = sorted({name for root, depth in ROOTS.items() for name in modules(root, depth)} | set(FURTHER))
     lines = [found for found in map(line, names) if found is not None]
-    target = Path(__file__).parent.parent / "src/penlight/_refused/names.txt"
-    target.write_text("\n".join(lines) + "\n")
+    target = Path(__file__).parent.parent / "src/penlight/_refused"
+    (target / "names.txt").write_text("\n".join(lines) + "\n")
+    (target / "modules.txt").write_text("\n".join(all_modules()) + "\n")
 
 
 if __name__ == "__main__":

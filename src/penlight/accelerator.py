@@ -70,3 +70,9 @@ class Graph:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         _refuse()
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

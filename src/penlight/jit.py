@@ -189,4 +189,6 @@ def __getattr__(name: str) -> Any:
         from .futures import Future
 
         return Future
-    raise AttributeError(f"module 'torch.jit' has no attribute '{name}'")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

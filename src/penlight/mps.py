@@ -45,7 +45,9 @@ _INNER = {
 def __getattr__(name: str) -> Any:
     inner = _INNER.get(name)
     if inner is None:
-        raise AttributeError(f"module 'torch.mps' has no attribute '{name}'")
+        from penlight._refused import missing
+
+        raise missing(__name__, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(

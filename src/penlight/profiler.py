@@ -278,7 +278,9 @@ def __getattr__(name: str) -> Any:
         return refused_class(
             "profiler.ExecutionTraceObserver", "Penlight records no execution traces. Use export_chrome_trace."
         )
-    raise AttributeError(f"module 'torch.profiler' has no attribute '{name}'")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
 
 
 # PyTorch has all of this in a module below, which programs import too.

@@ -103,7 +103,9 @@ _REFUSED = [
 
 def __getattr__(name: str) -> Any:
     if name not in _REFUSED:
-        raise AttributeError(f"module 'torch.xpu' has no attribute '{name}'")
+        from penlight._refused import missing
+
+        raise missing(__name__, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError(

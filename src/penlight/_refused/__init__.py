@@ -21,9 +21,12 @@ class NotAvailable(AttributeError, NotImplementedError):
 
 def missing(module: str, name: str) -> AttributeError:
     """The error for a name that is not in a module: whether PyTorch has it, and what to do then."""
+    module = module.replace("penlight", "torch")
     words = f"module '{module}' has no attribute '{name}'"
     from penlight._torch_names import NAMES
 
+    if name in submodules(module):
+        return NotAvailable(f"{words}: PyTorch has a module of that name, Penlight has not. {_nearest(module, name)}")
     if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
         return AttributeError(words)
     hints = {
@@ -35,6 +38,47 @@ def missing(module: str, name: str) -> AttributeError:
         (text for start, text in hints.items() if name.startswith(start)), "Compose it of functions that are here"
     )
     return NotAvailable(f"{words}: PyTorch has it, Penlight has not. {hint}")
+
+
+def submodules(module: str) -> list[str]:
+    """The public modules that PyTorch has right below one of its."""
+    if not _modules:
+        from importlib.resources import files
+
+        for line in files(__name__).joinpath("modules.txt").read_text().splitlines():
+            above, _, names = line.partition(":")
+            _modules[above] = names.split()
+    return _modules.get(module, [])
+
+
+def _nearest(module: str, name: str) -> str:
+    """What to do without a module of PyTorch's."""
+    full = f"{module}.{name}"
+    return next((hint for part, hint in _HINTS.items() if part in full), "Compose it of what is here")
+
+
+_modules: dict[str, list[str]] = {}
+# By what the name of a module contains.
+_HINTS = {
+    "quant": "It has no quantised arithmetic",
+    "torch.nn.qat": "It has no quantised arithmetic",
+    "intrinsic": "It has no quantised arithmetic",
+    "torch.distributed": "It runs in one process",
+    "torch.nn.parallel": "It runs in one process",
+    "torch.fx": "It does not trace programs: they run as they are written",
+    "torch.jit": "It does not trace programs: they run as they are written",
+    "torch.export": "It does not trace programs: they run as they are written",
+    "torch.onnx": "Use PyTorch itself to export a model",
+    "torch.package": "Use torch.save and torch.load",
+    "datapipes": "Use Dataset, IterableDataset and DataLoader of torch.utils.data",
+    "maskedtensor": "Use the functions of torch.masked with a mask",
+    "collect_env": "Use `penlight doctor`",
+    "torch.cuda": "It runs on the CPU",
+    "torch.mps": "It runs on the CPU",
+    "torch.mtia": "It runs on the CPU",
+    "torch.xpu": "It runs on the CPU",
+    "torch.accelerator": "It runs on the CPU",
+}
 
 
 def message(name: str, why: str) -> str:
@@ -122,7 +166,7 @@ def stand_in(module: str, name: str, why: str) -> Any:
     """The refusing function or class for a name of PyTorch's module; AttributeError if PyTorch has no such name."""
     kind = names_of(module).get(name)
     if kind is None:
-        raise AttributeError(f"module 'torch.{module}' has no attribute '{name}'")
+        raise missing(f"torch.{module}", name)
     if kind == "f":
         return refused_function(f"{module}.{name}", why)
     return refused_class(f"{module}.{name}", why, filter(None, kind[1:].split(",")))

@@ -26,7 +26,9 @@ def __getattr__(name: str) -> Any:
 
         made = sys.modules[f"{__name__}.{name}"] = Settings(f"{__name__}.{name}")
         return made
-    raise AttributeError(f"module 'torch.backends' has no attribute '{name}'")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -102,4 +102,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.amp")
-    raise AttributeError(f"module 'torch.cpu' has no attribute '{name}'")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

@@ -285,6 +285,8 @@ def __getattr__(name: str) -> Any:
     elif name.removesuffix("Tensor") in _TYPES or name.removesuffix("Storage") in _TYPES:
         made = legacy_type(__name__, name)
     else:
-        raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+        from penlight._refused import missing
+
+        raise missing(__name__, name)
     globals()[name] = made
     return made

@@ -44,7 +44,11 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_std, name)
+    if hasattr(_std, name):
+        return getattr(_std, name)
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
 
 
 init_reductions()

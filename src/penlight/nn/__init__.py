@@ -40,7 +40,9 @@ def __getattr__(name: str) -> Any:
     elif name in ("intrinsic", "qat", "quantizable", "quantized"):  # old names of what is refused there
         found = getattr(import_module("penlight.ao").nn, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from penlight._refused import missing
+
+        raise missing(__name__, name)
     globals()[name] = found
     return found
 

@@ -273,3 +273,9 @@ def nuttall(
     return _cosines(
         "general_cosine", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad
     )
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

@@ -58,4 +58,6 @@ def __getattr__(name: str) -> Any:
 
     if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

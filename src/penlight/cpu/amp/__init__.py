@@ -41,3 +41,9 @@ class GradScaler(_scaler.GradScaler):
             stacklevel=2,
         )
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

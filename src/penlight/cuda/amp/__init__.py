@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .autocast_mode import autocast as autocast
 from .autocast_mode import custom_bwd as custom_bwd
 from .autocast_mode import custom_fwd as custom_fwd
 from .grad_scaler import GradScaler as GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

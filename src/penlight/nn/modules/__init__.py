@@ -193,7 +193,9 @@ def __getattr__(name: str) -> Any:
         return found
     if name in _FILES or name in _OTHERS:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -33,3 +33,9 @@ class DistributedDataParallelCPU(DistributedDataParallel):
             stacklevel=2,
         )
         super().__init__(*args, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

@@ -70,7 +70,9 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

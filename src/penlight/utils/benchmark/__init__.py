@@ -40,4 +40,6 @@ def __getattr__(name: str) -> Any:
         from penlight._refused import refused_class
 
         return refused_class(f"utils.benchmark.{name}", _REFUSED[name])
-    raise AttributeError(f"module 'torch.utils.benchmark' has no attribute '{name}'")
+    from penlight._refused import missing
+
+    raise missing(__name__, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penlight.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -52,3 +54,9 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from penlight._refused import missing
+
+    raise missing(__name__, name)
