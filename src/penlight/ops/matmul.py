@@ -49,18 +49,20 @@ both(
 )  # fmt: skip
 
 _FLOAT32 = dtypes.float32.np
+_FEW = 1 << 16  # multiplications
 _LARGE_RESULT = 1 << 16  # elements that are added to sooner by several threads
 
 
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
     dtype = a.dtype
-    if a.size * b.shape[-1] >= BLAS_THREADS_FROM and a.ndim == b.ndim > 1 and dtype.kind == "f" and dtype.itemsize >= 4:
-        from ..kernels.native.blas import multiply
+    if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
+        if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
+            from ..kernels.native.blas import multiply
 
-        return multiply(a, b)
-    if a.ndim == 2 == b.ndim and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
-        return a.dot(b)  # the same call of BLAS with half the overhead
+            return multiply(a, b)
+        if a.ndim == 2:
+            return a.dot(b)  # the same call of BLAS with half the overhead
     if dtype.itemsize < 4 and dtype.kind not in "iu":
         if dtype.kind == "b":
             names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
@@ -357,6 +359,10 @@ setattr(Tensor, "__rmatmul__", lambda self, other: matmul(other, self) if isinst
 
 
 def _addmm_array(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    if mat1.dtype is _FLOAT32 and mat1.size * mat2.shape[-1] < _FEW and mat1.ndim == 2 and beta == 1 == alpha:
+        product = mat1.dot(mat2)  # the shortest way for small layers
+        product += input
+        return product
     if mat1.dtype.itemsize == 2 and mat1.dtype.kind not in "iu":  # half precision is rounded once, at the end
         wide = [x.astype(np.float32) for x in (input, mat1, mat2)]
         return _addmm_array(*wide, beta, alpha).astype(mat1.dtype)
