@@ -23,12 +23,15 @@ from typing import Any
 
 import numpy as np
 
-# More threads than this gain little: the Python part of each range still runs one at a time.
+# More threads than this gain little: the Python part of each range still runs one at a time. Native kernels have no such part.
 _MAX_THREADS = 8
+MAX_NATIVE_THREADS = 16
 # Multiplications of a matrix product that BLAS wakes its threads for, and of one that is worth sharing between ours, some 20 microseconds:
 # Note [One set of threads] in native/blas.py.
 BLAS_THREADS_FROM = 1 << 18
 PRODUCTS_FROM = 1 << 20
+# From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
+HUGE_PRODUCTS_FROM = 1 << 29
 
 _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
 _limit: int | None = None  # what `set_threads` was told, or what was found at first use
@@ -180,6 +183,11 @@ def thread_count() -> int:
     One while another `parallel_for` runs, so that nested or concurrent calls do not multiply the threads.
     """
     return 1 if _busy.locked() else min(_limit or thread_limit(), _MAX_THREADS)
+
+
+def native_thread_count() -> int:
+    """How many threads native kernels may use now: see native/_pool.py."""
+    return 1 if _busy.locked() else min(_limit or thread_limit(), MAX_NATIVE_THREADS)
 
 
 def _run(job: _Job, helpers: int) -> None:

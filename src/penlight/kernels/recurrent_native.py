@@ -17,7 +17,7 @@ from . import native
 from .native import recurrent as steps
 from .native.product import WIDTH, panels, products
 from .native.sequence import Argument, Call, Counting, Moving, repeat
-from .parallel import blas_alone, thread_count
+from .parallel import blas_alone, native_thread_count
 from .recurrent_segments import (
     Array,
     Segment,
@@ -54,7 +54,7 @@ def _shares(part: Segment, weights: _Weights) -> list[slice]:
     """Which rows of the batch each thread takes through all steps."""
     count = 1
     if part.steps * part.batch * weights.plain.size >= _SHARED_FROM:
-        count = max(1, min(thread_count(), part.batch // _LEAST_ROWS))
+        count = max(1, min(native_thread_count(), part.batch // _LEAST_ROWS))
     return [slice(part.batch * i // count, part.batch * (i + 1) // count) for i in range(count)]
 
 

@@ -43,7 +43,7 @@ def softmax(x: np.ndarray, step: int | None = None) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("count", [2, 3, 8])
+@pytest.mark.parametrize("count", [2, 3, 16])
 @pytest.mark.parametrize(("total", "step"), [(1, 1), (7, 1), (7, 3), (7, 7), (7, 100), (64, 8), (1000, 1)])
 def test_every_range_is_done_once(threads, count, total, step):
     threads(count)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..parallel import thread_count
+from ..parallel import native_thread_count
 from . import _pages
 from ._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
@@ -201,7 +201,9 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
     asm.compare_number(RAX, 1)
     asm.jump("all awake", "less")
     asm.copy_register(RDI, RBX)
-    asm.system(_FUTEX, _WAKE, 64)
+    asm.copy_register(RDX, RBP)
+    asm.add_number(RDX, -1)  # the caller takes a range, too
+    asm.system(_FUTEX, _WAKE)
     asm.label("all awake")
     asm.load_address(RAX, take)
     asm.call(RAX)
@@ -311,7 +313,7 @@ def shared(kernel: int, whole: int, numbers: int) -> Any:
 
 def step(total: int, grain: int) -> int:
     """How many rows or elements a range has, of at least `grain`, if a kernel over `total` is shared; `total` if it should not be."""
-    count = thread_count() if total >= 2 * grain else 1
+    count = native_thread_count() if total >= 2 * grain else 1
     if count < 2:
         return total
     start(count - 1)

@@ -161,10 +161,8 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
 
     `out` must not overlap with the others.
     """
-    if a.size * b.shape[-1] < parallel.PRODUCTS_FROM:
-        return None
-    threads = parallel.thread_count()
-    if threads < 2:
+    threads, work = parallel.native_thread_count(), a.size * b.shape[-1]
+    if threads < 2 or work < parallel.PRODUCTS_FROM:
         return None
     given = None if out is None else (out.dtype, out.shape, out.strides)
     key = threads, a.dtype, a.shape, a.strides, b.dtype, b.shape, b.strides, given
@@ -215,10 +213,12 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
+    if a.size * b.shape[-1] >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
+        return np.matmul(a, b, out)
     result = product(a, b, out)
     if result is not None:
         return result
-    if parallel.thread_count() < 2 or not _pages.available():
+    if parallel.native_thread_count() < 2 or not _pages.available():
         return np.matmul(a, b, out)
     if a.dtype == b.dtype and a.dtype.str[1:] in _FORMS:
         a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
