@@ -24,7 +24,7 @@ from ..parallel import native_thread_count
 from . import _pages
 from ._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 200 microseconds
+_PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
 _STACKED = 12  # arguments on the stack, at most
 _RANGES = 4  # for each thread, where there is enough to do: whoever is late takes fewer
