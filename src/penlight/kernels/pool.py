@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from . import pool_native
 from .conv_gather import Ints, is_half, share, spans
 from .pool_windows import BLOCK, AdaptiveWindows, Planes, Windows, fill_largest, small_windows
 
@@ -47,9 +48,14 @@ def max_pool(
     if not values.size:
         return values, indices
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    planes = Planes(x, padding, spans(out, kernel, stride, dilation), out, lowest)
     geometry = small_windows if prod(out) <= 4096 else Windows
-    fill_largest(planes, geometry(sizes, out, kernel, stride, padding, dilation), values, indices)
+    windows = geometry(sizes, out, kernel, stride, padding, dilation)
+    span = spans(out, kernel, stride, dilation)
+    if pool_native.suits(x, out, stride):
+        pool_native.fill_largest(x, windows, kernel, stride, padding, dilation, values, indices)
+        return values, indices
+    planes = Planes(x, padding, span, out, lowest)
+    fill_largest(planes, windows, values, indices)
     return values, indices
 
 
@@ -61,11 +67,15 @@ def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Ints, 
     if is_half(grad):
         return max_pool_backward(grad.astype(np.float32), indices, input_shape, distinct).astype(grad.dtype)
     size, planes = prod(input_shape[2:]), prod(input_shape[:2])
+    grad, indices = np.ascontiguousarray(grad), np.ascontiguousarray(indices)
+    result = pool_native.place(grad, indices, input_shape)
+    if result is not None:
+        return result
     result = np.zeros(input_shape, grad.dtype)
     if not grad.size:
         return result
     flat = result.reshape(-1)
-    source, where = np.ascontiguousarray(grad).reshape(planes, -1), indices.reshape(planes, -1)
+    source, where = grad.reshape(planes, -1), indices.reshape(planes, -1)
     each = max(1, 2 * BLOCK // source.shape[1])
     starts = np.arange(each)[:, None] * size
 

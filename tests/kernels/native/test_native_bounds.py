@@ -10,9 +10,10 @@ from penlight.kernels import native
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 import numpy as np
-from penlight.kernels import conv_flat, conv_tiles
+from penlight.kernels import conv_flat, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
+from penlight.kernels.pool_windows import Windows
 from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.scatter import add_rows
@@ -115,6 +116,21 @@ for batch, channels, results, size, low in TILES:
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
         assert (conv_tiles.tiles_weight(y, x, low) == wanted).all()
+for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20), (1, 18), (3, 3), (1, 1)), ((41,), (20,), (3,), (2,)), ((2, 4, 16), (1, 2, 8), (2, 2, 2), (2, 2, 2))]:
+    for at_end in (True, False):
+        print("pooling", sizes, out, kernel, stride, at_end, flush=True)
+        kept.clear()
+        x, values, grad = (fenced(6 * int(np.prod(s)), at_end).reshape(2, 3, *s) for s in (sizes, out, out))
+        places = fenced(12 * int(np.prod(out)), at_end).view(np.int64).reshape(values.shape)
+        x[...], grad[...] = np.arange(x.size).reshape(x.shape), 1
+        pool_native._LEAST, nothing, ones = 0, (0,) * len(out), (1,) * len(out)
+        windows = Windows(sizes, out, kernel, stride, nothing, ones)
+        pool_native.fill_largest(x, windows, kernel, stride, nothing, ones, values, places)
+        assert places.min() > 0
+        pool_native.np = Fenced(at_end)
+        assert pool_native.place(grad, places, x.shape).sum() == grad.size
+        pool_native.np = np
+
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     for at_end in (True, False):
         print("windows", batch, channels, results, size, kernel, stride, low, dilation, at_end, flush=True)

@@ -56,6 +56,7 @@ ENCODINGS = [
     (lambda a: a.binary("vhaddps", 1, 2, 9), "c4c16f7cc9"),
     (lambda a: a.binary("vpcmpgtq", 3, 12, 9), "c4c21d37d9"),
     (lambda a: a.broadcast_long(15, Address(RCX, None, 8)), "c4627d19bc2108000000"),
+    (lambda a: a.widen(9, 3), "c4627d25cb"),
     (lambda a: a.halves(12, 10, 11, 0x31), "c4432d06e331"),
     (lambda a: a.pick(2, 9, 1, 0xDD), "c4e134c6d1dd"),
     (lambda a: a.pairs(9, 3, 0xD8), "c463fd01cbd8"),
@@ -105,7 +106,9 @@ def test_jumps_lead_to_labels_before_and_after():
     assert asm.finish()[:15].hex() == "e909000000" + "4833c0" + "0f8cf7ffffff" + "c3"
 
 
-@pytest.mark.parametrize("when, code", [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85")])
+@pytest.mark.parametrize(
+    "when, code", [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85"), ("outside", "0f83")]
+)
 def test_conditions_of_jumps(when, code):
     asm = Assembler()
     asm.jump("end", when)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from . import _pages
-from ._x86 import R12, R13, R14, R15, RAX, RBP, RBX, RDI, Address, Assembler
+from . import _pages, _pool
+from ._x86 import R12, R13, R14, R15, RAX, RBP, RBX, RDI, RDX, RSI, Address, Assembler
 
 _Word = ctypes.c_size_t
 _SAVED = (RBX, RBP, R12, R13, R14, R15)
@@ -74,9 +75,45 @@ class Numbers:
     def run(self, kernel: Any) -> None:
         kernel(address(self._numbers))
 
+    def over(self, kernel: Any, total: int, grain: int) -> None:
+        """Call a kernel of `function_over` for all of `total`, shared between threads if there are at least two times `grain`."""
+        step = _pool.step(total, grain)
+        if step < total:
+            shared_form(kernel)(step, total, address(self._numbers))
+        else:
+            kernel(0, total, address(self._numbers))
+
+    def __getitem__(self, name: str) -> int:
+        return int(self._numbers[self._layout.places[name]])
+
 
 def function(write: Callable[[Assembler], None]) -> Any:
     """A kernel of a table, from what writes its instructions."""
+    return _load(write, 1)
+
+
+def function_over(write: Callable[[Assembler], None]) -> Any:
+    """A kernel of a range and a table, which is not written to, since threads share it. `rbx` is where the range begins, `rbp` how long it is."""
+
+    def begin(asm: Assembler) -> None:
+        asm.copy_register(RBX, RDI)
+        asm.copy_register(RBP, RSI)
+        asm.copy_register(RDI, RDX)
+        asm.copy_register(RAX, RBX)
+        asm.negate(RAX)
+        asm.add(RBP, RAX)
+        write(asm)
+
+    return _load(begin, 3)
+
+
+@lru_cache(None)
+def shared_form(kernel: Any) -> Any:
+    """A kernel of `function_over` for several threads, see _pool.py."""
+    return _pool.shared(kernel.address, 3, 0)
+
+
+def _load(write: Callable[[Assembler], None], arguments: int) -> Any:
     asm = Assembler()
     for register in _SAVED:
         asm.push(register)
@@ -85,7 +122,7 @@ def function(write: Callable[[Assembler], None]) -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 1, 0)
+    return _pages.load_kernel(asm.finish(), arguments, 0)
 
 
 def count(asm: Assembler, register: int, label: str) -> None:

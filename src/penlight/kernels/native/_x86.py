@@ -171,6 +171,10 @@ class Assembler:
         """Reorder the four pairs of lanes, each numbered by two bits of `order`."""
         self._vector(f"vpermpd {{}}, {{}}, {order:#x}", 0x01, 3, 1 | _W, target, source, tail=bytes((order,)))
 
+    def widen(self, target: int, source: int) -> None:
+        """The lower four lanes as whole numbers of 64 bits."""
+        self._vector("vpmovsxdq {}, {} (half)", 0x25, 2, 1, target, source)
+
     def move_half(self, target: int, source: Address) -> None:
         """Load the lower four lanes; the upper ones become 0."""
         self._vector("vmovups {}, {} (half)", 0x10, 1, 0, target, source, wide=False)
@@ -294,8 +298,17 @@ class Assembler:
         self.listing.append(f"{name}:")
 
     def jump(self, to: str, when: str = "") -> None:
-        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "not zero"."""
-        opcode = {"": b"\xe9", "less": b"\x0f\x8c", "not less": b"\x0f\x8d", "not zero": b"\x0f\x85"}[when]
+        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "not zero".
+
+        "outside" is "not less" if negative numbers count as larger than all others.
+        """
+        opcode = {
+            "": b"\xe9",
+            "less": b"\x0f\x8c",
+            "not less": b"\x0f\x8d",
+            "not zero": b"\x0f\x85",
+            "outside": b"\x0f\x83",
+        }[when]
         self._raw(opcode + bytes(4), f"jump {when} {to}")
         self._jumps.append((len(self.code) - 4, to))
 
