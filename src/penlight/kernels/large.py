@@ -65,12 +65,27 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
 
 
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
-_NATIVE_UFUNCS = frozenset((np.exp, np.expm1, np.log, np.log1p, np.tanh))
+_NATIVE_UFUNCS = frozenset(
+    (np.exp, np.expm1, np.log, np.log1p, np.tanh, np.exp2, np.log2, np.log10, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan)
+    + (np.arctan2, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign)
+)  # fmt: skip
 
 
 # And those that are as fast in one thread, unless one operand is a row or a number for each row; shared between threads they are faster.
 _NATIVE_SHARED = frozenset(
-    (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.abs, np.reciprocal, np.sqrt)
+    (
+        np.add,
+        np.subtract,
+        np.multiply,
+        np.divide,
+        np.negative,
+        np.square,
+        np.abs,
+        np.reciprocal,
+        np.sqrt,
+        np.maximum,
+        np.minimum,
+    )
 )
 _SHARED_FROM = 1 << 17  # elements
 

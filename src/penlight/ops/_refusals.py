@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ._guards import not_implemented
 
@@ -83,4 +85,5 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
             )
         return kernel(*args)
 
+    run.one_pass = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)  # type: ignore[attr-defined]
     return run

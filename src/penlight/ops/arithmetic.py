@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
@@ -265,6 +266,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 # ----- Quotients ----------------------------------------------------------------------------------------------------
 
 
+@one_pass
 def _floor_quotient(input: Any, other: Any) -> Any:
     _refuse_zero(input, other)
     return np.floor_divide(input, other)
@@ -283,11 +285,17 @@ def _refuse_zero(input: Any, other: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+@one_pass
 def _remainder(input: Any, other: Any) -> Any:
     _refuse_zero(input, other)
-    return np.remainder(input, other)
+    left = np.remainder(input, other)
+    if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):
+        left = np.asarray(left)  # where it is 0, NumPy gives it the divisor's sign, PyTorch that of what is divided
+        np.copysign(left, input, out=left, where=left == 0)
+    return left
 
 
+@one_pass
 def _c_remainder(input: Any, other: Any) -> Any:
     _refuse_zero(input, other)
     return np.fmod(input, other)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
@@ -40,7 +41,7 @@ __all__ = [
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(only("fV", "hypot_cpu", quiet(np.hypot)),
+@pointwise(one_pass(only("fV", "hypot_cpu", quiet(np.hypot))),
            input=lambda grad, input, result: grad * (input / result),
            other=lambda grad, other, result: grad * (other / result))  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
@@ -236,7 +237,7 @@ def _log_sum(input: Any, other: Any) -> Any:
     return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
 
 
-@pointwise(only("fcV", "logaddexp_cpu", quiet(_log_sum)),
+@pointwise(one_pass(only("fcV", "logaddexp_cpu", quiet(_log_sum))),
            input=lambda grad, input, other, xp: grad / (1 + xp.exp(other - input)),
            other=lambda grad, input, other, xp: grad / (1 + xp.exp(input - other)))  # fmt: skip
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -34,7 +35,7 @@ def _integers_stay(kernel: Any) -> Any:
             raise NotImplementedError(f"\"{kernel.__name__}_vml_cpu\" not implemented for 'Bool'")
         return kernel(input)
 
-    return run
+    return one_pass(run)
 
 
 @pointwise(_integers_stay(np.floor), input=lambda grad, xp: xp.zeros_like(grad))
@@ -72,6 +73,7 @@ def _no_rounding(name: str, kinds: str, np_dtype: Any) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
 
 
+@one_pass
 def _round_array(input: Any) -> Any:
     _no_rounding("round_vml_cpu", "bc", input.dtype)
     return np.rint(input) if input.dtype.kind not in "iu" else input.copy()
@@ -119,7 +121,7 @@ def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
     return _dispatch.inplace(OPS["_round_decimals"], (input, decimals))
 
 
-@pointwise(lambda input: input - np.trunc(input), input=lambda grad: grad)
+@pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)
 def frac(input: Tensor) -> Tensor:
     """The part behind the point.
 
@@ -129,8 +131,11 @@ def frac(input: Tensor) -> Tensor:
     """
 
 
+@one_pass
 def _sign_array(input: Any) -> Any:
     """As np.sign, with 0 for NaN."""
+    if not isinstance(input, (np.ndarray, np.generic)):  # see Note [Bodies as machine code]
+        return (input > 0) * 1.0 - (input < 0) * 1.0
     if input.dtype.kind in "fV":
         signs = np.asarray(np.sign(input))
         signs[np.isnan(signs)] = 0
@@ -148,6 +153,7 @@ def sign(input: Tensor) -> Tensor:
     """
 
 
+@one_pass
 def _absolute(input: Any) -> Any:
     if input.dtype.kind == "b":
         raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
@@ -164,6 +170,7 @@ def abs(input: Tensor) -> Tensor:
     """
 
 
+@one_pass
 def _unit(input: Any) -> Any:
     """The number of size 1 in the same direction, and 0 for 0."""
     if input.dtype.kind != "c":

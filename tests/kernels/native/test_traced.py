@@ -103,14 +103,17 @@ def test_every_ufunc_that_is_known(monkeypatch):
     x, y = noise(NATIVE_FROM + 3), noise(NATIVE_FROM + 3, seed=1)
     x[: len(ODD)] = ODD
     y[: len(ODD)] = ODD[::-1]
-    for ufunc in traced._UFUNCS.keys() - {np.power}:
+    partial = {np.sin, np.cos, np.tan, np.fmod, np.remainder, np.floor_divide}  # see Note [Partial functions]
+    for ufunc in traced._UFUNCS.keys() - {np.power} - partial:
         arrays = (x, y)[: ufunc.nin]
 
         def body(*blocks):
             ufunc(*blocks[:-1], out=blocks[-1])  # noqa: B023
 
         machine, plain = both_ways(monkeypatch, lambda: pointwise(body, *arrays))  # noqa: B023
-        np.testing.assert_allclose(machine, plain, rtol=3e-7, err_msg=ufunc.__name__)
+        np.testing.assert_allclose(
+            machine, plain, rtol=5e-7, atol=1e-7 * (ufunc is np.logaddexp), err_msg=ufunc.__name__
+        )
     for ufunc in traced._COMPARISONS:
 
         def choose(a, b, out):
@@ -138,7 +141,7 @@ def untraceable_bodies():
             out += 1.0
 
     def unknown(x, out):
-        np.arctan(x, out)
+        np.cbrt(x, out)
 
     def wide(x, out):
         np.add(x, np.float64(1e-9), out, casting="same_kind")

@@ -272,6 +272,8 @@ class Builder:
         last = len(operands) - 1
         if operation in ("fma", "fnma"):  # either the factor `b` or the summand `c`
             last = 2 if isinstance(operands[2], Pooled) else 1
+        elif operation in ("fma of doubles", "fnma of doubles"):
+            last = 1
         return tuple(
             self.emit("constant", o) if isinstance(o, Pooled) and i != last else o for i, o in enumerate(operands)
         )
@@ -353,5 +355,18 @@ class Builder:
 _COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vaddpd", "vmulpd"))
 # Operations some of whose operands are not values: places, counts, relations, names, or a constant on purpose.
 _TAKE_NUMBERS = frozenset(
-    ("number", "shuffle", "reorder", "choose", "constant", "vpslld", "vpsrad", "vpsrld", "fold", "blend")
+    (
+        "number",
+        "shuffle",
+        "reorder",
+        "pick",
+        "choose",
+        "constant",
+        "vpslld",
+        "vpsllq",
+        "vpsrad",
+        "vpsrld",
+        "fold",
+        "blend",
+    )
 )

@@ -52,9 +52,9 @@ _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers a
 # Operations that may write their result over any operand.
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
-    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "choose", "join")
-    + ("vsqrtps", "vcvtps2dq", "vcvttps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
-    + ("round to float16", "blend", *RELATIONS, "vpsrad", "vpsrld", "vpslld")
+    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
+    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
+    + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq")
 )  # fmt: skip
 
 
@@ -374,6 +374,9 @@ class _Writer:
                 asm.move(target, Address(RSP))
             case "blend":
                 asm.blend(target, *operands)
+            case "blend of doubles":
+                no, yes, mask = operands
+                asm.blend(target, no, yes, mask, double=True)
             case _ if operation in RELATIONS:
                 asm.compare(operation, target, *operands)
             case _ if operation in ROUNDINGS:
@@ -387,6 +390,8 @@ class _Writer:
                 asm.binary("vfmadd231pd" if operation.startswith("fma") else "vfnmadd231pd", target, a, b)
             case "reorder":
                 asm.pairs(target, *operands)
+            case "pick":
+                asm.pick(target, *operands)
             case "choose":
                 asm.choose(target, *operands)
             case "join":
@@ -406,7 +411,7 @@ class _Writer:
                 asm.shuffle(target, *operands)
             case "fold":
                 asm.binary(operands[0], operands[1], operands[2], operands[1])
-            case "vpsrad" | "vpsrld" | "vpslld":
+            case "vpsrad" | "vpsrld" | "vpslld" | "vpsllq":
                 asm.shift(operation, target, *operands)
             case _ if len(operands) == 1:
                 asm.unary(operation, target, operands[0])

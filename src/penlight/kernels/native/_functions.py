@@ -36,6 +36,9 @@ _LOG = (
     (0.3333333134651184, -0.2500081956386566, 0.20001226663589478, -0.16623356938362122)
     + (0.14201758801937103, -0.13160185515880585, 0.12761570513248444, -0.0763448178768158)
 )  # fmt: skip
+_LOG2_E_HIGH, _LOG2_E_LOW = 1.4423828125, 0.0003122283889634  # 1 / log(2); the first has few bits
+_LOG10_E_HIGH, _LOG10_E_LOW = 0.434326171875, -3.1689971748e-05
+_LOG10_2_HIGH, _LOG10_2_LOW = 0.301025390625, 4.605038981e-06
 _ROOT_OF_HALF = Pooled(0x3F3504F3)
 _MINUS_INFINITY = Pooled(0xFF800000)
 _LARGEST, _LEAST_NORMAL = 3.4028234663852886e38, 1.1754943508222875e-38
@@ -89,6 +92,16 @@ def at_most(a: Value, b: Value | float) -> Value:
 def at_least(a: Value, b: Value | float) -> Value:
     """The mask of a >= b, false for NaN."""
     return a.builder.emit("at least", a, b)
+
+
+def equal(a: Value, b: Value | float) -> Value:
+    """The mask of a == b, false for NaN."""
+    return a.builder.emit("equal", a, b)
+
+
+def not_equal(a: Value, b: Value | float) -> Value:
+    """The mask of a != b, true for NaN."""
+    return a.builder.emit("not equal", a, b)
 
 
 def is_nan(a: Value) -> Value:
@@ -145,6 +158,28 @@ def exp(x: Value) -> Value:
     return power * _power_of_two(b.emit("vpsubd", n, half))
 
 
+def exp_half(x: Value) -> Value:
+    """e**x / 2 for x that is not below -80; so it is finite a little further than `exp`."""
+    b = x.builder
+    power, shifted = _split(b.emit("vminps", b.constant(91.0), x))
+    n = b.emit("vpsubd", shifted, _MAGIC_BITS)
+    half = b.emit("vpsrad", n, 1)
+    rest = b.emit("vpsubd", b.emit("vpsubd", n, half), Pooled(1))
+    return power * _power_of_two(half) * _power_of_two(rest)
+
+
+def exp2(x: Value) -> Value:
+    """2**x, exact for integers."""
+    b = x.builder
+    x = clip(x, -151.0, 129.0)
+    shifted = x + _MAGIC
+    power = _exp_near(b.emit("vmulps", x - (shifted - _MAGIC), 0.6931471805599453))
+    n = b.emit("vpsubd", shifted, _MAGIC_BITS)
+    half = b.emit("vpsrad", n, 1)
+    power = b.emit("vandnps", less(x, -150.0), power * _power_of_two(half))
+    return power * _power_of_two(b.emit("vpsubd", n, half))
+
+
 def exp_within(x: Value) -> Value:
     """e**x for x that lies between -87 and 88, or is NaN: in two thirds of the instructions."""
     power, shifted = _split(x)
@@ -163,11 +198,14 @@ def _split(x: Value) -> tuple[Value, Value]:
     """e**r, and n in the lowest bits of a vector, where x = n * log(2) + r and |r| is at most half of log(2)."""
     shifted = x * 1.4426950408889634 + _MAGIC
     whole = shifted - _MAGIC
-    rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, x))
-    # Estrin's scheme: as many operations as Horner's, of which fewer have to wait for each other.
-    square = rest * rest
-    high = fma(square, _EXP[4], fma(rest, _EXP[3], _EXP[2]))
-    return fma(fma(high, square, fma(rest, _EXP[1], _EXP[0])), square, rest) + 1.0, shifted
+    return _exp_near(fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, x))), shifted
+
+
+def _exp_near(x: Value) -> Value:
+    """e**x for |x| up to half of log(2), by Estrin's scheme: as many operations as Horner's, of which fewer have to wait for each other."""
+    square = x * x
+    high = fma(square, _EXP[4], fma(x, _EXP[3], _EXP[2]))
+    return fma(fma(high, square, fma(x, _EXP[1], _EXP[0])), square, x) + 1.0
 
 
 def _power_of_two(n: Value) -> Value:
@@ -177,14 +215,41 @@ def _power_of_two(n: Value) -> Value:
 
 def log(x: Value) -> Value:
     """The natural logarithm: of x = 2**n * (1 + f), with 1 + f between the roots of 1/2 and 2, n * log(2) + log(1 + f)."""
+    f, whole = _mantissa(x)
+    rest = fma(f * f, fma(polynomial(f, _LOG), f, -0.5), whole * _LN2_LOW) + f
+    return _log_everywhere(x, fma(whole, _LN2_HIGH, rest))
+
+
+def log2(x: Value) -> Value:
+    """The logarithm to base 2: n + log(1 + f) / log(2), with 1 / log(2) in two parts. Exact for powers of 2."""
+    f, whole = _mantissa(x)
+    tail = f * f * fma(polynomial(f, _LOG), f, -0.5)  # log(1 + f) - f
+    low = fma(f, _LOG2_E_LOW, tail * 1.4426950408889634)
+    return _log_everywhere(x, fma(f, _LOG2_E_HIGH, low) + whole)
+
+
+def log10(x: Value) -> Value:
+    """The logarithm to base 10, likewise."""
+    f, whole = _mantissa(x)
+    tail = f * f * fma(polynomial(f, _LOG), f, -0.5)
+    low = fma(whole, _LOG10_2_LOW, fma(f, _LOG10_E_LOW, tail * 0.4342944819032518))
+    return _log_everywhere(x, fma(whole, _LOG10_2_HIGH, fma(f, _LOG10_E_HIGH, low)))
+
+
+def _mantissa(x: Value) -> tuple[Value, Value]:
+    """(f, n) with x = 2**n * (1 + f), where x is positive and finite."""
     b = x.builder
     subnormal = less(x, _LEAST_NORMAL)
     scaled = where(subnormal, x * 8388608.0, x)
     n = b.emit("vpsrad", b.emit("vpsubd", scaled, _ROOT_OF_HALF), 23)
     f = b.emit("vpsubd", scaled, b.emit("vpslld", n, 23)) - 1.0
-    whole = b.emit("vcvtdq2ps", n) - b.emit("vandps", subnormal, b.constant(23.0))
-    rest = fma(f * f, fma(polynomial(f, _LOG), f, -0.5), whole * _LN2_LOW) + f
-    result = where(greater(x, _LARGEST), x, fma(whole, _LN2_HIGH, rest))
+    return f, b.emit("vcvtdq2ps", n) - b.emit("vandps", subnormal, b.constant(23.0))
+
+
+def _log_everywhere(x: Value, result: Value) -> Value:
+    """A logarithm, with infinity for infinity, -infinity for 0, and NaN for NaN and what is negative."""
+    b = x.builder
+    result = where(greater(x, _LARGEST), x, result)
     # The mask of negative numbers, all bits set, is NaN; for 0 this is -infinity, and NaN for NaN.
     return where(greater(x, 0.0), result, b.emit("vorps", less(x, 0.0), _MINUS_INFINITY) + x)
 
@@ -198,14 +263,14 @@ def expm1(x: Value) -> Value:
     rest = fnma(whole, _LN2_LOW, fnma(whole, _LN2_HIGH, near))
     scale = _power_of_two(b.emit("vpsubd", shifted, _MAGIC_BITS))
     near = fma(scale, rest * polynomial(rest, (1.0, *_EXP)), scale - 1.0)
-    return _with_sign_of(x, where(less(absolute(x), 1.0), near, exp(x) - 1.0))
+    return with_sign_of(x, where(less(absolute(x), 1.0), near, exp(x) - 1.0))
 
 
 def log1p(x: Value) -> Value:
     """log(1 + x): of u, which is 1 + x rounded, and the first-order correction (x - (u - 1)) / u of that rounding."""
     u = x + 1.0
     inside = x.builder.emit("vandps", greater(u, 0.0), less(u, float("inf")))
-    return _with_sign_of(x, log(u) + only(inside, (x - (u - 1.0)) / u))
+    return with_sign_of(x, log(u) + only(inside, (x - (u - 1.0)) / u))
 
 
 def sigmoid(x: Value) -> Value:
@@ -225,7 +290,7 @@ def tanh(x: Value) -> Value:
     near = fma(size * square, polynomial(square, _TANH), size)
     capped = x.builder.emit("vminps", x.builder.constant(20.0), size)  # NaN stays
     far = 1.0 - 2.0 / (exp_within(capped + capped) + 1.0)
-    return _with_sign_of(x, where(less(size, 0.625), near, far))
+    return with_sign_of(x, where(less(size, 0.625), near, far))
 
 
 def erf(x: Value) -> Value:
@@ -234,8 +299,9 @@ def erf(x: Value) -> Value:
     near = fma(size, polynomial(x * x, _ERF_NEAR), size)
     capped = x.builder.emit("vminps", x.builder.constant(4.0), size)  # NaN stays
     far = 1.0 - exp_within(-polynomial(capped, _ERF_FAR))
-    return _with_sign_of(x, where(less(size, 1.0), near, far))
+    return with_sign_of(x, where(less(size, 1.0), near, far))
 
 
-def _with_sign_of(x: Value, size: Value) -> Value:
+def with_sign_of(x: Value, size: Value) -> Value:
+    """`size`, which is not negative, with the sign of x."""
     return x.builder.emit("vorps", size, x.builder.emit("vandps", x, _SIGN))

@@ -13,7 +13,7 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-_NEEDED = ("AVX2", "FMA3")
+_NEEDED = ("AVX2", "FMA3", "F16C")
 DATA_OFFSET = 16  # bytes from an ndarray object to the pointer to its data, behind its reference count and type
 
 

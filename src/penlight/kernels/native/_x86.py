@@ -60,8 +60,8 @@ _BINARY = {
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
 _UNARY = {
-    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0), "vcvttps2dq": (0x5B, 1, 2),
-    "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
+    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0),
+    "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vsqrtpd": (0x51, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
     "vpmovzxwd": (0x33, 2, 1),
 }  # fmt: skip
 # Comparisons; "unordered": one of the two is NaN. All but that and "not equal" are false then.
@@ -76,8 +76,8 @@ RELATIONS = {
 }
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
-# Shifts of each 32-bit lane by a fixed count: (opcode's extension).
-_SHIFTS = {"vpsrld": 2, "vpsrad": 4, "vpslld": 6}
+# Shifts of each lane by a fixed count: (opcode, its extension).
+_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsllq": (0x73, 6)}
 
 
 class Assembler:
@@ -103,18 +103,19 @@ class Assembler:
         self._vector(f"{name} {{}}, {{}}", opcode, space, pp, target, source)
 
     def shift(self, name: str, target: int, source: int, count: int) -> None:
-        """Shift each 32-bit lane."""
-        self._vector(f"{name} ymm{target}, {{1}}, {count}", 0x72, 1, 1, _SHIFTS[name], source, target, bytes((count,)))
+        """Shift each 32-bit lane, or 64-bit lane."""
+        opcode, extension = _SHIFTS[name]
+        self._vector(f"{name} ymm{target}, {{1}}, {count}", opcode, 1, 1, extension, source, target, bytes((count,)))
 
     def compare(self, relation: str, target: int, first: int, second: Operand) -> None:
         """All bits of a lane set where the relation holds: a key of RELATIONS."""
         tail = bytes((RELATIONS[relation],))
         self._vector(f"vcmpps({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, 0, target, second, first, tail)
 
-    def blend(self, target: int, no: int, yes: int, mask: int) -> None:
+    def blend(self, target: int, no: int, yes: int, mask: int, double: bool = False) -> None:
         """In each lane `yes` where the mask's highest bit is set, else `no`."""
-        tail = bytes((mask << 4,))
-        self._vector(f"vblendvps {{}}, ymm{no}, {{}}, ymm{mask}", 0x4A, 3, 1, target, yes, no, tail)
+        name, opcode = ("vblendvpd", 0x4B) if double else ("vblendvps", 0x4A)
+        self._vector(f"{name} {{}}, ymm{no}, {{}}, ymm{mask}", opcode, 3, 1, target, yes, no, bytes((mask << 4,)))
 
     def round(self, way: str, target: int, source: Operand, double: bool = False) -> None:
         """Round to an integer in one of ROUNDINGS; "nearest" takes halves to the even one."""

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from . import _angles as angles
 from . import _functions as f
 from ._build import KINDS, Builder, Value
 from ._compile import Kernel
@@ -54,6 +55,17 @@ def _power(x: Value, exponent: float) -> Value:
     raise Untraceable
 
 
+def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any], Value]:
+    """A function of two values as one of which either may be a number."""
+
+    def run(a: Any, b: Any) -> Value:
+        if not isinstance(a, Value):
+            return function(f.full(b, a), b)
+        return function(a, b if isinstance(b, Value) else f.full(a, b))
+
+    return run
+
+
 _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.add: lambda a, b: a + b,
     np.subtract: lambda a, b: a - b,
@@ -71,6 +83,31 @@ _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.log1p: f.log1p,
     np.log: f.log,
     np.tanh: f.tanh,
+    np.exp2: f.exp2,
+    np.log2: f.log2,
+    np.log10: f.log10,
+    np.sin: angles.sin,
+    np.cos: angles.cos,
+    np.tan: angles.tan,
+    np.arcsin: angles.asin,
+    np.arccos: angles.acos,
+    np.arctan: angles.atan,
+    np.sinh: angles.sinh,
+    np.cosh: angles.cosh,
+    np.arcsinh: angles.asinh,
+    np.arccosh: angles.acosh,
+    np.arctanh: angles.atanh,
+    np.floor: lambda a: a.builder.emit("floor", a),
+    np.ceil: lambda a: a.builder.emit("ceil", a),
+    np.trunc: lambda a: a.builder.emit("trunc", a),
+    np.rint: lambda a: a.builder.emit("nearest", a),
+    np.arctan2: _of_values(angles.atan2),
+    np.hypot: _of_values(angles.hypot),
+    np.logaddexp: _of_values(angles.logaddexp),
+    np.fmod: _of_values(angles.fmod),
+    np.remainder: _of_values(angles.remainder),
+    np.floor_divide: _of_values(angles.floor_divide),
+    np.copysign: _of_values(lambda a, b: f.with_sign_of(b, f.absolute(a))),
     np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
     np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.minimum(b, a),
 }  # fmt: skip
@@ -80,8 +117,20 @@ _COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] 
     np.less_equal: (f.at_most, f.at_least),
     np.greater: (f.greater, f.less),
     np.greater_equal: (f.at_least, f.at_most),
+    np.equal: (f.equal, f.equal),
+    np.not_equal: (f.not_equal, f.not_equal),
 }
-_LOGICAL = {np.bitwise_or: "vorps", np.bitwise_and: "vandps", np.bitwise_xor: "vxorps"}
+# And those of one operand.
+_INQUIRIES: dict[np.ufunc, Callable[..., Value]] = {
+    np.isnan: f.is_nan,
+    np.isinf: lambda a: f.equal(f.absolute(a), float("inf")),
+    np.isfinite: lambda a: f.less(f.absolute(a), float("inf")),
+    np.signbit: lambda a: a.builder.emit("vpsrad", a, 31),
+}
+_LOGICAL: dict[np.ufunc, str] = {
+    np.bitwise_or: "vorps", np.bitwise_and: "vandps", np.bitwise_xor: "vxorps",
+    np.logical_or: "vorps", np.logical_and: "vandps", np.logical_xor: "vxorps",
+}  # fmt: skip
 
 
 class Stand(np.lib.mixins.NDArrayOperatorsMixin):
@@ -177,12 +226,16 @@ def _number(operand: Any) -> float:
 def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     masks = [type(operand) is Mask for operand in inputs]
     if any(masks):
-        if not all(masks):
+        if all(masks) and (ufunc in _LOGICAL or ufunc in (np.invert, np.logical_not)):
+            return Mask(value=_on_masks(ufunc, [operand.value for operand in inputs]))
+        if all(masks) or ufunc not in (np.add, np.subtract, np.multiply, np.divide):
             raise Untraceable
-        return Mask(value=_on_masks(ufunc, [operand.value for operand in inputs]))
+        inputs = tuple([_as_numbers(operand) if mask else operand for operand, mask in zip(inputs, masks)])
     if not any(type(operand) is Stand for operand in inputs):
         raise Untraceable  # see the note on numbers
     operands = [operand.value if isinstance(operand, Stand) else _number(operand) for operand in inputs]
+    if ufunc in _INQUIRIES:
+        return Mask(value=_INQUIRIES[ufunc](*operands))
     if ufunc in _COMPARISONS:
         straight, exchanged = _COMPARISONS[ufunc]
         a, b = operands
@@ -193,11 +246,14 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     return Stand(value=value.builder.rounded(value, value.builder.precision))
 
 
+def _as_numbers(mask: Stand) -> Stand:
+    """0 and 1 for truth values."""
+    return Stand(value=f.only(mask.value, f.full(mask.value, 1.0)))
+
+
 def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
     if ufunc in (np.invert, np.logical_not):
         return values[0].builder.emit("vxorps", values[0], _ONES)
-    if ufunc not in _LOGICAL:
-        raise Untraceable
     return values[0].builder.emit(_LOGICAL[ufunc], *values)
 
 
