@@ -87,6 +87,7 @@ def test_the_gradient_of_a_sum_has_no_strides():
     assert blas.product(a, numbers((30, 40), "d")) is None
     assert blas.product(a.astype(np.float16), a.T.astype(np.float16)) is None
     assert blas.product(a, numbers((31, 40), "f")) is None
+    assert blas.product(a.astype(">f4"), a.T.astype(">f4")) is None
     assert blas.product(numbers((2, 40, 30), "f"), numbers((3, 30, 40), "f")) is None
     odd = np.frombuffer(b"\0" + numbers((40, 30), "f").tobytes(), np.float32, 1200 - 1, 1)[: 39 * 30].reshape(39, 30)
     assert not odd.flags.aligned

@@ -34,13 +34,16 @@ _TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_turn
 _TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
 _PLACES = {name: 8 * i for i, name in enumerate(_TABLE)}
 _pack = Struct(f"<{len(_TABLE)}q").pack
-_FORMS = {"f4": ("scipy_cblas_sgemm64_", 0x3F800000), "f8": ("scipy_cblas_dgemm64_", 0x3FF0000000000000)}
+_FORMS = {
+    np.dtype(np.float32): ("scipy_cblas_sgemm64_", 0x3F800000),
+    np.dtype(np.float64): ("scipy_cblas_dgemm64_", 0x3FF0000000000000),
+}
 _SAVED = (RBX, R12, R13)
 _FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, and what aligns it
 
 
 @lru_cache(1)
-def _functions() -> dict[str, tuple[int, int]]:
+def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
     """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; nothing if NumPy has another BLAS."""
     import ctypes
 
@@ -49,8 +52,8 @@ def _functions() -> dict[str, tuple[int, int]]:
 
         library = ctypes.CDLL(_multiarray_umath.__file__)
         return {
-            code: (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0, one)
-            for code, (name, one) in _FORMS.items()
+            dtype: (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0, one)
+            for dtype, (name, one) in _FORMS.items()
         }
     except (ImportError, OSError, AttributeError):
         return {}
@@ -188,7 +191,7 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
     if not 2 <= a.ndim == b.ndim <= 4 or a.dtype != b.dtype or not _pages.available():
         return None
     batch, (rows, inner), columns = a.shape[:-2], a.shape[-2:], b.shape[-1]
-    shape, function = (*batch, rows, columns), _functions().get(a.dtype.str[1:])
+    shape, function = (*batch, rows, columns), _functions().get(a.dtype)
     if function is None or b.shape != (*batch, inner, columns) or min(rows, inner, columns) < _LEAST:
         return None
     result = np.empty(shape, a.dtype) if out is None else out
@@ -220,7 +223,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
         return result
     if parallel.native_thread_count() < 2 or not _pages.available():
         return np.matmul(a, b, out)
-    if a.dtype == b.dtype and a.dtype.str[1:] in _FORMS:
+    if a.dtype == b.dtype and a.dtype in _FORMS:
         a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
         result = product(a, b, out)
     if result is None:
