@@ -181,6 +181,7 @@ from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
 from .kernels.memory import keep as _keep_memory  # isort: skip
+from .ops._boundary import guard_all as _guard_all  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
@@ -522,6 +523,9 @@ _LAZY_NAMES = {
 if _typing.TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
 
+_guard_all(globals())
+_guard_all(vars(Tensor))
+
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
@@ -529,6 +533,7 @@ def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
         found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
         globals()[name] = found
+        _guard_all({name: found})
         return found
     if name == "torch":
         return _importlib.import_module(__package__)

@@ -15,6 +15,7 @@ import numpy as np
 from .creation import from_numpy
 from .device import require_cpu
 from .ops import fourier as _fourier
+from .ops._boundary import guard_all as _guard_all
 from .ops.fourier import (
     fft as fft,
 )
@@ -172,3 +173,6 @@ def rfftfreq(
     tensor([0.0000, 0.2500, 0.5000])
     """
     return _made(_fourier.frequencies("rfftfreq", n, d, True, dtype), out, device, requires_grad, "fft_rfftfreq")
+
+
+_guard_all(globals(), "fft_")

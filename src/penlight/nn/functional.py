@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops import _dispatch as _dispatch
+from ..ops._boundary import guard_all as _guard_all
 from ..ops._declare import OPS as _OPS
 from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import relu as _relu
@@ -283,3 +284,6 @@ def __getattr__(name: str) -> Any:
         found = import_module(module, "penlight.nn")
         return found if attribute is None else getattr(found, attribute)
     raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+
+
+_guard_all(globals(), "F.")

@@ -21,6 +21,7 @@ import numpy as np
 
 from .._docstrings import in_place
 from ..autograd.modes import NAMESPACE
+from ._boundary import guarded
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
 
@@ -81,7 +82,8 @@ def first_call(key: str, args: Any, kwargs: Any) -> Any:
     function.__defaults__, function.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
     if operator is None:
         function.__kwdefaults__ = {**(op.face.__kwdefaults__ or {}), "out": None}
-    function.__code__ = made
+    name = operator or op.name
+    function.__code__ = made if name.startswith("_") else guarded(made, function, name)
     return function(*args, **kwargs)
 
 

@@ -1,0 +1,357 @@
+"""What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
+
+# Note [Mistakes are explained afterwards]
+PyTorch compares the arguments of every call with the forms that a function has, before it runs. Here nobody looks until something was
+raised: then the arguments of the public function that it passes through are compared with PyTorch's forms (`_torch_signatures.py`),
+and if they fit none, PyTorch's complaint takes the place of what was raised. A call that succeeds never pays for it.
+"""
+
+from __future__ import annotations
+
+import dis
+import re
+from functools import cache
+from types import FrameType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..tensor import Tensor
+
+_SHOWN = {
+    "ints": "tuple of ints", "ints1": "tuple of ints", "tensors": "tuple of Tensors", "floats": "tuple of floats", "numbers": "tuple of Scalars",
+    "dtype": "torch.dtype", "layout": "torch.layout", "device": "torch.device", "memory_format": "torch.memory_format",
+    "generator": "torch.Generator",
+}  # fmt: skip
+
+
+class Parameter(NamedTuple):
+    name: str
+    kind: str
+    optional: bool  # may be None
+    default: str | None
+    number: bool  # a number may stand for the tensor
+
+    def __str__(self) -> str:
+        return f"{self.shown} {self.name}" + ("" if self.default is None else f" = {self.default}")
+
+    @property
+    def shown(self) -> str:
+        return _SHOWN.get(self.kind, self.kind)
+
+
+class Form(NamedTuple):
+    """One way to call a function: its positional parameters, and those by keyword alone."""
+
+    positional: tuple[Parameter, ...]
+    keyword: tuple[Parameter, ...]
+
+    def __str__(self) -> str:
+        star = ["*"] if self.keyword else []
+        return "(" + ", ".join([*map(str, self.positional), *star, *map(str, self.keyword)]) + ")"
+
+
+@cache
+def _table() -> dict[str, str]:
+    from .._torch_signatures import FORMS
+
+    return dict(line.split(":", 1) for line in FORMS.strip().splitlines())
+
+
+@cache
+def forms(name: str) -> tuple[list[Form], bool]:
+    """The forms of a function, or of a method as `Tensor.name`; and whether it has others that are out of date."""
+    found = [part.strip() for part in _table().get(name, "~").split("|")]
+    return [_form(part) for part in found if part != "~"], "~" in found
+
+
+def _form(text: str) -> Form:
+    head, star, tail = ("" if text == "-" else text).partition("*,")
+    return Form(_parameters(head), _parameters(tail) if star else ())
+
+
+def _parameters(text: str) -> tuple[Parameter, ...]:
+    parts = re.split(r",\s(?![^(]*\))", text.strip().strip(",")) if text.strip() else []
+    return tuple(map(_parameter, parts))
+
+
+def _parameter(text: str) -> Parameter:
+    declared, equals, default = text.strip().partition("=")
+    kind, name = declared.split()
+    return Parameter(name, kind.rstrip("?#"), "?" in kind, default if equals else None, "#" in kind)
+
+
+# ----- Kinds of values ------------------------------------------------------------------------------------------------
+
+
+def type_name(value: Any) -> str:
+    """What PyTorch's messages call the type of a value."""
+    kind = type(value)
+    module = kind.__module__
+    if module == "numpy":
+        return f"numpy.{kind.__name__}"
+    if module.startswith("penlight") and kind.__name__ in ("dtype", "device", "Size", "layout", "memory_format"):
+        return f"torch.{kind.__name__}"
+    return "torch._C.Generator" if module.startswith("penlight") and kind.__name__ == "Generator" else kind.__name__
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.dim() == 0 and value.dtype.category == dtypes.INTEGRAL and not value.requires_grad
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.dim() == 0 and not value.requires_grad
+    return isinstance(value, (int, float, complex, np.number, np.bool_))
+
+
+def _is_list_of(value: Any, fits: Any) -> bool:
+    return isinstance(value, (list, tuple)) and (not value or fits(value[0]))
+
+
+_TAKES: dict[str, Any] = {
+    "Tensor": lambda v: isinstance(v, Tensor),
+    "int": _is_int,
+    "float": lambda v: _is_number(v) and not isinstance(v, (complex, np.complexfloating)),
+    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "Number": _is_number,
+    "str": lambda v: isinstance(v, str),
+    "ints": lambda v: _is_list_of(v, _is_int),
+    "ints1": lambda v: _is_int(v) or _is_list_of(v, _is_int),
+    "tensors": lambda v: isinstance(v, (list, tuple)),
+    "floats": lambda v: _is_list_of(v, _is_number),
+    "numbers": lambda v: _is_list_of(v, _is_number),
+    "dtype": lambda v: isinstance(v, dtypes.dtype) or v in (bool, int, float, complex),
+    "device": lambda v: isinstance(v, (str, int)) or type(v).__name__ == "device",
+    "layout": lambda v: type(v).__name__ == "layout",
+    "memory_format": lambda v: type(v).__name__ == "memory_format",
+    "generator": lambda v: type(v).__name__ == "Generator",
+}
+
+
+def _fits(parameter: Parameter, value: Any) -> bool:
+    if value is None:
+        return parameter.optional
+    if hasattr(value, "__torch_function__") and not isinstance(value, Tensor):
+        return True
+    if parameter.number and _is_number(value):
+        return True
+    takes = _TAKES.get(parameter.kind)
+    return takes is None or bool(takes(value))
+
+
+# ----- Matching -------------------------------------------------------------------------------------------------------
+
+
+def _complaint(name: str, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Why these arguments don't fit a form; None if they do."""
+    positional = form.positional
+    if positional and positional[-1].kind in ("ints", "ints1") and len(args) >= len(positional):
+        rest = args[len(positional) - 1 :]
+        if _is_int(rest[0]) and len(positional) == 1 + (args[:1] != () and positional[0].kind == "Tensor"):
+            args = (*args[: len(positional) - 1], rest)  # `view(2, 3)`
+    if len(args) > len(positional):
+        return _too_many(name, positional, len(args))
+    left = dict(kwargs)
+    for place, parameter in enumerate((*positional, *form.keyword)):
+        given = place < len(args)
+        if given and parameter.name in left:
+            return f"{name}() got multiple values for argument '{parameter.name}'"
+        if not given and parameter.name not in left:
+            if parameter.default is None:
+                return _missing(name, form, len(args), kwargs)
+            continue
+        value = args[place] if given else left.pop(parameter.name)
+        if not _fits(parameter, value):
+            where = f"'{parameter.name}' (position {place + 1})" if given else f"'{parameter.name}'"
+            return f"{name}(): argument {where} must be {parameter.shown}, {_found(parameter, value)}"
+        inside = _inside(name, parameter, value, place)
+        if inside is not None:
+            return inside
+    for key in left:
+        return f"{name}() got an unexpected keyword argument '{key}'"
+    return None
+
+
+def _found(parameter: Parameter, value: Any) -> str:
+    if parameter.kind in ("ints", "ints1", "floats") and isinstance(value, (list, tuple)):
+        return f"but found element of type {type_name(value[0])} at pos 0"
+    return f"not {type_name(value)}"
+
+
+def _inside(name: str, parameter: Parameter, value: Any, place: int) -> str | None:
+    """What is wrong with an element of a list."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    if parameter.kind == "tensors":
+        for at, element in enumerate(value):
+            if not isinstance(element, Tensor) and element is not None and not hasattr(element, "__torch_function__"):
+                return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
+    if parameter.kind in ("ints", "ints1"):
+        for at, element in enumerate(value):
+            if not _is_int(element) and not isinstance(element, bool):
+                return (
+                    f"{name}(): argument '{parameter.name}' failed to unpack the object at pos {at + 1} with error "
+                    f'"type must be tuple of ints,but got {type_name(element)}"'
+                )
+    return None
+
+
+def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
+    most = len(positional)
+    least = sum(p.default is None for p in positional)
+    many = f"from {least} to {most}" if least != most else str(most)
+    plural = "s" if many != "1" else ""
+    return f"{name}() takes {many} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+
+
+def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
+    needed = [p.name for p in (*form.positional[given:], *form.keyword) if p.default is None and p.name not in kwargs]
+    quoted = ", ".join(f'"{n}"' for n in needed)
+    return f"{name}() missing {len(needed)} required positional arguments: {quoted}"
+
+
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+
+
+def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
+
+    >>> import penlight as torch
+    >>> from penlight.ops._mistakes import mistake
+    >>> mistake("cumsum", ([1.0], 0), {})
+    "cumsum(): argument 'input' (position 1) must be Tensor, not list"
+    """
+    known, outdated = forms(name)
+    if not known or (outdated and len(args) > len(known[0].positional)):
+        return None
+    bare = name.removeprefix("Tensor.").removeprefix("F.")
+    names = {p.name for form in known for p in (*form.positional, *form.keyword)}
+    kwargs = {_NUMPY_NAMES.get(k, k) if k not in names else k: v for k, v in kwargs.items()}
+    complaints = [_complaint(bare, form, args, kwargs) for form in known]
+    if None in complaints:
+        return None
+    inside = [c for c in complaints if c and "failed to unpack" in c]
+    if len(complaints) == 1 or inside:
+        return (inside or complaints)[0]
+    count = len(args) + len(kwargs)
+    plausible = [c for c, form in zip(complaints, known) if _least(form) <= count <= _most(form)]
+    if len(plausible) == 1:
+        return plausible[0]
+    got = ", ".join([*map(type_name, args), *(f"{k}={type_name(v)}" for k, v in kwargs.items())])
+    listed = "".join(f"\n * {form}" for form in known)
+    return f"{bare}() received an invalid combination of arguments - got ({got}), but expected one of:{listed}\n"
+
+
+def _least(form: Form) -> int:
+    return sum(p.default is None for p in (*form.positional, *form.keyword))
+
+
+def _most(form: Form) -> int:
+    return len(form.positional) + len(form.keyword)
+
+
+# ----- From a frame ---------------------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    method: bool | None  # whether it was a method's; None: it can't be seen
+
+
+def explained(frame: FrameType, function: FunctionType, name: str, error: Exception) -> TypeError | None:
+    """The mistake in the call of `function` whose frame this is, or None if PyTorch would have found none in its arguments."""
+    from .._takeover import _originals
+
+    call = _call(frame, _originals.get(function, function))
+    method = (
+        not forms(name)[0] and isinstance(call.args[0], Tensor) if call.method is None and call.args else call.method
+    )
+    if method:
+        found = mistake("Tensor." + name, call.args[1:], call.kwargs)
+    else:
+        found = mistake(name, call.args, call.kwargs)
+    if (
+        found is None
+        and not forms(name)[0]
+        and not forms("Tensor." + name)[0]
+        and isinstance(error, (AttributeError, TypeError))
+    ):
+        found = _by_annotations(function, name, call)
+    return None if found is None or found == str(error) else TypeError(found)
+
+
+def _by_annotations(function: FunctionType, name: str, call: Call) -> str | None:
+    """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
+    names, bare = function.__code__.co_varnames, name.removeprefix("F.")
+    for place, value in enumerate(call.args[: function.__code__.co_argcount]):
+        wanted = function.__annotations__.get(names[place])
+        if wanted == "Tensor" and not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+            return f"{bare}(): argument '{names[place]}' (position {place + 1}) must be Tensor, not {type_name(value)}"
+    rest = call.args[function.__code__.co_argcount :]
+    if (
+        rest
+        and function.__annotations__.get(names[function.__code__.co_argcount + function.__code__.co_kwonlyargcount])
+        == "Tensor"
+    ):
+        for place, value in enumerate(rest):
+            if not isinstance(value, (Tensor, list, tuple)) and not hasattr(value, "__torch_function__"):
+                return f"expected Tensor as element {place} in argument 0, but got {type_name(value)}"
+    return None
+
+
+def _call(frame: FrameType, function: FunctionType) -> Call:
+    """The arguments of a call, as far as its frame and that of its caller tell."""
+    code, values = frame.f_code, frame.f_locals
+    count = code.co_argcount
+    names = code.co_varnames
+    place = count + code.co_kwonlyargcount
+    only = names[count:place]
+    rest: tuple[Any, ...] = ()
+    if code.co_flags & 4:
+        rest = tuple(values.get(names[place], ()))
+        place += 1
+    words = dict(values.get(names[place], {})) if code.co_flags & 8 else {}
+    positional = [values.get(n) for n in names[:count]]
+    defaults = function.__defaults__ or ()
+    defaulted = dict(zip(range(count - len(defaults), count), defaults))
+    shape = None if frame.f_back is None else _shape(frame.f_back)
+    implied = function.__kwdefaults__ or {}
+    words.update(
+        {n: values.get(n) for n in only if (values.get(n) is not implied.get(n) if shape is None else n in shape[1])}
+    )
+    if rest:
+        return Call((*positional, *rest), words, None if shape is None else shape[0] < count + len(rest))
+    if shape is None:  # without those at the end that are as by default
+        while positional and len(positional) - 1 in defaulted and positional[-1] is defaulted[len(positional) - 1]:
+            positional.pop()
+        return Call(tuple(positional), words, None)
+    given, keywords = shape
+    needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
+    passed = names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
+    method = given < len(needed) or passed
+    taken = given + method
+    words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in keywords and i >= taken})
+    return Call(tuple(positional[:taken]), words, method)
+
+
+def _shape(caller: FrameType) -> tuple[int, tuple[str, ...]] | None:
+    """How many arguments the call at which a frame stands has by position, and the names of the others; None if it can't be seen."""
+    steps = [step for step in dis.get_instructions(caller.f_code) if step.offset <= caller.f_lasti]
+    if not steps:
+        return None
+    *before, step = steps
+    named: tuple[str, ...] = ()
+    if step.opname == "CALL_KW":  # Python 3.13
+        named = before[-1].argval
+    elif step.opname in ("CALL", "PRECALL"):
+        for earlier in before[-2:]:
+            if earlier.opname == "KW_NAMES":
+                named = caller.f_code.co_consts[earlier.arg]
+    else:
+        return None
+    return step.arg - len(named), tuple(named)
