@@ -92,7 +92,7 @@ blackman_window: int window_length, *, dtype? dtype=None, layout? layout=None, d
 bmm: Tensor input, Tensor mat2, *, Tensor? out=None | Tensor input, Tensor mat2, dtype out_dtype, *, Tensor? out=None
 broadcast_to: Tensor input, ints size
 bucketize: Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor? out=None | Number self, Tensor boundaries, *, bool out_int32=False, bool right=False
-can_cast: int from_, int to
+can_cast: dtype from_, dtype to
 cat: tensors tensors, int dim=0, *, Tensor? out=None
 ccol_indices_copy: Tensor input, *, Tensor? out=None
 ceil: Tensor input, *, Tensor? out=None
@@ -435,7 +435,7 @@ positive: Tensor input
 pow: Tensor input, Tensor exponent, *, Tensor? out=None | Number self, Tensor exponent, *, Tensor? out=None | Tensor input, Number exponent, *, Tensor? out=None
 prelu: Tensor input, Tensor weight
 prod: Tensor input, *, dtype? dtype=None | Tensor input, int dim, bool keepdim=False, *, dtype? dtype=None, Tensor? out=None
-promote_types: int type1, int type2
+promote_types: dtype type1, dtype type2
 put: Tensor input, Tensor index, Tensor source, bool accumulate=False, *, Tensor? out=None
 q_per_channel_axis: Tensor input
 q_per_channel_scales: Tensor input, *, Tensor? out=None

@@ -12,6 +12,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._refused import refuse
+from penlight.ops._boundary import guard_all as _guard_all
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
@@ -199,6 +200,7 @@ def median(
     """
     kind = input.dtype if dtype is None else dtype
     floating = kind.is_floating_point
+    dim = 0 if dim is None else dim
     wide = _as(input, dtype) if floating else input.float()
     if mask is not None and not floating and not _wide(input, mask).any(dim).all():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
@@ -326,3 +328,6 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
     a = _filled("logaddexp", _as(input, dtype), input_mask, -math.inf)
     b = _filled("logaddexp", _as(other, dtype), other_mask, -math.inf)
     return penlight.logaddexp(a, b)
+
+
+_guard_all(globals(), "F.")

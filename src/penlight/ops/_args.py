@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,10 +36,10 @@ def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def as_int(value: Any) -> int:
-    """An integer, also from a NumPy integer or a one-element integer tensor; no float, no bool surprises."""
-    if isinstance(value, float):
-        raise TypeError("'float' object cannot be interpreted as an integer")
-    return value.__index__()
+    """An integer, also from a NumPy integer or a one-element integer tensor; no float and no bool."""
+    if isinstance(value, (float, bool)):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    return operator.index(value)
 
 
 def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
@@ -48,9 +49,9 @@ def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
     if all(type(a) is int for a in args):
         return args
     try:
-        return tuple(as_int(a) for a in args)
-    except (TypeError, AttributeError):
-        bad = next(a for a in args if not hasattr(a, "__index__") or isinstance(a, float))
+        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch minds a bool in the first place only
+    except TypeError:
+        bad = next((a for a in args if not hasattr(a, "__index__")), args[0])
         raise TypeError(
             f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(bad).__name__}"
         ) from None

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Iterable
 from functools import cache
 from opcode import opmap
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from ..autograd.modes import NAMESPACE
@@ -43,7 +43,8 @@ class Explainer:
     def __call__(self) -> None:
         error = sys.exception()
         frame = sys._getframe(1)
-        inside = frame.f_back is not None and _ours(frame.f_back.f_globals.get("__name__"))
+        caller = caller_of(frame)
+        inside = caller is not None and _ours(caller.f_globals.get("__name__"))
         if not isinstance(error, _MISTAKES if inside else Exception):
             return
         from ._mistakes import explained
@@ -54,6 +55,14 @@ class Explainer:
 
 
 _MISTAKES = (AttributeError, TypeError)
+
+
+def caller_of(frame: FrameType) -> FrameType | None:
+    """The frame that called a function; see Note [Compiled at first use] in _compile.py for the two that may be between."""
+    caller = frame.f_back
+    if caller is not None and caller.f_code.co_name == "first_call" and caller.f_back is not None:
+        return caller.f_back.f_back
+    return caller
 
 
 def _ours(module: str | None) -> bool:
@@ -202,4 +211,5 @@ def guard_all(space: Any, prefix: str = "") -> None:
             and value.__globals__ is not NAMESPACE
             and _ours(value.__module__)
         ):
-            guard(value, prefix + name)
+            own = value.__name__
+            guard(value, prefix + (own if space.get(own) is value else name))

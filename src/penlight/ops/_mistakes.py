@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..tensor import Tensor
+from ._boundary import caller_of
 
 _SHOWN = {
     "ints": "tuple of ints", "ints1": "tuple of ints", "tensors": "tuple of Tensors", "floats": "tuple of floats", "numbers": "tuple of Scalars",
@@ -91,9 +92,15 @@ def type_name(value: Any) -> str:
     module = kind.__module__
     if module == "numpy":
         return f"numpy.{kind.__name__}"
-    if module.startswith("penlight") and kind.__name__ in ("dtype", "device", "Size", "layout", "memory_format"):
+    if module.startswith(("penlight", "torch")) and kind.__name__ in (
+        "dtype",
+        "device",
+        "Size",
+        "layout",
+        "memory_format",
+    ):
         return f"torch.{kind.__name__}"
-    return "torch._C.Generator" if module.startswith("penlight") and kind.__name__ == "Generator" else kind.__name__
+    return "torch._C.Generator" if kind.__name__ == "Generator" else kind.__name__
 
 
 def _is_int(value: Any) -> bool:
@@ -268,6 +275,12 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     from .._takeover import _originals
 
     call = _call(frame, _originals.get(function, function))
+    if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
+        if isinstance(error, (AttributeError, TypeError)):
+            kind = type_name(call.args[0])
+            return TypeError(
+                f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
+            )
     method = (
         not forms(name)[0] and isinstance(call.args[0], Tensor) if call.method is None and call.args else call.method
     )
@@ -275,32 +288,42 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
         found = mistake("Tensor." + name, call.args[1:], call.kwargs)
     else:
         found = mistake(name, call.args, call.kwargs)
-    if (
-        found is None
-        and not forms(name)[0]
-        and not forms("Tensor." + name)[0]
-        and isinstance(error, (AttributeError, TypeError))
-    ):
+    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and isinstance(error, AttributeError):
         found = _by_annotations(function, name, call)
     return None if found is None or found == str(error) else TypeError(found)
 
 
 def _by_annotations(function: FunctionType, name: str, call: Call) -> str | None:
     """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
-    names, bare = function.__code__.co_varnames, name.removeprefix("F.")
-    for place, value in enumerate(call.args[: function.__code__.co_argcount]):
-        wanted = function.__annotations__.get(names[place])
-        if wanted == "Tensor" and not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
-            return f"{bare}(): argument '{names[place]}' (position {place + 1}) must be Tensor, not {type_name(value)}"
-    rest = call.args[function.__code__.co_argcount :]
-    if (
-        rest
-        and function.__annotations__.get(names[function.__code__.co_argcount + function.__code__.co_kwonlyargcount])
-        == "Tensor"
-    ):
-        for place, value in enumerate(rest):
-            if not isinstance(value, (Tensor, list, tuple)) and not hasattr(value, "__torch_function__"):
-                return f"expected Tensor as element {place} in argument 0, but got {type_name(value)}"
+    code, bare = function.__code__, name.removeprefix("F.")
+    if code.co_flags & 4:
+        return _of_several(bare, call.args)
+    given = dict(zip(code.co_varnames[: code.co_argcount], call.args))
+    for place, (key, value) in enumerate({**given, **call.kwargs}.items()):
+        wanted = function.__annotations__.get(key)
+        if wanted == "Tensor" or (wanted == "Tensor | None" and value is not None):
+            if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+                where = f"'{key}' (position {place + 1})" if key in given else f"'{key}'"
+                return f"{bare}(): argument {where} must be Tensor, not {type_name(value)}"
+    return None
+
+
+_OF_SEVERAL = ("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum", "meshgrid")  # fmt: skip
+
+
+def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
+    """The same for functions of any number of tensors, one by one or in a list."""
+    if name not in _OF_SEVERAL or not args:
+        return None
+    place = 0
+    if name == "einsum" and not isinstance(args[0], Tensor):
+        if not isinstance(args[0], str):
+            return f"einsum(): argument 'equation' (position 1) must be str, not {type_name(args[0])}"
+        place, args = 1, args[1:]
+    elements = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    for at, element in enumerate(elements):
+        if not isinstance(element, Tensor) and not hasattr(element, "__torch_function__"):
+            return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
     return None
 
 
@@ -319,7 +342,8 @@ def _call(frame: FrameType, function: FunctionType) -> Call:
     positional = [values.get(n) for n in names[:count]]
     defaults = function.__defaults__ or ()
     defaulted = dict(zip(range(count - len(defaults), count), defaults))
-    shape = None if frame.f_back is None else _shape(frame.f_back)
+    caller = caller_of(frame)
+    shape = None if caller is None else _shape(caller)
     implied = function.__kwdefaults__ or {}
     words.update(
         {n: values.get(n) for n in only if (values.get(n) is not implied.get(n) if shape is None else n in shape[1])}

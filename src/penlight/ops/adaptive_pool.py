@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from ..kernels import pool as kernels
@@ -101,7 +102,7 @@ def _output_size(value: Any, input: Tensor, dims: int, name: str) -> Ints:
         if "max" in name:
             raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
         raise RuntimeError(f"{name}: output_size must be {dims}")
-    return tuple(n if v is None else v.__index__() for v, n in zip(given, input.shape[-dims:]))
+    return tuple(n if v is None else index(v) for v, n in zip(given, input.shape[-dims:]))
 
 
 def _check(input: Tensor, size: Ints, dims: int, name: str) -> None:

@@ -260,6 +260,8 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
         kind = type(other)
         name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         raise TypeError(f"unsupported operand type(s) for -: '{name}' and 'Tensor'")
+    if isinstance(other, complex):  # the generated function knows real numbers, and leaves the rest to this one
+        return _dispatch.dispatch(OPS["_rsub"], (input if alpha == 1 else input * alpha, other))
     return _rsub(input if alpha == 1 else input * alpha, other)
 
 

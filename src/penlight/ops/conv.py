@@ -7,6 +7,7 @@ weights as a second op, the two are closed under differentiation, so there is ev
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import Any, NoReturn
 
 from .. import dtypes
@@ -166,7 +167,7 @@ def expand(value: Any, count: int, name: str, function: str) -> Ints:
     if type(value) is tuple and len(value) == count:
         return value
     try:
-        found = tuple(v.__index__() for v in value) if isinstance(value, (tuple, list)) else (value.__index__(),)
+        found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
     except AttributeError:
         raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {type(value).__name__}") from None
     if len(found) == 1:

@@ -10,7 +10,7 @@ from .. import dtypes
 from .._docstrings import documented
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels import convert
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
 from ._raw import both, cast, real_part, sum_to
@@ -248,13 +248,15 @@ def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 
 
 @method
-def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite this tensor's elements with another's, broadcast and converted.
 
     >>> import penlight as torch
     >>> torch.zeros(2).copy_(torch.tensor([1, 2]))
     tensor([1., 2.])
     """
+    if isinstance(src, (int, float, complex)):
+        src = wrap(np.asarray(src))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
     _dispatch.precheck(input, src)

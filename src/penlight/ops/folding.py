@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from ..kernels import fold as kernels
@@ -41,7 +42,7 @@ def _col2im(
 
 
 def _pair(value: Any, name: str) -> Ints:
-    found = (value, value) if isinstance(value, int) else tuple(v.__index__() for v in value)
+    found = (value, value) if isinstance(value, int) else tuple(index(v) for v in value)
     if len(found) == 1:
         return found * 2
     if len(found) != 2:

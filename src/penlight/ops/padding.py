@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from .. import dtypes
@@ -74,7 +75,7 @@ def _amounts(pad: Any) -> Ints:
                 f"pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type {type(n).__name__} at pos "
                 f"{place}"
             )
-    return tuple(n.__index__() for n in pad)
+    return tuple(index(n) for n in pad)
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:

@@ -7,6 +7,7 @@ is pooling images of height one.
 from __future__ import annotations
 
 from math import prod
+from operator import index
 from typing import Any
 
 from .. import dtypes
@@ -187,7 +188,7 @@ def expand(value: Any, dims: int, function: str, name: str) -> Ints:
         raise TypeError(
             f"{function}(): argument '{name}' (position {place}) must be tuple of ints, not {type(value).__name__}"
         )
-    found = tuple(v.__index__() for v in value) if isinstance(value, (tuple, list)) else (value.__index__(),)
+    found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
     if len(found) == 1:
         return found * dims
     if len(found) != dims:

@@ -353,6 +353,8 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     tensor([[5., 0.],
             [0., 5.]])
     """
+    if type(wrap) is not bool:
+        raise TypeError(f"fill_diagonal_(): argument 'wrap' (position 2) must be bool, not {type(wrap).__name__}")
     if input.dim() < 2:
         raise RuntimeError("dimensions must larger than 1")
     if input.dim() > 2 and any(n != input.shape[0] for n in input.shape):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import Any
 
 from .. import dtypes
@@ -118,7 +119,7 @@ def _sizes(input: Tensor, size: Any, scale_factor: Any) -> tuple[Ints | None, An
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types "
                 f"{[type(n) for n in size]}"
             )
-        return tuple(n.__index__() for n in size), None
+        return tuple(index(n) for n in size), None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if not isinstance(scale_factor, (list, tuple)):

@@ -1,0 +1,154 @@
+"""Arguments of a wrong kind: PyTorch's complaint, whatever went wrong inside, and nothing has changed."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.ops import _boundary, _mistakes
+from penlight.ops._boundary import guarded
+
+X = torch.arange(4.0).reshape(2, 2)
+F = torch.nn.functional
+
+# Pinned from PyTorch 2.13.0.
+WORDS = [
+    (lambda: torch.sum([1.0]), "sum(): argument 'input' (position 1) must be Tensor, not list"),
+    (lambda: torch.sum(X, "a"), "sum() received an invalid combination of arguments - got (Tensor, str), but expected one of:"),
+    (lambda: X.sum("a"), "sum() received an invalid combination of arguments - got (str), but expected one of:"),
+    (lambda: torch.sum(X, dim="a"), "sum() received an invalid combination of arguments - got (Tensor, dim=str), but expected one of:"),
+    (lambda: torch.sum(X, 1, 2), "sum(): argument 'keepdim' (position 3) must be bool, not int"),
+    (lambda: torch.sum(X, keepdim=1, dim=0), "sum(): argument 'keepdim' must be bool, not int"),
+    (lambda: torch.sum(np.ones(2)), "sum(): argument 'input' (position 1) must be Tensor, not numpy.ndarray"),
+    (lambda: torch.cumsum(None, 1), "cumsum(): argument 'input' (position 1) must be Tensor, not NoneType"),
+    (lambda: torch.cumsum(X, dim=1.5), "cumsum(): argument 'dim' must be int, not float"),
+    (lambda: X.cumsum("a"), "cumsum(): argument 'dim' (position 1) must be int, not str"),
+    (lambda: torch.cumsum(X, torch.float32), "cumsum(): argument 'dim' (position 2) must be int, not torch.dtype"),
+    (lambda: torch.cumsum(X, torch.Size([1])), "cumsum(): argument 'dim' (position 2) must be int, not torch.Size"),
+    (lambda: torch.cumsum(X, 0, out=(X,)), "cumsum(): argument 'out' must be Tensor, not tuple"),
+    (lambda: torch.flip(X, ["a"]), "flip(): argument 'dims' (position 2) must be tuple of ints, but found element of type str at pos 0"),
+    (lambda: X.permute(0, 1.0), "permute(): argument 'dims' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got float\""),
+    (lambda: torch.stack([X, 1]), "expected Tensor as element 1 in argument 0, but got int"),
+    (lambda: torch.stack(1), "stack(): argument 'tensors' (position 1) must be tuple of Tensors, not int"),
+    (lambda: torch.where(X > 0, 1, "a"), "where() received an invalid combination of arguments - got (Tensor, int, str), but expected one of:"),
+    (lambda: torch.mm(X, [1.0]), "mm(): argument 'mat2' (position 2) must be Tensor, not list"),
+    (lambda: X.mul_("a"), "mul_(): argument 'other' (position 1) must be Tensor, not str"),
+    (lambda: X.lt("a"), "lt() received an invalid combination of arguments - got (str), but expected one of:"),
+    (lambda: torch.topk(X, 1.5), "topk(): argument 'k' (position 2) must be int, not float"),
+    (lambda: torch.zeros(2, "a"), "zeros(): argument 'size' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got str\""),
+    (lambda: torch.full_like(X, "a"), "full_like(): argument 'fill_value' (position 2) must be Number, not str"),
+    (lambda: torch.linalg.inv([1.0]), "linalg_inv(): argument 'A' (position 1) must be Tensor, not list"),
+    (lambda: torch.linalg.matrix_power(X, 1.5), "linalg_matrix_power(): argument 'n' (position 2) must be int, not float"),
+    (lambda: torch.fft.fft(X, "a"), "fft_fft(): argument 'n' (position 2) must be int, not str"),
+    (lambda: F.linear([1.0], X), "linear(): argument 'input' (position 1) must be Tensor, not list"),
+    (lambda: F.layer_norm([1], (2,)), "layer_norm(): argument 'input' (position 1) must be Tensor, not list"),
+    (lambda: F.avg_pool2d(X, "a"), "avg_pool2d(): argument 'kernel_size' (position 2) must be tuple of ints, not str"),
+    (lambda: torch.einsum("ij->i", [1]), "expected Tensor as element 0 in argument 1, but got int"),
+    (lambda: torch.meshgrid(1, indexing="ij"), "expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: torch.can_cast(1, 2), "can_cast(): argument 'from_' (position 1) must be torch.dtype, not int"),
+    (lambda: torch.Tensor.view("a", 1), "descriptor 'view' for 'torch._C.TensorBase' objects doesn't apply to a 'str' object"),
+    (lambda: torch.nn.Linear(2, 2)([1.0, 2.0]), "linear(): argument 'input' (position 1) must be Tensor, not list"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, words", WORDS, ids=[words[:40] for _, words in WORDS])
+def test_words(call, words):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value).splitlines()[0] == words
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.add_("a"), lambda x: x.clamp_(min="a"), lambda x: x.fill_diagonal_(1.0, X), lambda x: x.copy_("a"), lambda x: x.cumsum_("a"),
+    lambda x: x.index_fill_(0, [1], 1), lambda x: x.masked_fill_(x > 0, "a"), lambda x: torch.exp("a", out=x), lambda x: torch.sum(X, "a", out=x),
+    lambda x: torch.cat([X, 1], out=x), lambda x: x.transpose_("a", 0), lambda x: x.squeeze_(1.5), lambda x: x.resize_("a"),
+    lambda x: torch.matmul(X, "a", out=x), lambda x: torch.sort(X, "a", out=(x, x.long())), lambda x: x.scatter_(0, [1], 1.0),
+    lambda x: x.uniform_("a"), lambda x: x.normal_(0, "a"), lambda x: x.index_add_(0, torch.tensor([0]), "a"), lambda x: x.pow_("a"),
+])  # fmt: skip
+def test_nothing_has_changed(call):
+    x = torch.arange(4.0).reshape(2, 2)
+    with pytest.raises(TypeError):
+        call(x)
+    assert torch.equal(x, X) and x._version == 0 and x.stride() == (2, 1)
+
+
+def test_other_errors_stay_as_they_are():
+    with pytest.raises(IndexError) as caught:
+        torch.sum(X, 5)
+    assert [f.name for f in traceback.extract_tb(caught.value.__traceback__)][1:] == ["sum", "wrap_dims", "wrap_dim"]
+    with pytest.raises(KeyError):
+        guarded_raiser(KeyError())()
+
+
+def guarded_raiser(error):
+    def raiser():
+        raise error
+
+    raiser.__code__ = guarded(raiser.__code__, raiser, "a name that nothing has")
+    return raiser
+
+
+def test_the_branch_leaves_the_rest_of_a_function_alone():
+    """Loops, nested handlers and `with` around what is raised."""
+    seen = []
+
+    def messy(values, other=None):
+        total = 0
+        for v in values:
+            try:
+                total += v
+            except TypeError as error:
+                seen.append(str(error))
+                with pytest.raises(ZeroDivisionError):
+                    total /= 0
+            finally:
+                seen.append(v)
+        if other is not None:
+            total += other.missing
+        return total
+
+    plain = messy.__code__
+    messy.__code__ = guarded(plain, messy, "messy")
+    assert messy.__code__.co_code.startswith(plain.co_code)
+    assert messy([1, "a", 2]) == 3 and len(seen) == 4
+    with pytest.raises(AttributeError, match="missing"):
+        messy([1], 2)
+    assert sys.exception() is None
+
+
+def test_this_python_has_the_branch():
+    assert _boundary._BRANCH is not None
+    assert torch.sum.__code__.co_consts[-1].name == "sum"
+
+
+def test_taken_over_functions_explain_too():
+    class Mine(torch.Tensor):
+        pass
+
+    from penlight import _takeover
+
+    try:
+        mine = X.as_subclass(Mine)
+        with pytest.raises(TypeError, match=r"cumsum\(\): argument 'dim' \(position 2\) must be int, not str"):
+            torch.cumsum(mine, "a")
+    finally:
+        _takeover.rest()
+
+
+@pytest.mark.parametrize("name, args, kwargs, words", [
+    ("cumsum", (X,), {}, 'cumsum() missing 1 required positional arguments: "dim"'),
+    ("cumsum", (X, 0, 1), {}, "cumsum() takes 2 positional arguments but 3 were given"),
+    ("sum", (X, 1, True, 3), {}, "sum() takes from 2 to 3 positional arguments but 4 were given"),
+    ("cumsum", (X, 1), {"foo": 1}, "cumsum() got an unexpected keyword argument 'foo'"),
+    ("cumsum", (X, 1), {"dim": 1}, "cumsum() got multiple values for argument 'dim'"),
+    ("sum", (X,), {"axis": 0, "keepdims": True}, None),
+    ("add", (X, 2, X), {}, None),  # an outdated form
+    ("Tensor.view", (2, 2), {}, None),
+    ("no_such_function", (), {}, None),
+])  # fmt: skip
+def test_forms(name, args, kwargs, words):
+    assert _mistakes.mistake(name, args, kwargs) == words
