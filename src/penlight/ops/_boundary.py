@@ -58,11 +58,17 @@ _MISTAKES = (AttributeError, TypeError)
 
 
 def caller_of(frame: FrameType) -> FrameType | None:
-    """The frame that called a function; see Note [Compiled at first use] in _compile.py for the two that may be between."""
+    """The frame that called a function, without those between: see Note [Compiled at first use] in _compile.py and
+    Note [Functions taken over] in _takeover.py."""
     caller = frame.f_back
-    if caller is not None and caller.f_code.co_name == "first_call" and caller.f_back is not None:
-        return caller.f_back.f_back
+    while caller is not None and (
+        caller.f_code.co_filename.endswith(_BETWEEN) or caller.f_code.co_name == "__torch_function__"
+    ):
+        caller = caller.f_back
     return caller
+
+
+_BETWEEN = ("_compile.py", "_takeover.py", "<penlight overrides>")
 
 
 def _ours(module: str | None) -> bool:

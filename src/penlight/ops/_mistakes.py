@@ -276,7 +276,7 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
 
     call = _call(frame, _originals.get(function, function))
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
-        if isinstance(error, (AttributeError, TypeError)):
+        if _of_kinds(error, call) or isinstance(error, TypeError):
             kind = type_name(call.args[0])
             return TypeError(
                 f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
@@ -288,9 +288,14 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
         found = mistake("Tensor." + name, call.args[1:], call.kwargs)
     else:
         found = mistake(name, call.args, call.kwargs)
-    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and isinstance(error, AttributeError):
+    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
         found = _by_annotations(function, name, call)
     return None if found is None or found == str(error) else TypeError(found)
+
+
+def _of_kinds(error: Exception, call: Call) -> bool:
+    """Whether an error may come from the kind of an argument, for functions whose forms are not known."""
+    return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
 
 
 def _by_annotations(function: FunctionType, name: str, call: Call) -> str | None:
@@ -373,9 +378,8 @@ def _shape(caller: FrameType) -> tuple[int, tuple[str, ...]] | None:
     if step.opname == "CALL_KW":  # Python 3.13
         named = before[-1].argval
     elif step.opname in ("CALL", "PRECALL"):
-        for earlier in before[-2:]:
-            if earlier.opname == "KW_NAMES":
-                named = caller.f_code.co_consts[earlier.arg]
+        consts = [caller.f_code.co_consts[earlier.arg or 0] for earlier in before[-2:] if earlier.opname == "KW_NAMES"]
+        named = consts[-1] if consts else ()
     else:
         return None
-    return step.arg - len(named), tuple(named)
+    return (step.arg or 0) - len(named), tuple(named)
