@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from ..autograd.modes import NAMESPACE
 
+_RESUME = opmap["RESUME"]
 _PLAIN = "def f(a): return a.b\n"
 _TRIED = "def f(a):\n try: return a.b\n except:\n  'EXPLAIN'()\n  raise\n"
 
@@ -129,7 +130,7 @@ class _Branch:
         entries = _read(made.co_exceptiontable)
         body, *self.own = entries
         self.start = body.target
-        self.code = bytearray(made.co_code[2 * self.start :])
+        self.code = made.co_code[2 * self.start :]
         self.stack = made.co_stacksize
         place = made.co_consts.index("EXPLAIN")
         load = opmap["LOAD_CONST"]
@@ -143,10 +144,9 @@ class _Branch:
         place = len(code.co_consts)
         if place > 255:
             return None
-        end = len(code.co_code) // 2
-        branch = bytearray(self.code)
-        branch[self.load + 1] = place
-        start = code.co_code[::2].index(opmap["RESUME"]) + 1
+        instructions = code.co_code
+        end = len(instructions) // 2
+        start = 1 if instructions[0] == _RESUME else instructions[::2].index(_RESUME) + 1
         table = b""
         for entry in _read(code.co_exceptiontable) if code.co_exceptiontable else ():
             if entry.start > start:
@@ -159,7 +159,7 @@ class _Branch:
         for entry in self.own:
             table += _write(entry.start + shift, entry.end + shift, entry.target + shift, entry.depth)
         return code.replace(
-            co_code=code.co_code + bytes(branch),
+            co_code=instructions + self.code[: self.load + 1] + bytes((place,)) + self.code[self.load + 2 :],
             co_consts=(*code.co_consts, explain),
             co_exceptiontable=table,
             co_linetable=code.co_linetable + self.lines,
