@@ -67,3 +67,67 @@ def test_numbers_of_numpy_minus_tensors(number):
 def test_what_is_no_number_minus_a_tensor(other):
     with pytest.raises(TypeError, match="unsupported operand type"):
         other - torch.ones(3)
+
+
+OPERATORS = "+ - * // % ** @ & | ^ << >> < <= > >=".split()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("number", ["integers", "floats", "complex"])
+def test_an_array_before_a_tensor_is_refused(operator, number):
+    """PyTorch's `ndarray * tensor`: the array steps back, and so does the tensor. See Note [Beside ndarrays] in ops/_dispatch.py."""
+    tensor = {"integers": torch.tensor([3, 4]), "floats": torch.tensor([3.0, 4.0]), "complex": torch.tensor([3j, 4])}[
+        number
+    ]
+    with pytest.raises(TypeError):
+        eval(f"array {operator} tensor", {"array": np.array([1, 2]), "tensor": tensor})
+
+
+@pytest.mark.parametrize("operator, dtype, values", [
+    ("+", torch.float64, [4.0, 6.0]), ("-", torch.float64, [2.0, 2.0]), ("*", torch.float64, [3.0, 8.0]), ("/", torch.float64, [3.0, 2.0]),
+    ("//", torch.float64, [3.0, 2.0]), ("%", torch.float64, [0.0, 0.0]), ("**", torch.float64, [3.0, 16.0]),
+])  # fmt: skip
+def test_an_array_after_a_tensor(operator, dtype, values):
+    x, array = torch.tensor([3.0, 4.0]), np.array([1.0, 2.0])
+    result = eval(f"x {operator} array", {"array": array, "x": x})
+    assert type(result) is torch.Tensor and result.dtype is dtype and result.tolist() == values
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        eval(f"x {operator} array", {"array": array, "x": x.clone().requires_grad_()})
+
+
+def test_division_of_an_array_by_a_tensor():
+    """The one that PyTorch has: the reciprocal times the array."""
+    result = np.array([1.0, 2.0]) / torch.tensor([2.0, 4.0])
+    assert type(result) is torch.Tensor and result.dtype is torch.float64 and result.tolist() == [0.5, 0.5]
+
+
+def test_writing_an_array_onto_a_tensor_makes_another():
+    x = before = torch.tensor([3.0, 4.0])
+    x += np.array([1.0, 2.0])
+    assert x is not before and x.dtype is torch.float64 and x.tolist() == [4.0, 6.0] and before.tolist() == [3.0, 4.0]
+    with pytest.raises(TypeError):
+        x += [1.0, 2.0]
+
+
+def test_equality_with_arrays_is_by_element():
+    x, array = torch.tensor([3.0, 4.0], requires_grad=True), np.array([3.0, 5.0])
+    for result in (x == array, array == x):
+        assert result.tolist() == [True, False]
+    assert (x != array).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "number, dtype", [(np.float32(2), torch.float32), (np.int64(2), torch.float32), (np.float64(2), torch.float32)]
+)
+def test_numbers_of_numpy_before_tensors(number, dtype):
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    for result, values in [
+        (number / x, [2 / 3, 0.5]),
+        (number // x, [0.0, 0.0]),
+        (number % x, [2.0, 2.0]),
+        (number**x, [8.0, 16.0]),
+        (number + x, [5.0, 6.0]),
+    ]:
+        assert result.dtype is dtype and result.tolist() == pytest.approx(values) and result.requires_grad
+    assert (np.int64(2) ** torch.tensor([3, 4])).dtype is torch.int64
+    assert (np.bool_(True) - torch.tensor([3.0])).tolist() == [-2.0]

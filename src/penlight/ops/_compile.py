@@ -161,6 +161,8 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         body += ["    " + line for line in _array_of_number(op, number) + _rest(op, number)]
         body += _array_of_tensor(op, number)
     body += _rest(op)
+    if operator is not None:  # what is foreign gets NotImplemented
+        body = [line.replace("return dispatch(", "return dispatch_operator(") for line in body]
     return out + ["        " + line for line in body] + _recover(op, arguments, operator)
 
 
@@ -194,7 +196,7 @@ def _number(op: Op) -> str | None:
 def _in_place(op: Op, name: str) -> list[str]:
     """The in-place form where nothing is recorded and memory is simple: the ufunc writes straight into the tensor."""
     arguments = ", ".join(op.parameters)
-    leave = f"return inplace(op_{op.name}, ({arguments},))"
+    leave = f"return {'inplace_operator' if name.startswith('__') else 'inplace'}(op_{op.name}, ({arguments},))"
     out = [
         f"def {name}({_signature(op).removesuffix(', *, out=None').removesuffix(', out=None')}):",
         f"    if SLOW: {leave}",

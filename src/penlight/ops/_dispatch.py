@@ -198,7 +198,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
         elif kind == NUMBER and isinstance(value, (bool, int, float, complex)):
             continue
         elif kind == NUMBER and isinstance(value, np.generic) and value.dtype.kind in "biufc":
-            env[i] = value.item()
+            env[i] = number_of(value)
         elif (
             place == 0
             and op.name in _NUMBERS_FIRST
@@ -207,7 +207,7 @@ def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
         ):
             from .arithmetic import scalar_like
 
-            env[i] = scalar_like(value.item() if isinstance(value, np.generic) else value)
+            env[i] = scalar_like(number_of(value) if isinstance(value, np.generic) else value)
         else:
             raise _wrong_type(op, arguments, i, "tuple of Tensors" if kind == LIST else "Tensor")
     if op.check is not None:
@@ -496,35 +496,49 @@ def _settle(arguments: tuple[Any, ...]) -> bool:
     return found
 
 
+# Note [Beside ndarrays]
+# `tensor * ndarray` is NumPy's in PyTorch: the operator steps back, and the array's reflected one converts the tensor, computes outside of any
+# graph, in NumPy's dtypes, and hands the result to `__array_wrap__`. `ndarray * tensor` is refused: the array steps back first, for the tensor's
+# `__array_priority__`, and then the tensor does. `==` and `!=` never step back: Python would compare identities.
+
+
 def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
-    """`recover` for an operator: with ndarrays as NumPy does it, foreign operands give NotImplemented."""
+    """`recover` for an operator: foreign operands give NotImplemented. See Note [Beside ndarrays]."""
     first, other = arguments[0], arguments[1]
-    if isinstance(other, np.ndarray):
-        return _with_ndarray(op, first, other)
-    if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
-        return op.function(*arguments) if _taken_over(op, arguments) else NotImplemented
-    return recover(op, arguments, error)
+    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
+        return recover(op, arguments, error)
+    return _stepping_back(op, first, other)
 
 
-def _with_ndarray(op: Op, first: Any, other: np.ndarray[Any, Any]) -> Any:
-    """In PyTorch NumPy's operator does it: outside of any graph, and with NumPy's dtype of the result."""
-    from ..tensor import wrap
+_NUMBERS = (bool, int, float, complex, np.generic)
 
-    if first.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    wide = np.result_type(first._array.dtype, other.dtype)
-    if op.name == "div" and wide.kind in "biu":
-        wide = np.dtype(np.float64)
-    return dispatch(op, (wrap(first._array.astype(wide, copy=False)), wrap(other.astype(wide, copy=False))))
+
+def number_of(value: np.generic) -> Any:
+    """One of NumPy's numbers as one of Python's. PyTorch takes NumPy's truth values for floats."""
+    return float(value) if isinstance(value, np.bool_) else value.item()
+
+
+def _stepping_back(op: Op, first: Any, other: Any) -> Any:
+    if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
+        from ..tensor import wrap
+
+        return dispatch(op, (first.detach(), wrap(other)))
+    return op.function(first, other) if _taken_over(op, (first, other)) else NotImplemented
 
 
 def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
-    other = arguments[1]
-    if not hasattr(other, "_array") and not isinstance(other, (bool, int, float, complex, np.generic)):
-        return NotImplemented
-    if op.name == "_rsub" and hasattr(other, "_array"):
+    first, other = arguments
+    if not hasattr(other, "_array") and not isinstance(other, _NUMBERS):
+        return _stepping_back(op, first, other)
+    if op.name == "_rsub" and (hasattr(other, "_array") or isinstance(other, np.generic)):
         return NAMESPACE["rsub"](*arguments)
     return enter(op, arguments)
+
+
+def inplace_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`x += y`, which is `x = x + y` for foreign operands."""
+    other = arguments[1]
+    return inplace(op, arguments) if hasattr(other, "_array") or isinstance(other, _NUMBERS) else NotImplemented
 
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:

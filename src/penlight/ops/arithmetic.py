@@ -255,12 +255,8 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     if isinstance(other, Tensor):
         return _rsub_tensor(input, other, alpha)
     if isinstance(other, np.generic):
-        other = other.item()
-    if not isinstance(other, (int, float, complex)):
-        kind = type(other)
-        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        raise TypeError(f"unsupported operand type(s) for -: '{name}' and 'Tensor'")
-    if isinstance(other, complex):  # the generated function knows real numbers, and leaves the rest to this one
+        other = _dispatch.number_of(other)
+    if type(other) not in (int, float):  # the generated function knows these, and leaves the rest to this one
         return _dispatch.dispatch(OPS["_rsub"], (input if alpha == 1 else input * alpha, other))
     return _rsub(input if alpha == 1 else input * alpha, other)
 
@@ -453,7 +449,7 @@ def _binary(function: Any) -> Any:
     """A function as an operator: operands that are no tensors or numbers are somebody else's."""
 
     def operate(input: Any, other: Any) -> Any:
-        if isinstance(other, (Tensor, bool, int, float, np.generic)):
+        if isinstance(other, (Tensor, bool, int, float, complex, np.generic)):
             return function(input, other)
         return NotImplemented
 
@@ -498,7 +494,8 @@ def div_(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = N
 
 
 def _rdiv_operator(input: Any, other: Any) -> Any:
-    return input.reciprocal() * other if isinstance(other, (bool, int, float, complex, Tensor)) else NotImplemented
+    numbers = (bool, int, float, complex, np.generic, np.ndarray, Tensor)
+    return input.reciprocal() * other if isinstance(other, numbers) else NotImplemented
 
 
 def _reflected(function: Any) -> Any:
@@ -507,12 +504,18 @@ def _reflected(function: Any) -> Any:
     def operator(input: Any, other: Any) -> Any:
         if isinstance(other, Tensor):
             return function(other, input)
-        return function(scalar_like(other), input) if isinstance(other, (bool, int, float)) else NotImplemented
+        if isinstance(other, np.generic):
+            other = _dispatch.number_of(other)
+        return function(scalar_like(other), input) if isinstance(other, (bool, int, float, complex)) else NotImplemented
 
     return operator
 
 
-NAMESPACE["rsub"] = rsub
+def _rsub_operator(input: Any, other: Any) -> Any:
+    return rsub(input, other) if isinstance(other, (Tensor, bool, int, float, complex, np.generic)) else NotImplemented
+
+
+NAMESPACE["rsub"] = _rsub_operator
 for _name, _function in {
     "__rsub__": stub(OPS["_rsub"], "__rsub__"), "__rtruediv__": _rdiv_operator,
     "__rfloordiv__": _reflected(floor_divide), "__rmod__": _reflected(remainder),

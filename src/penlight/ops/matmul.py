@@ -343,13 +343,7 @@ _matmul = _history_first(_matmul)
 
 
 def _matmul_operator(self: Any, other: Any) -> Any:
-    if not isinstance(other, Tensor):
-        if isinstance(other, np.ndarray):
-            from ..creation import from_numpy
-
-            return matmul(self, from_numpy(other))
-        raise TypeError(f"matmul(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
-    return _matmul(self, other)
+    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 setattr(Tensor, "__matmul__", _matmul_operator)

@@ -307,7 +307,9 @@ def _shifted(name: str, operator: str) -> Any:
     def reflected(self: Tensor, other: Any) -> Any:
         from .arithmetic import scalar_like
 
-        return getattr(scalar_like(other), operator)(self) if isinstance(other, (bool, int)) else NotImplemented
+        if isinstance(other, np.generic):
+            other = other.item()
+        return getattr(scalar_like(other), operator)(self) if isinstance(other, (bool, int, float)) else NotImplemented
 
     reflected.__name__ = reflected.__qualname__ = name
     return reflected

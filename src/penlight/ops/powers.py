@@ -109,6 +109,8 @@ def _power_operands(input: Any, exponent: Any) -> Any:
             return "_pow_tensor", (input, exponent)
         if not isinstance(input, (bool, int, float, complex, np.generic)):
             raise no_tensor("pow", input, exponent, parameters=("input", "exponent"))
+        if isinstance(input, np.generic):
+            input = input.item()
         common = dtypes.result_dtype([exponent._array], [input])
         return "_pow_base", (exponent if exponent.dtype is common else exponent.to(common), input)
     if not isinstance(input, Tensor):
@@ -182,7 +184,7 @@ def _pow_operator(input: Any, exponent: Any) -> Any:
 
 
 def _rpow_operator(input: Any, base: Any) -> Any:
-    return pow(base, input) if isinstance(base, (bool, int, float, complex, Tensor)) else NotImplemented
+    return pow(base, input) if isinstance(base, (bool, int, float, complex, np.generic, Tensor)) else NotImplemented
 
 
 for _name, _function in {"__pow__": _pow_operator, "__rpow__": _rpow_operator, "__ipow__": pow_}.items():
