@@ -69,7 +69,7 @@ def test_what_is_no_number_minus_a_tensor(other):
         other - torch.ones(3)
 
 
-OPERATORS = "+ - * // % ** @ & | ^ << >> < <= > >=".split()
+OPERATORS = ["+", "-", "*", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">="]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -285,7 +285,7 @@ class TensorMethods:
         """The address of the first element, for reading."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself if its elements lie in order, else a copy where they do."""
-    def copy_(self, src: Tensor, non_blocking: builtins.bool = ...) -> Tensor:
+    def copy_(self, src: Any, non_blocking: builtins.bool = ...) -> Tensor:
         """Overwrite this tensor's elements with another's, broadcast and converted."""
     def copysign(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The size of one number with the sign of the other."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight import _takeover
 from penlight.ops import _boundary, _mistakes
 from penlight.ops._boundary import guarded
 
@@ -76,7 +77,13 @@ def test_nothing_has_changed(call):
     assert torch.equal(x, X) and x._version == 0 and x.stride() == (2, 1)
 
 
-def test_other_errors_stay_as_they_are():
+@pytest.fixture
+def at_rest():
+    """Other tests may have left functions taken over."""
+    _takeover.rest()
+
+
+def test_other_errors_stay_as_they_are(at_rest):
     with pytest.raises(IndexError) as caught:
         torch.sum(X, 5)
     assert [f.name for f in traceback.extract_tb(caught.value.__traceback__)][1:] == ["sum", "wrap_dims", "wrap_dim"]
@@ -120,7 +127,7 @@ def test_the_branch_leaves_the_rest_of_a_function_alone():
     assert sys.exception() is None
 
 
-def test_this_python_has_the_branch():
+def test_this_python_has_the_branch(at_rest):
     assert _boundary._BRANCH is not None
     assert torch.sum.__code__.co_consts[-1].name == "sum"
 
@@ -128,8 +135,6 @@ def test_this_python_has_the_branch():
 def test_taken_over_functions_explain_too():
     class Mine(torch.Tensor):
         pass
-
-    from penlight import _takeover
 
     try:
         mine = X.as_subclass(Mine)
