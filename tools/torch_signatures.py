@@ -25,7 +25,9 @@ SCHEMA_TYPES = {
     "Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "number": "Number", "str": "str", "List[int]": "ints", "List[Tensor]": "tensors",
     "List[float]": "floats", "List[number]": "numbers", "Generator": "generator", "Device": "device", "List[Optional[Tensor]]": "tensors",
 }  # fmt: skip
-NAMED_TYPES = {"dtype": "dtype", "layout": "layout", "memory_format": "memory_format"} | dict.fromkeys(("from_", "to", "type1", "type2"), "dtype")
+NAMED_TYPES = {"dtype": "dtype", "layout": "layout", "memory_format": "memory_format"} | dict.fromkeys(
+    ("from_", "to", "type1", "type2"), "dtype"
+)
 NO_FORMS = ("Scalar", "left_t", "right_", "t", "hacked_twin", "str", "float", "complex")  # of TorchScript
 FACTORY = ("dtype? dtype=None", "layout? layout=None", "device? device=None", "bool pin_memory=False", "bool requires_grad=False")  # fmt: skip
 

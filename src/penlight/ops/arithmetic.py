@@ -512,7 +512,8 @@ def _reflected(function: Any) -> Any:
 
 
 def _rsub_operator(input: Any, other: Any) -> Any:
-    return rsub(input, other) if isinstance(other, (Tensor, bool, int, float, complex, np.generic)) else NotImplemented
+    known = isinstance(other, (Tensor, bool, int, float, complex, np.generic))
+    return rsub(input, other) if known else NotImplemented
 
 
 NAMESPACE["rsub"] = _rsub_operator
