@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, pool, pool_native
+from penlight.kernels import native, parallel, pool, pool_native
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -66,3 +66,18 @@ def test_gradients_add_up_at_one_place():
     result = pool.max_pool_backward(grad, places, (2, 3, 9))
     np.testing.assert_array_equal(result[..., 3], grad.sum(2))
     assert np.count_nonzero(result) == 6
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_several_threads(stride):
+    x = np.random.default_rng(0).standard_normal((16, 32, 24, 26), dtype=np.float32)
+    args = (2, 2), (stride, stride), (0, 0), (1, 1), False
+    results = []
+    before = parallel.thread_limit()
+    for threads in (1, 3):
+        parallel.set_threads(threads)
+        values, places = pool.max_pool(x, *args)
+        results.append((values, places, pool.max_pool_backward(values, places, x.shape)))
+    parallel.set_threads(before)
+    for one, three in zip(*results):
+        np.testing.assert_array_equal(three, one)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ class Numbers:
         """Call a kernel of `function_over` for all of `total`, shared between threads if there are at least two times `grain`."""
         step = _pool.step(total, grain)
         if step < total:
-            shared_form(kernel)(step, total, address(self._numbers))
+            _shared_form(kernel)(step, total, address(self._numbers))
         else:
             kernel(0, total, address(self._numbers))
 
@@ -107,10 +106,14 @@ def function_over(write: Callable[[Assembler], None]) -> Any:
     return _load(begin, 3)
 
 
-@lru_cache(None)
-def shared_form(kernel: Any) -> Any:
+_shared: dict[int, Any] = {}  # by their addresses, kernels of `function_over` for several threads
+
+
+def _shared_form(kernel: Any) -> Any:
     """A kernel of `function_over` for several threads, see _pool.py."""
-    return _pool.shared(kernel.address, 3, 0)
+    if kernel.address not in _shared:
+        _shared[kernel.address] = _pool.shared(kernel.address, 3, 0)
+    return _shared[kernel.address]
 
 
 def _load(write: Callable[[Assembler], None], arguments: int) -> Any:
