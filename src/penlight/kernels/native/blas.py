@@ -34,7 +34,7 @@ _TABLE = ["function", "one", "together", "rows", "columns", "inner", "first_turn
 _TABLE += [f"{array}{what}" for array in _ARRAYS for what in ("_apart", "_step", "_leap")]
 _PLACES = {name: 8 * i for i, name in enumerate(_TABLE)}
 _pack = Struct(f"<{len(_TABLE)}q").pack
-_FORMS = {
+_FORMS: dict[np.dtype[Any], tuple[str, int]] = {
     np.dtype(np.float32): ("scipy_cblas_sgemm64_", 0x3F800000),
     np.dtype(np.float64): ("scipy_cblas_dgemm64_", 0x3FF0000000000000),
 }
