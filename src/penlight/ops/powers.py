@@ -184,7 +184,8 @@ def _pow_operator(input: Any, exponent: Any) -> Any:
 
 
 def _rpow_operator(input: Any, base: Any) -> Any:
-    return pow(base, input) if isinstance(base, (bool, int, float, complex, np.generic, Tensor)) else NotImplemented
+    known = isinstance(base, (bool, int, float, complex, np.generic, Tensor))
+    return pow(base, input) if known else NotImplemented
 
 
 for _name, _function in {"__pow__": _pow_operator, "__rpow__": _rpow_operator, "__ipow__": pow_}.items():
