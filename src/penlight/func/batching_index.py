@@ -17,6 +17,7 @@ import numpy as np
 
 from ..dtypes import promote_types
 from ..ops import OPS
+from ..ops._args import first_outside
 from ..ops._op import Op
 from ..tensor import Tensor
 from ..tensor import wrap as plain_tensor
@@ -64,7 +65,7 @@ def _check(indices: Sequence[Any], shape: Sequence[int]) -> None:
             raise RuntimeError(MASK)
         n = shape[dim]
         if array.size and (array.min() < -n or array.max() >= n):
-            bad = int(array.min()) if array.min() < -n else int(array.max())
+            bad = first_outside(array, -n, n)
             raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 

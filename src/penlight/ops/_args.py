@@ -120,6 +120,11 @@ def values_of(tensor: Any) -> Any:
     return physical(tensor)._array
 
 
+def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:
+    """The first index that is not between two bounds (the upper one excluded): the one that PyTorch names."""
+    return int(index[(index < low) | (index >= high)].flat[0])
+
+
 def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
     """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
     if kwargs:

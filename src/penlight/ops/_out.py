@@ -133,3 +133,24 @@ def check_out(name: str, need: dtypes.dtype, got: dtypes.dtype, place: int = 0) 
             name=_CALLED.get(name, name), need=dtypes.LEGACY[need], got=dtypes.LEGACY[got], c_need=c_name(need), c_got=c_name(got), flag=need is dtypes.int32
         )
     )  # fmt: skip
+
+
+# The functions that complain about a graph in PyTorch, which are others than those that are called.
+_REFUSING = {
+    "linalg_eigh": "_linalg_eigh", "linalg_eigvalsh": "_linalg_eigh", "linalg_solve": "_linalg_solve_ex", "linalg_solve_ex": "_linalg_solve_ex",
+    "linalg_svd": "_linalg_svd", "linalg_svdvals": "_linalg_svd", "linalg_cholesky": "linalg_cholesky_ex", "linalg_det": "_linalg_det",
+    "linalg_inv": "linalg_inv_ex", "linalg_lu_factor": "linalg_lu_factor_ex", "linalg_multi_dot": "mm", "linalg_slogdet": "_linalg_slogdet",
+    "linalg_vecdot": "vdot", "vector_norm": "linalg_vector_norm", "nanmean": "nansum", "kron": "mul", "div_trunc": "div", "div_floor": "div",
+    "linalg_matrix_power": "matmul",
+}  # fmt: skip
+_TO_REAL = ("fft_hfft", "fft_irfft")
+_FROM_REAL = ("fft_rfft", "fft_ihfft")
+
+
+def refusing(name: str, is_complex: bool) -> str:
+    """Which function PyTorch names when the result of `name` can't be in a graph."""
+    if name.startswith("fft_") and not name.endswith(("freq", "shift")):
+        if name.startswith(_TO_REAL):
+            return "_fft_c2r"
+        return "_fft_r2c" if name.startswith(_FROM_REAL) or not is_complex else "_fft_c2c"
+    return _REFUSING.get(name, name)

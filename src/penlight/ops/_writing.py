@@ -25,7 +25,7 @@ from ._dispatch import (
     write_watchers,
 )
 from ._op import Op, as_array, slot_kind
-from ._out import check_out
+from ._out import check_out, refusing
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -60,6 +60,8 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     if type(tensor._vc) is NoVersion:
         refuse_inference(tensor)
     array = tensor._array
+    if op.name == "abs" and array.dtype.kind == "c":
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     check_overlap(op, env, array)
     for watch in write_watchers.get():
         watch(tensor)
@@ -158,6 +160,7 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
 def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
     """A result that is written into given memory can't be in a graph."""
     if is_grad_enabled() and any(t.requires_grad for t in (*inputs, *outs)):
+        name = refusing(name, any(t.is_complex() for t in inputs))
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."

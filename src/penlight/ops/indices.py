@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from . import _dispatch
+from ._args import first_outside
 from ._declare import OPS, linear, method
 from ._raw import both
 
@@ -90,8 +91,8 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             n = input._array.shape[dim]
             low, high = extremes(array)
             if low < -n or high >= n:
-                bad = low if low < -n else high
-                raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+                bad, among = first_outside(array, -n, n), sum(f is not None for f in found)
+                raise IndexError(f"index {bad} is out of bounds for dimension {among} with size {n}")
         found.append(item)
     shapes = [i._array.shape for i in found if i is not None]
     if len(shapes) == 1:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, values_of, wrap_dim
+from ._args import broadcast_shape, first_outside, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, not_implemented
 from ._raw import both
@@ -161,7 +161,7 @@ def _scatter_reduce_arguments(
         places = values_of(index)
         n, low, high = input.shape[arguments[1]], int(places.min()), int(places.max())
         if low < 0 or high >= n:
-            bad = low if low < 0 else high
+            bad = first_outside(places, 0, n)
             raise RuntimeError(f"index {bad} is out of bounds for dimension {arguments[1]} with size {n}")
     return (*arguments, reduce, include_self)
 

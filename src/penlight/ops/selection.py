@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import wrap_dim
+from ._args import first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._raw import both
 from .indices import extremes
@@ -38,7 +38,8 @@ def _check_bounds(index: Any, n: int, dim: int) -> None:
     if index.size:
         low, high = extremes(index)
         if low < 0 or high >= n:
-            raise RuntimeError(f"index {low if low < 0 else high} is out of bounds for dimension {dim} with size {n}")
+            bad = first_outside(index, 0, n)
+            raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
 @lru_cache(64)
