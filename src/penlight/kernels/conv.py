@@ -21,7 +21,7 @@ from math import gcd, prod
 import numpy as np
 
 from .conv_depthwise import depthwise, depthwise_weight
-from .conv_flat import flat, flat_weight, suits_flat
+from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_scatter import scatter
 from .conv_tiles import suits_tiles, tiles, tiles_weight
@@ -73,14 +73,12 @@ def conv_input_grad(
     elif x.size:
         grad = np.ascontiguousarray(grad)
         with np.errstate(all="ignore"):
-            if (
-                prod(stride) > 1
-                and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:])
-                and not _suits_flat_phases(grad, w.shape, input_shape, stride, groups)
-            ):
+            strided = prod(stride) > 1
+            together = strided and _suits_flat_phases(grad, w.shape, input_shape, stride, groups)
+            if strided and not together and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:]):
                 scatter(grad, w, padding, stride, dilation, groups, x, bias)
             else:
-                _correlate_phases(grad, _flip(w, groups), padding, stride, dilation, groups, x, bias)
+                _correlate_phases(grad, _flip(w, groups), padding, stride, dilation, groups, x, bias, together)
     return x
 
 
@@ -189,9 +187,9 @@ def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride
 
 def _correlate_phases(
     grad: np.ndarray, flip: np.ndarray, padding: Ints, stride: Ints, dilation: Ints, groups: int, x: np.ndarray,
-    bias: np.ndarray | None,
+    bias: np.ndarray | None, together: bool,
 ) -> None:  # fmt: skip
-    """The transpose of a strided convolution as one plain correlation for each remainder of the stride.
+    """The transpose of a strided convolution as one plain correlation for each remainder of the stride: `flat_together`, if that suits.
 
     In one dim, input ``i`` gets ``grad[t] * w[k]`` from all ``t * s + k * d == i + p``. Inputs with
     ``(i + p) % s == r`` are reached by every ``s / gcd(s, d)``-th tap, each ``d / gcd(s, d)`` positions before the last.
@@ -206,10 +204,16 @@ def _correlate_phases(
             low = (taps[-1] * d - start - p) // s if taps else 0
             places[-1].append((slice(start, None, s), pick, low))
     steps = tuple(d // gcd(s, d) for s, d in zip(stride, dilation, strict=True))
+    parts: list[tuple[np.ndarray, Ints, np.ndarray]] = []
     for phase in product(*places):
         out = x[(slice(None), slice(None), *(where for where, _, _ in phase))]
         if any(pick is None for _, pick, _ in phase):
             out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
             continue
         part = flip[(slice(None), slice(None), *(pick for _, pick, _ in phase))]
-        _correlate(grad, part, tuple(low for _, _, low in phase), (1,) * len(stride), steps, groups, out, bias)
+        parts.append((part, tuple(low for _, _, low in phase), out))
+    if len(parts) > 1 and together:
+        flat_together(grad, parts, steps, groups, bias)
+        return
+    for part, border, out in parts:
+        _correlate(grad, part, border, (1,) * len(stride), steps, groups, out, bias)

@@ -7,14 +7,15 @@ some results that are computed twice, or in vain. See native/windows.py.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, product
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from . import native
-from .conv_gather import Ints, share
-from .conv_scatter import Phases, find_phases
+from .conv_gather import Ints, overlap, share
+from .conv_scatter import find_phases
 from .native._table import Numbers, address
 
 _BLOCK_BYTES = 1 << 20  # of the images and the products of a block
@@ -37,23 +38,24 @@ def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups
     return 8 * len(_vectors(place, phases.width, _SPREAD)[0]) <= 2 * prod(place) and size <= _MOST_BYTES
 
 
-class _Flat:
-    """A batch in blocks of images, whose phases are flat."""
+class _Planes:
+    """A batch in blocks of images, whose phases are flat and `size` elements long.
 
-    def __init__(
-        self, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints, groups: int, row: int
-    ) -> None:
-        self.x = x
-        self.phases: Phases = find_phases(out, kernel, stride, dilation)
-        names = self.phases.names
-        self.parts = [self.phases.slices(name, low, stride, x.shape[2:]) for name in names]
-        self.each = len(names) * x.shape[1] * self.phases.size  # elements of an image
+    `parts` says for each phase where it meets the image: in the phase, whose first elements are of the shape `width`, and in the image.
+    """
+
+    def __init__(self, x: np.ndarray, width: Ints, size: int, parts: list[Any], groups: int, row: int) -> None:
+        self.x, self.width, self.size, self.parts = x, width, size, parts
+        self.each = len(parts) * x.shape[1] * size  # elements of an image
         self.images = max(1, min(_BLOCK_BYTES // (4 * (self.each + row)), -(-len(x) // 4)))
         self.count = -(-len(x) // self.images)
-        self.apart = 4 * x.shape[1] // groups * self.phases.size  # bytes from a group of channels to the next
-        channels = np.arange(x.shape[1] // groups)[:, None] * self.phases.size
-        taps = [names.index(name) * x.shape[1] * self.phases.size + shift for name, shift in self.phases.taps]
-        self.offsets = (channels + taps).reshape(-1) * 4
+        self.channels = x.shape[1] // groups
+        self.apart = 4 * self.channels * size  # bytes from a group of channels to the next
+
+    def offsets(self, taps: list[tuple[int, int]]) -> np.ndarray:
+        """Where the channels of a group meet taps, given by the number of their phase and a shift, in bytes."""
+        starts = [phase * self.x.shape[1] * self.size + shift for phase, shift in taps]
+        return (np.arange(self.channels)[:, None] * self.size + starts).reshape(-1) * 4
 
     def buffer(self) -> np.ndarray:
         """Room for a block; a little more, since products are of sixteen columns."""
@@ -63,12 +65,21 @@ class _Flat:
 
     def load(self, buffer: np.ndarray, n: int, stop: int) -> None:
         """Copy some images; what is between and around them stays 0."""
-        width = self.phases.width
-        shape = (self.images, len(self.parts), self.x.shape[1], self.phases.size)
-        planes = buffer[: self.images * self.each].reshape(shape)[: stop - n, :, :, : prod(width)]
-        planes = planes.reshape(*planes.shape[:3], *width)
+        shape = (self.images, len(self.parts), self.x.shape[1], self.size)
+        planes = buffer[: self.images * self.each].reshape(shape)[: stop - n, :, :, : prod(self.width)]
+        planes = planes.reshape(*planes.shape[:3], *self.width)
         for i, (inside, outside) in enumerate(self.parts):
             planes[:, i][(slice(None), slice(None), *inside)] = self.x[(slice(n, stop), slice(None), *outside)]
+
+
+def _strided_planes(
+    x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints, groups: int, row: int
+) -> tuple[_Planes, np.ndarray]:
+    """The planes for one correlation, and its offsets."""
+    phases = find_phases(out, kernel, stride, dilation)
+    parts = [phases.slices(name, low, stride, x.shape[2:]) for name in phases.names]
+    planes = _Planes(x, phases.width, phases.size, parts, groups, row)
+    return planes, planes.offsets([(phases.names.index(name), shift) for name, shift in phases.taps])
 
 
 @lru_cache(128)
@@ -129,53 +140,100 @@ def _packed(weight: np.ndarray) -> np.ndarray:
     return result
 
 
+class _Product:
+    """One correlation of planes: its weights, offsets and vectors as the kernel wants them, and where its results go."""
+
+    def __init__(self, planes: _Planes, w: np.ndarray, offsets: np.ndarray, groups: int, out: np.ndarray) -> None:
+        place, self.each = out.shape[2:], len(w) // groups
+        start, target, spread = _vectors(place, planes.width, _SPREAD)
+        self.out, self.direct = out, out.flags.c_contiguous and not spread
+        self.wide = (place[0], *planes.width[1:]) if spread else place
+        self.plane = max(prod(self.wide), 8 * len(start)) if spread else prod(place)  # elements of a plane of results
+        last = [-1] * (len(start) % 2)  # of an odd number, the last one twice
+        self.pairs = np.concatenate([np.append(a, a[last]).reshape(-1, 2) for a in (start, target)], axis=1)
+        self.weight, self.offsets = _packed(w.reshape(groups, self.each, -1)), offsets
+        taps = prod(w.shape[2:])
+        self.known = {
+            "x step": 4 * planes.each, "rows": self.each, "offsets": address(offsets), "inner": offsets.size,
+            "inner step": max(1, _INNER // taps) * taps, "vectors": address(self.pairs), "pairs": len(self.pairs),
+            "y plane": 4 * self.plane, "y step": 4 * self.plane * (len(w) if self.direct else self.each),
+        }  # fmt: skip
+
+    def run(self, numbers: Numbers, images: int, g: int, result: np.ndarray, part: np.ndarray) -> None:
+        """Write a group's results for the images that were loaded to `part` of the result; if need be, by way of `result`."""
+        from .native import windows
+
+        if not self.direct:
+            result = result[: images * self.each * self.plane].reshape(images, self.each, self.plane)
+        numbers.put(
+            self.known
+            | {
+                "images": images, "weight": address(self.weight) + g * self.weight.strides[0],
+                "y": address(part if self.direct else result),
+            }
+        )  # fmt: skip
+        numbers.run(windows.correlate())
+        if not self.direct:
+            rows = result[:, :, : prod(self.wide)].reshape(images, self.each, *self.wide)
+            part[...] = rows[(slice(None), slice(None), *map(slice, part.shape[2:]))]
+
+
 def flat(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, groups: int, out: np.ndarray,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view."""
+    place = out.shape[2:]
+    planes, offsets = _strided_planes(x, low, w.shape[2:], stride, dilation, place, groups, len(w) * prod(place))
+    _run(planes, [_Product(planes, w, offsets, groups, out)], groups, bias)
+
+
+def flat_together(
+    x: np.ndarray, parts: list[tuple[np.ndarray, Ints, np.ndarray]], dilation: Ints, groups: int,
+    bias: np.ndarray | None = None,
+) -> None:  # fmt: skip
+    """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
+    low = tuple(map(max, zip(*[border for _, border, _ in parts])))
+    shifts = [tuple(a - b for a, b in zip(low, border)) for _, border, _ in parts]
+    ends = [
+        [shift + n + (k - 1) * d for shift, n, k, d in zip(by, out.shape[2:], w.shape[2:], dilation)]
+        for by, (w, _, out) in zip(shifts, parts)
+    ]
+    width = tuple(map(max, zip(*ends)))
+    steps = [prod(width[i + 1 :]) for i in range(len(width))]
+    row = sum(out[0].size for _, _, out in parts)
+    planes = _Planes(x, width, prod(width), [overlap(x.shape[2:], low, width)], groups, row)
+    products = []
+    for by, (w, _, out) in zip(shifts, parts):
+        taps = [
+            (0, sum((shift + t * d) * step for shift, t, d, step in zip(by, tap, dilation, steps)))
+            for tap in product(*map(range, w.shape[2:]))
+        ]
+        products.append(_Product(planes, w, planes.offsets(taps), groups, out))
+    _run(planes, products, groups, bias)
+
+
+def _run(planes: _Planes, products: list[_Product], groups: int, bias: np.ndarray | None) -> None:
+    """All products of all images."""
     from .native import windows
 
-    run = windows.correlate()
-    place, each = out.shape[2:], len(w) // groups
-    source = _Flat(x, low, w.shape[2:], stride, dilation, place, groups, len(w) * prod(place))
-    start, target, spread = _vectors(place, source.phases.width, _SPREAD)
-    direct = out.flags.c_contiguous and not spread
-    wide = (place[0], *source.phases.width[1:]) if spread else place
-    plane = max(prod(wide), 8 * len(start)) if spread else prod(place)  # elements of a plane of the kernel's result
-    last = [-1] * (len(start) % 2)  # of an odd number, the last one twice
-    pairs = np.concatenate([np.append(a, a[last]).reshape(-1, 2) for a in (start, target)], axis=1)
-    weight = _packed(w.reshape(groups, each, -1))
-    inner, taps = source.offsets.size, len(source.phases.taps)
-    shift = np.zeros(len(w), np.float32) if bias is None else np.ascontiguousarray(bias)
-    known = {
-        "x step": 4 * source.each, "rows": each, "offsets": address(source.offsets), "inner": inner,
-        "inner step": max(1, _INNER // taps) * taps,
-        "vectors": address(pairs), "pairs": len(pairs), "y plane": 4 * plane, "y step": 4 * plane * (len(w) if direct else each),
-    }  # fmt: skip
+    x = planes.x
+    channels = products[0].out.shape[1]
+    shift = np.zeros(channels, np.float32) if bias is None else np.ascontiguousarray(bias)
+    room = max(0 if p.direct else planes.images * p.each * p.plane for p in products)
 
     def body(first: int, last: int) -> None:
-        planes = source.buffer()
-        result = np.empty((0 if direct else source.images, each, plane), np.float32)
+        buffer, result = planes.buffer(), np.empty(room, np.float32)
         numbers = Numbers(windows.TABLE)
-        numbers.put(known)
-        for n in range(first * source.images, min(last * source.images, len(x)), source.images):
-            stop = min(n + source.images, len(x))
-            source.load(planes, n, stop)
-            for g in range(groups):
-                part = out[n:stop, g * each : (g + 1) * each]
-                numbers.put(
-                    {
-                        "images": stop - n, "x": address(planes) + g * source.apart, "weight": address(weight) + g * weight.strides[0],
-                        "bias": address(shift) + 4 * g * each, "y": address(part if direct else result),
-                    }
-                )  # fmt: skip
-                numbers.run(run)
-                if not direct:
-                    rows = result[: stop - n, :, : prod(wide)].reshape(stop - n, each, *wide)
-                    part[...] = rows[(slice(None), slice(None), *map(slice, place))]
+        for n in range(first * planes.images, min(last * planes.images, len(x)), planes.images):
+            stop = min(n + planes.images, len(x))
+            planes.load(buffer, n, stop)
+            for one in products:
+                for g in range(groups):
+                    numbers.put({"x": address(buffer) + g * planes.apart, "bias": address(shift) + 4 * g * one.each})
+                    one.run(numbers, stop - n, g, result, one.out[n:stop, g * one.each : (g + 1) * one.each])
 
-    share(body, source.count, _NS * out.size * inner)
+    share(body, planes.count, _NS * sum(p.out.size * p.offsets.size for p in products))
 
 
 def flat_weight(
@@ -193,11 +251,12 @@ def flat_weight(
     g_groups = -(-each // windows.G_ROWS)
     rows = g_groups * windows.G_ROWS
     room = max(prod(wide), 8 * len(start))
-    source = _Flat(x, low, kernel, stride, dilation, place, groups, groups * rows * room)
-    inner = source.offsets.size
+    elements = groups * rows * room
+    source, found = _strided_planes(x, low, kernel, stride, dilation, place, groups, elements)
+    inner = found.size
     x_groups = -(-inner // windows.X_ROWS)
     offsets = np.zeros(x_groups * windows.X_ROWS, np.int64)
-    offsets[:inner] = source.offsets
+    offsets[:inner] = found
     sums: list[np.ndarray] = []
 
     def body(first: int, last: int) -> None:

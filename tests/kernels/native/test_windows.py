@@ -61,6 +61,33 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
     close(flat_weight(grad, x, low, kernel, stride, dilation, groups), expected)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    "results, channels, size, kernel, stride, padding, dilation, groups",
+    [
+        (16, 8, (32, 30), (4, 4), (2, 2), (1, 1), (1, 1), 1), (9, 12, (17, 23), (3, 3), (2, 2), (1, 1), (1, 1), 1),
+        (8, 12, (17, 40), (5, 4), (2, 3), (2, 0), (1, 1), 2), (6, 5, (40, 41), (3, 3), (2, 2), (2, 2), (2, 2), 1),
+        (6, 5, (21, 40), (2, 2), (3, 2), (0, 1), (1, 1), 1), (8, 8, (90,), (4,), (2,), (1,), (1,), 1),
+        (5, 6, (9, 10, 17), (3, 2, 4), (2, 1, 2), (1, 0, 1), (1, 1, 1), 1),
+    ],
+)  # fmt: skip
+def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, monkeypatch):
+    monkeypatch.setattr(conv_flat, "_LEAST_WORK", 0)
+    calls = []
+    monkeypatch.setattr(
+        "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), conv_flat.flat_together(*args))
+    )
+    x, w = (5, channels, *size), draw(results, channels // groups, *kernel)
+    grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation))
+    shift = draw(channels) if bias else None
+    result = conv_input_grad(grad, w, x, stride, padding, dilation, groups, shift)
+    wide = [a if a is None else a.astype(float) for a in (grad, w, shift)]
+    close(result, conv_input_grad(*wide[:2], x, stride, padding, dilation, groups, wide[2]))
+    assert (
+        calls or dilation == (2, 2) or kernel == (2, 2)
+    )  # where there is one correlation, or only numbers to multiply with
+
+
 def test_several_threads():
     x, w, grad = draw(32, 24, 28, 28), draw(32, 24, 5, 5), draw(32, 32, 14, 14, seed=1)
     args = (2, 2), (2, 2), (1, 1), 1
