@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import penlight
 
+from ..ops.nonlinear import softplus
 from ..tensor import Tensor
 from . import constraints
 from .utils import _sum_rightmost, lazy_property
@@ -448,3 +450,23 @@ class StackTransform(_SeveralTransforms):
     @constraints.dependent_property
     def codomain(self) -> Any:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
+
+
+# ----- What transforms of one tensor share ----------------------------------------------------------------------------
+
+
+class Plain(Transform):
+    """Without parameters: equal to all of its kind."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self))
+
+
+def inside_unit(x: Tensor) -> Tensor:
+    finfo = penlight.finfo(x.dtype)
+    return x.clamp(min=finfo.tiny, max=1.0 - finfo.eps)
+
+
+def log_tanh_slope(x: Tensor) -> Tensor:
+    """log(1 - tanh(x)^2), without overflow."""
+    return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))

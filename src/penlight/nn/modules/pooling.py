@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from penlight import Tensor
 from penlight.nn import functional as F
@@ -13,11 +13,20 @@ from penlight.nn.common_types import (
     _size_1_t,
     _size_2_t,
     _size_3_t,
-    _size_any_opt_t,
     _size_any_t,
 )
 
-from .module import Module
+from ._adaptive_pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    _Pool,
+)
+from ._adaptive_pooling import _AdaptiveAvgPoolNd as _AdaptiveAvgPoolNd
+from ._adaptive_pooling import _AdaptiveMaxPoolNd as _AdaptiveMaxPoolNd
 from .utils import _pair, _single, _triple
 
 __all__ = [
@@ -42,12 +51,6 @@ __all__ = [
     "MaxUnpool2d",
     "MaxUnpool3d",
 ]
-
-
-class _Pool(Module):
-    """A module around one pooling function."""
-
-    _operation: ClassVar[Callable[..., Any]]
 
 
 class _MaxPoolNd(_Pool):
@@ -440,101 +443,3 @@ class LPPool3d(_LPPoolNd):
     """
 
     _operation = staticmethod(F.lp_pool3d)
-
-
-class _AdaptiveMaxPoolNd(_Pool):
-    output_size: Any
-    return_indices: bool
-
-    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        """The maximum of each window, with its position if `return_indices`."""
-        return type(self)._operation(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as asked for, in one dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 3.0]]))
-    tensor([[5., 3.]])
-    """
-
-    _operation = staticmethod(F.adaptive_max_pool1d)
-
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as asked for, in two dimensions; None keeps a size.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
-    torch.Size([1, 64, 10, 7])
-    """
-
-    _operation = staticmethod(F.adaptive_max_pool2d)
-
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maxima of as many windows as asked for, in three dimensions.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveMaxPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
-
-    _operation = staticmethod(F.adaptive_max_pool3d)
-
-
-class _AdaptiveAvgPoolNd(_Pool):
-    output_size: Any
-
-    def __init__(self, output_size: _size_any_opt_t) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The average of each window."""
-        return type(self)._operation(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The averages of as many windows as asked for, in one dimension.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 4.0]]))
-    tensor([[3., 3.]])
-    """
-
-    _operation = staticmethod(F.adaptive_avg_pool1d)
-
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The averages of as many windows as asked for, in two dimensions; None keeps a size.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
-    torch.Size([1, 64, 5, 7])
-    """
-
-    _operation = staticmethod(F.adaptive_avg_pool2d)
-
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The averages of as many windows as asked for, in three dimensions.
-
-    >>> import penlight as torch
-    >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
-
-    _operation = staticmethod(F.adaptive_avg_pool3d)
