@@ -9,7 +9,10 @@ import numpy as np
 
 from . import dtypes
 from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
+from .ops._guards import lazy
 from .tensor import Tensor, wrap
+
+_float_range, _float_linspace = lazy("ranges", "arange"), lazy("ranges", "linspace")
 
 
 def arange(
@@ -21,13 +24,15 @@ def arange(
     >>> torch.arange(1, 4), torch.arange(0.0, 1.0, 0.25)
     (tensor([1, 2, 3]), tensor([0.0000, 0.2500, 0.5000, 0.7500]))
     """
+    if dtype is None is device and out is None and not more and (array := _whole_range(args)) is not None:
+        return _leaf(wrap(array), requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "arange"):
         return _on_meta(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
     start, end, step = _arange_ends(args, more)
     _accept("arange", more)
-    if not (np.isfinite(start) and np.isfinite(end)):
+    if not (_isfinite(start) and _isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     wanted = dtype
     if dtype is None:
@@ -46,13 +51,30 @@ def arange(
     if dtype.category == dtypes.INTEGRAL:
         array = (np.arange(count, dtype=np.int64) * int(step) + int(start)).astype(dtype.np)
     elif dtype.category == dtypes.FLOATING and dtype.itemsize >= 4:
-        from .kernels import ranges
-
-        array = ranges.arange(float(start), float(step), count, dtype.np)
+        array = _float_range(float(start), float(step), count, dtype.np)
     else:
         array = (np.arange(count, dtype=np.float64) * step + start).astype(dtype.np)
     result = _leaf(wrap(array), requires_grad)
     return result if out is None else _into(out, result, wanted)
+
+
+def _isfinite(value: Any) -> bool:
+    return math.isfinite(value) if type(value) in (int, float) else bool(np.isfinite(value))
+
+
+def _whole_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
+    """The usual range, of whole numbers that the machine's integers hold; None for any other."""
+    for a in args:
+        if type(a) is not int or not -_FAR < a < _FAR:
+            return None
+    if len(args) == 1:
+        return np.arange(args[0]) if args[0] >= 0 else None
+    if not 2 <= len(args) <= 3 or (len(args) == 3 and args[2] <= 0) or args[1] < args[0]:
+        return None
+    return np.arange(*args)
+
+
+_FAR = 2**62
 
 
 def _arange_ends(args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -147,6 +169,14 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
             f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
             " * (Tensor start, Tensor end, int steps, ...)\n * (Number start, Number end, int steps, ...)"
         )
+    if isinstance(start, Tensor) or isinstance(end, Tensor):
+        _refuse_wide(name, start, end)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return _plain(start), _plain(end)
+
+
+def _refuse_wide(name: str, start: Any, end: Any) -> None:
     wide = [
         f"{n} with {v.dim()} dimension(s)"
         for n, v in (("start", start), ("end", end))
@@ -154,9 +184,6 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
     ]
     if wide:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wide)}.")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    return _plain(start), _plain(end)
 
 
 def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
@@ -175,9 +202,7 @@ def linspace_array(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.
     if dtype.itemsize == 2:
         return linspace_array(start, end, steps, dtypes.float32).astype(dtype.np)
     if dtype.category == dtypes.FLOATING:
-        from .kernels import ranges
-
-        return ranges.linspace(start, end, steps, dtype.np)
+        return _float_linspace(start, end, steps, dtype.np)
     low, high = kind(start), kind(end)
     step, places = (high - low) / kind(steps - 1), np.arange(steps)
     values = np.where(places < steps // 2, low + step * places, high - step * (steps - 1 - places))

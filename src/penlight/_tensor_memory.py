@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
+from ._dims import wrap_dim
 from .device import CPU, device
 from .size import Size
 
@@ -43,9 +44,8 @@ class ShapeAndMemory:
         """
         if dim is None:
             return Size(self._array.shape)
-        from .ops._args import wrap_dim
-
-        return self._array.shape[wrap_dim(dim, self._array.ndim)]
+        shape = self._array.shape
+        return shape[wrap_dim(dim, len(shape))]
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """How many elements to step over in memory for the next index, for all dimensions or one.
@@ -59,11 +59,9 @@ class ShapeAndMemory:
             strides = _torch_strides(array)
         else:
             itemsize = array.itemsize
-            strides = tuple(s // itemsize for s in array.strides)
+            strides = tuple([s // itemsize for s in array.strides])
         if dim is None:
             return strides
-        from .ops._args import wrap_dim
-
         return strides[wrap_dim(dim, array.ndim)]
 
     def storage_offset(self: Any) -> int:
@@ -317,6 +315,8 @@ def root_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
     """Where an array starts in the memory that it shares, in elements."""
+    if array.base is None:
+        return 0
     root = root_of(array)
     return (array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // array.itemsize
 

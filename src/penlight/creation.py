@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._dims import sizes
 from ._docstrings import documented
 from ._from_data import NEGATIVE_STRIDES, array_of
 from .autograd import modes
@@ -217,10 +218,8 @@ def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any
 
 
 def _size(args: tuple[Any, ...], name: str) -> tuple[int, ...]:
-    from .ops._args import sizes
-
     size = sizes(args, name)
-    if any(n < 0 for n in size):
+    if size and min(size) < 0:
         bad = next(n for n in size if n < 0)
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -237,12 +236,13 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **more: Any,
     ) -> Tensor:
-        if "size" in more:
-            size = (more.pop("size"),)
-        _accept(name, more)
+        if more:
+            if "size" in more:
+                size = (more.pop("size"),)
+            _accept(name, more)
         if dtype is not None:
             dtype = dtypes.given(dtype)
-        elsewhere = _check(dtype, device, name)
+        elsewhere = (dtype is not None or device is not None) and _check(dtype, device, name)
         if not size:
             raise TypeError(f"{name}() received an invalid combination of arguments - got (), but expected a size")
         if elsewhere and out is None:
@@ -258,6 +258,22 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
     return make
 
 
+def _full(shape: Any, value: Any, np_dtype: Any) -> np.ndarray[Any, Any]:
+    """`np.full`, which takes twice as long for a small array."""
+    array = np.empty(shape, np_dtype)
+    if type(value) is float and np_dtype.kind == "f":
+        array.fill(value)
+    else:
+        np.copyto(array, value, casting="unsafe")
+    return array
+
+
+def _ones(shape: Any, np_dtype: Any) -> np.ndarray[Any, Any]:
+    array = np.empty(shape, np_dtype)
+    array.fill(1)
+    return array
+
+
 zeros = _filled("zeros", np.zeros)
 zeros.__doc__ = """Zeros of a shape.
 
@@ -265,7 +281,7 @@ zeros.__doc__ = """Zeros of a shape.
     >>> torch.zeros(2)
     tensor([0., 0.])
     """
-ones = _filled("ones", np.ones)
+ones = _filled("ones", _ones)
 ones.__doc__ = """Ones of a shape.
 
     >>> import penlight as torch
@@ -299,7 +315,7 @@ def full(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    if _check(dtype, device, "full"):
+    if (dtype is not None or device is not None) and _check(dtype, device, "full"):
         return _on_meta(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full", more)
     wanted = dtype
@@ -311,7 +327,7 @@ def full(
     found = dtype or dtypes.of_number(fill_value)
     shape = _size((size,), "full")
     result = _leaf(
-        wrap(np.full(shape, dtypes.number_for(_plain(fill_value), found, math.prod(shape) == 1), found.np)),
+        wrap(_full(shape, dtypes.number_for(_plain(fill_value), found, math.prod(shape) == 1), found.np)),
         requires_grad,
     )
     return result if out is None else _into(out, result, wanted)
@@ -372,6 +388,8 @@ def eye(
 
 def _accept(name: str, more: dict[str, Any]) -> None:
     """Take the keyword arguments that say nothing about a dense tensor on the CPU, and refuse what is left."""
+    if not more:
+        return
     for ignored in ("layout", "pin_memory", "memory_format", "names"):
         more.pop(ignored, None)
     if more:
@@ -410,14 +428,16 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
     ) -> Tensor:
         if dtype is not None:
             dtype = dtypes.given(dtype)
-        if _check(dtype, device, name):
+        if (dtype is not None or device is not None) and _check(dtype, device, name):
             return _on_meta(make, input, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
         if input._level is not None:
             return _like_batched(
                 input, lambda t: make(t, dtype=dtype, requires_grad=requires_grad, memory_format=memory_format)
             )
         array = input._array
-        order = "C" if repr(memory_format) == "torch.contiguous_format" or 0 in array.strides else "K"
+        order = "K"
+        if (memory_format is not None and repr(memory_format) == "torch.contiguous_format") or 0 in array.strides:
+            order = "C"
         return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
 
     make.__name__ = make.__qualname__ = name
@@ -431,11 +451,17 @@ def _like_batched(input: Any, make: Any) -> Tensor:
     return batched(input._level, make(input._value))
 
 
-zeros_like = _like("zeros_like", lambda a, d, order: np.zeros_like(a, d, order, subok=False))
+zeros_like = _like(
+    "zeros_like",
+    lambda a, d, order: np.zeros(a.shape, d) if a.flags.c_contiguous else np.zeros_like(a, d, order, subok=False),
+)
 zeros_like.__doc__ = documented(
     "Zeros with another tensor's shape and dtype.", ">>> torch.zeros_like(torch.tensor([3.0, 4.0]))", "tensor([0., 0.])"
 )
-ones_like = _like("ones_like", lambda a, d, order: np.ones_like(a, d, order, subok=False))
+ones_like = _like(
+    "ones_like",
+    lambda a, d, order: _ones(a.shape, d) if a.flags.c_contiguous else np.ones_like(a, d, order, subok=False),
+)
 ones_like.__doc__ = documented(
     "Ones with another tensor's shape and dtype.", ">>> torch.ones_like(torch.tensor([3, 4]))", "tensor([1, 1])"
 )
@@ -465,7 +491,7 @@ def full_like(
         return _like_batched(input, lambda t: full_like(t, fill_value, dtype=dtype, requires_grad=requires_grad))
     found = dtype or input.dtype
     number = dtypes.number_for(_plain(fill_value), found, input.numel() == 1)
-    return _leaf(wrap(np.full(tuple(input.shape), number, found.np)), requires_grad)
+    return _leaf(wrap(_full(input._array.shape, number, found.np)), requires_grad)
 
 
 def _new(name: str, make: Any) -> Any:

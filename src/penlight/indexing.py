@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .autograd import modes
+from .autograd import modes, views
+from .autograd.node import NO_EDGE
+from .ops import _dispatch
 from .ops.indices import index as select_index
 from .ops.indices import index_put_
 from .ops.parts import _select as select_op
 from .ops.parts import _slice as slice_op
+from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
-_INT64 = dtypes.int64.np
+_INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 
@@ -40,14 +43,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if type(index) is slice and self.dim():
         return _slice(self, 0, index, always=True)
     if not modes.slow():
-        if type(index) is tuple and len(index) <= self._array.ndim:
-            for item in index:
-                if type(item) is not int and type(item) is not slice:
-                    break
-            else:
-                return _window(self, index)
-        elif type(index) is Tensor and index._array.dtype is _INT64 and index._array.ndim > 0 and self._array.ndim:
-            return select_index(self, (index,))
+        found = _quickly(self, index)
+        if found is not None:
+            return found
     viewed, picks = _take_apart(self, index)
     if any(p is not None for p in picks):
         return select_index(viewed, picks)
@@ -56,15 +54,68 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return viewed
 
 
-def _window(tensor: Tensor, index: tuple[Any, ...]) -> Tensor:
-    """`tensor[index]` for an index of ints and slices, which is the most usual."""
-    viewed, dim = tensor, 0
-    for original, item in enumerate(index):
+def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
+    """`tensor[index]` for what programs use most, without a closer look at the index; None for the rest."""
+    kind = type(index)
+    if index is None:
+        return unsqueeze_op(tensor, 0)
+    if kind is Tensor:
+        picks = _picks((index,), tensor._array.shape)
+        return None if picks is None else select_index(tensor, picks)
+    if kind is not tuple:
+        return None
+    used = selecting = 0
+    for item in index:
+        kind = type(item)
+        if kind is int or kind is slice:
+            used += 1
+        elif kind is Tensor:
+            selecting += 1
+        elif item is not None and item is not Ellipsis:
+            return None
+    if selecting:
+        picks = _picks(index, tensor._array.shape)
+        return None if picks is None else select_index(tensor, picks)
+    return _window(tensor, index, used) if used <= tensor._array.ndim else None
+
+
+def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | None, ...] | None:
+    """For each dimension the tensor that selects in it, of an index of tensors of int64 and whole dimensions, or of one mask."""
+    if len(index) > len(shape):
+        return None
+    found: list[Tensor | None] = []
+    for item in index:
+        if type(item) is Tensor:
+            array = item._array
+            if array.dtype is _BOOL and len(index) == 1 and array.ndim > 0 and array.shape == shape[: array.ndim]:
+                return tuple([wrap(places) for places in array.nonzero()])
+            if array.dtype is not _INT64 or not array.ndim:
+                return None
+            found.append(item)
+        elif type(item) is slice and item.start is None and item.stop is None and item.step is None:
+            found.append(None)
+        else:
+            return None
+    return tuple(found)
+
+
+def _window(tensor: Tensor, index: tuple[Any, ...], used: int) -> Tensor | None:
+    """`tensor[index]` for an index of ints, slices, None and at most one Ellipsis, of which so many use up a dimension."""
+    viewed, dim, original, rest = tensor, 0, 0, tensor._array.ndim - used
+    for item in index:
         if type(item) is slice:
             viewed = _slice(viewed, dim, item)
+            dim, original = dim + 1, original + 1
+        elif item is None:
+            viewed = unsqueeze_op(viewed, dim)
             dim += 1
+        elif item is Ellipsis:
+            if rest < 0:
+                return None
+            dim, original, rest = dim + rest, original + rest, -1
         else:
             viewed = _select(viewed, dim, item, original)
+            original += 1
     return alias(tensor) if viewed is tensor else viewed
 
 
@@ -188,7 +239,7 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
                 f"{list(tensor.shape)} at index {dim + d}"
             )
     refuse_batched_mask(item)
-    return [wrap(i) for i in np.nonzero(item._array)]
+    return [wrap(i) for i in item._array.nonzero()]
 
 
 def refuse_batched_mask(mask: Tensor) -> None:
@@ -204,6 +255,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is Ellipsis and value is self:
         self.copy_(self)
         return
+    if not modes.slow() and _write_quickly(self, index, value):
+        return
     viewed, picks = _take_apart(self, index)
     if not isinstance(value, Tensor):
         value = _value(value, self.dtype)
@@ -217,6 +270,71 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         value = _drop_leading(value)
         viewed.copy_(value if value.shape == viewed.shape else value.expand(viewed.shape))
+
+
+def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
+    """`tensor[index] = value` where nothing is recorded and nothing needs a closer look; whether it was done."""
+    array, versions = tensor._array, tensor._vc
+    if tensor._meta is not None or (versions is not None and type(versions) is not list) or 0 in array.strides:
+        return False
+    tracked = modes.is_grad_enabled()
+    if tracked and getattr(tensor, "_edge", None) is not NO_EDGE:
+        return False
+    source = value
+    if isinstance(value, Tensor):
+        source = value._array
+        if source.dtype is not array.dtype or source is array or (source.ndim and source.shape[0] == 1):
+            return False
+        if (tracked and getattr(value, "_edge", None) is not NO_EDGE) or not _dispatch.may_write(tensor, source):
+            return False
+    elif not _is_plain_number(value, array.dtype):
+        return False
+    place = _plain_place(index, array.shape)
+    if place is NO_PLACE:
+        return False
+    try:
+        array[place] = source
+    except (IndexError, ValueError, TypeError):
+        return False  # which is explained elsewhere
+    views.bump(tensor)
+    return True
+
+
+def _is_plain_number(value: Any, np_dtype: Any) -> bool:
+    """Whether an array of this dtype takes a number as PyTorch does."""
+    kind = type(value)
+    if np_dtype.kind == "f" and np_dtype.itemsize >= 4:
+        return (kind is float or kind is int) and (
+            -65504 <= value <= 65504 or value in (np.inf, -np.inf) or value != value
+        )
+    if np_dtype is _INT64:
+        return kind is int and -(2**62) < value < 2**62
+    return np_dtype is _BOOL and kind is bool
+
+
+NO_PLACE: Any = object()
+
+
+def _plain_place(index: Any, shape: tuple[int, ...]) -> Any:
+    """An index as NumPy takes it, if it takes it as PyTorch does: ints, slices, None and Ellipsis, or tensors only."""
+    items = index if type(index) is tuple else (index,)
+    simple = 0
+    for item in items:
+        kind = type(item)
+        if kind is int or item is None or item is Ellipsis:
+            simple += 1
+        elif kind is slice:
+            if item.step is not None and (type(item.step) is not int or item.step <= 0):
+                return NO_PLACE
+            simple += 1
+        elif kind is not Tensor:
+            return NO_PLACE
+    if simple == len(items):
+        return items
+    if simple:
+        return NO_PLACE
+    picks = _picks(items, shape)
+    return NO_PLACE if picks is None else tuple([pick._array for pick in picks])  # type: ignore[union-attr]
 
 
 def _value(value: Any, dtype: dtypes.dtype) -> Tensor:

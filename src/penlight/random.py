@@ -13,7 +13,17 @@ from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
 from .kernels.rng_engine import Engine
 from .ops._dispatch import interpreters
+from .ops._guards import lazy
 from .tensor import Tensor, wrap
+
+# Kernels that are imported when they are first called.
+_uniform, _normal, _normal_tensors = (
+    lazy("rng_uniform", "uniform"),
+    lazy("rng_normal", "normal"),
+    lazy("rng_normal", "normal_tensors"),
+)
+_randint, _randperm = lazy("rng_integers", "randint"), lazy("rng_integers", "randperm")
+_bernoulli, _bernoulli_each = lazy("rng_uniform", "bernoulli"), lazy("rng_uniform", "bernoulli_each")
 
 
 class Generator:
@@ -216,7 +226,7 @@ def inside_vmap() -> bool:
 
 
 def engine_of(generator: Generator | None) -> Engine:
-    if inside_vmap():
+    if slow() and inside_vmap():
         from .func.randomness import allowed_levels
 
         allowed_levels()  # inside vmap, it must allow random ops
@@ -229,6 +239,8 @@ def engine_of(generator: Generator | None) -> Engine:
 def _draw(
     name: str, size: tuple[Any, ...], more: dict[str, Any], dtype: Any, device: Any, out: Tensor | None
 ) -> tuple[tuple[int, ...], dtypes.dtype]:
+    if dtype is None is device and out is None and not more:
+        return _size(size, name), dtypes.get_default_dtype()
     if "size" in more:
         size = (more.pop("size"),)
     for ignored in ("layout", "pin_memory", "names", "memory_format"):
@@ -268,7 +280,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 
 def _drawn(out: Tensor | None, shape: tuple[int, ...], draw: Any, requires_grad: bool) -> Tensor:
     """Draws of a shape as a tensor; inside vmap for each sample or once for all, as its `randomness` says."""
-    if inside_vmap():
+    if slow() and inside_vmap():
         from .func.randomness import drawn
 
         made = drawn(shape, draw)
@@ -294,16 +306,18 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     >>> _ = torch.manual_seed(0); torch.rand(2)
     tensor([0.4963, 0.7682])
     """
-    from .kernels.rng_uniform import uniform
-
+    if generator is None is out and dtype is None is device and not more and not slow():
+        return _leaf(
+            wrap(_uniform(default_generator._engine, _size(size, "rand"), dtypes.get_default_dtype().np)), requires_grad
+        )
     shape, found = _draw("rand", size, more, dtype, device, out)
     if device is not None and on_meta(device):
         return _without_data(shape, found, requires_grad)
     engine = engine_of(generator)
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
-        return _drawn(out, shape, lambda s: uniform(engine, (*s, 2), real).view(found.np)[..., 0], requires_grad)
-    return _drawn(out, shape, lambda s: uniform(engine, s, found.np), requires_grad)
+        return _drawn(out, shape, lambda s: _uniform(engine, (*s, 2), real).view(found.np)[..., 0], requires_grad)
+    return _drawn(out, shape, lambda s: _uniform(engine, s, found.np), requires_grad)
 
 
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -314,8 +328,10 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     >>> _ = torch.manual_seed(0); torch.randn(2)
     tensor([ 1.5410, -0.2934])
     """
-    from .kernels.rng_normal import normal as draw
-
+    if generator is None is out and dtype is None is device and not more and not slow():
+        return _leaf(
+            wrap(_normal(default_generator._engine, _size(size, "randn"), dtypes.get_default_dtype().np)), requires_grad
+        )
     shape, found = _draw("randn", size, more, dtype, device, out)
     if device is not None and on_meta(device):
         return _without_data(shape, found, requires_grad)
@@ -323,9 +339,9 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     if found.category == dtypes.COMPLEX:
         real = found.to_real().np
         return _drawn(
-            out, shape, lambda s: draw(engine, (*s, 2), real, 0.0, 0.5**0.5).view(found.np)[..., 0], requires_grad
+            out, shape, lambda s: _normal(engine, (*s, 2), real, 0.0, 0.5**0.5).view(found.np)[..., 0], requires_grad
         )
-    return _drawn(out, shape, lambda s: draw(engine, s, found.np, 0.0, 1.0), requires_grad)
+    return _drawn(out, shape, lambda s: _normal(engine, s, found.np, 0.0, 1.0), requires_grad)
 
 
 def randint(*args: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -338,11 +354,10 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    from .kernels.rng_integers import randint as draw
-
-    low, high = more.pop("low", None), more.pop("high", None)
+    low = high = size = None
+    if more:
+        low, high, size = more.pop("low", None), more.pop("high", None), more.pop("size", None)
     rest = list(args)
-    size = more.pop("size", None)
     if size is None:
         if not rest or not isinstance(rest[-1], (tuple, list)):
             raise TypeError(
@@ -358,7 +373,7 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     if device is not None and on_meta(device):
         return _without_data(shape, found, requires_grad)
     engine, least, bound = engine_of(generator), int(_plain(low)) if low is not None else 0, int(_plain(high))
-    return _drawn(out, shape, lambda s: draw(engine, s, least, bound, found.np), requires_grad)
+    return _drawn(out, shape, lambda s: _randint(engine, s, least, bound, found.np), requires_grad)
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, device: Any = None,
@@ -371,26 +386,27 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    from .kernels.rng_integers import randperm as draw
-
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
     if _check(dtype, device, "randperm"):
         return _without_data((n,), dtype or dtypes.int64, requires_grad)
     engine, np_dtype = engine_of(generator), (_drawn_dtype(dtype, out) or dtypes.int64).np
 
     def permutations(shape: tuple[int, ...]) -> Any:
         if len(shape) == 1:
-            return draw(engine, n, np_dtype)
+            return _randperm(engine, n, np_dtype)
         return np.stack([permutations(shape[1:]) for _ in range(shape[0])])
 
     return _drawn(out, (n,), permutations, requires_grad)
 
 
+def _simple(input: Tensor) -> bool:
+    """Whether a tensor's shape is all that matters for what is drawn like it."""
+    return not slow() and input._array.dtype.kind == "f" and input._array.flags.c_contiguous
+
+
 def _as_laid_out(input: Tensor, draw: Callable[[tuple[int, ...]], Tensor], requires_grad: bool) -> Tensor:
     """What is drawn in a tensor's shape: numbers are dealt out in the order in which its elements lie in memory, as in PyTorch."""
-    shape = tuple(input.shape)
-    if input._level is not None or input.is_contiguous() or 0 in input.stride():
+    shape = input._array.shape
+    if input._level is not None or input._array.flags.c_contiguous or 0 in input.stride():
         made = draw(shape)
     else:
         order = sorted(range(len(shape)), key=lambda d: -input.stride(d))
@@ -407,6 +423,8 @@ def rand_like(
     >>> torch.rand_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
+    if dtype is None is generator and not more and _simple(input):
+        return _leaf(wrap(_uniform(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
     return _as_laid_out(
         input, lambda size: rand(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
     )
@@ -421,6 +439,8 @@ def randn_like(
     >>> torch.randn_like(torch.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
+    if dtype is None is generator and not more and _simple(input):
+        return _leaf(wrap(_normal(default_generator._engine, input._array.shape, input._array.dtype)), requires_grad)
     return _as_laid_out(
         input, lambda size: randn(size, dtype=dtype or input.dtype, generator=generator, **more), requires_grad
     )
@@ -444,11 +464,6 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     >>> _ = torch.manual_seed(0); torch.normal(0.0, 1.0, (2,))
     tensor([ 1.5410, -0.2934])
     """
-    if dtype is not None:
-        dtype = dtypes.given(dtype)
-    from .kernels.rng_normal import normal as draw
-    from .kernels.rng_normal import normal_tensors
-
     engine = engine_of(generator)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         made = _drawn_from((mean, std), lambda m, s: normal(m, s, generator=generator))
@@ -457,7 +472,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
         shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
         np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
-        values = normal_tensors(engine, shape, np_dtype, *arrays)
+        values = _normal_tensors(engine, shape, np_dtype, *arrays)
         if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):
             from .ops.sampling import normal_of
 
@@ -472,7 +487,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     if elsewhere:
         return _without_data(_size((size,), "normal"), found, requires_grad)
     shape, middle, spread = _size((size,), "normal"), float(mean), float(std)
-    return _drawn(out, shape, lambda s: draw(engine, s, found.np, middle, spread), requires_grad)
+    return _drawn(out, shape, lambda s: _normal(engine, s, found.np, middle, spread), requires_grad)
 
 
 def bernoulli(
@@ -484,12 +499,9 @@ def bernoulli(
     >>> torch.bernoulli(torch.ones(3))
     tensor([1., 1., 1.])
     """
-    from .kernels.rng_uniform import bernoulli as draw
-    from .kernels.rng_uniform import bernoulli_each
-
     engine = engine_of(generator)
     if p is not None:
-        return _drawn(out, tuple(input.shape), lambda s: draw(engine, p, s, input.dtype.np), False)
+        return _drawn(out, tuple(input.shape), lambda s: _bernoulli(engine, p, s, input.dtype.np), False)
     made = _drawn_from((input,), lambda t: bernoulli(t, generator=generator))
     if made is not None:
         return made
@@ -497,4 +509,4 @@ def bernoulli(
         from .ops.sampling import _bernoulli_of
 
         return _bernoulli_of(input, engine)
-    return _into(out, bernoulli_each(engine, input._array, input.dtype.np), False)
+    return _into(out, _bernoulli_each(engine, input._array, input.dtype.np), False)

@@ -32,6 +32,7 @@ else:
 
 
 new = object.__new__
+_NAMESPACE = modes.NAMESPACE
 
 
 class Meta:
@@ -332,13 +333,16 @@ class Tensor(_Parts):
         >>> torch.ones(1, requires_grad=True).detach().requires_grad
         False
         """
-        if modes.slow():
+        if _NAMESPACE["SLOW"]:
             from .autograd.forward_ad import detach
 
             return detach(self)
-        out = wrap(self._array)
-        out._vc = views_of(self)
-        if type(out._vc) is NoVersion:
+        out = new(Tensor)
+        out._array = self._array
+        out._edge = NO_EDGE
+        out._grad = out._view = out._meta = None
+        out._vc = versions = views_of(self)
+        if type(versions) is NoVersion:
             meta_of(out).inference = True
         return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,13 @@ _FINFO8 = {
     dtypes.float8_e5m2: (2.0**-2, 57344.0, 2.0**-14),
     dtypes.float8_e5m2fnuz: (2.0**-3, 57344.0, 2.0**-15),
 }
+
+
+@cache
+def _limits(dtype: dtypes.dtype) -> tuple[float, float, float, float]:
+    """eps, the largest and the smallest normal number, and the resolution of a floating dtype."""
+    info: Any = np.finfo(dtype.np)
+    return float(info.eps), float(info.max), float(info.tiny), float(str(info.resolution))
 
 
 class finfo:
@@ -46,9 +54,7 @@ class finfo:
         elif found in _FINFO8:
             (self.eps, self.max, self.tiny), self.resolution = _FINFO8[found], 1.0
         else:
-            info: Any = np.finfo(found.np)
-            self.eps, self.max, self.tiny = float(info.eps), float(info.max), float(info.tiny)
-            self.resolution = float(str(info.resolution))
+            self.eps, self.max, self.tiny, self.resolution = _limits(found)
         self.min, self.smallest_normal = -self.max, self.tiny
         self.bits, self.dtype = 8 * found.itemsize, str(found).removeprefix("torch.")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,6 +120,12 @@ def add_hook(hooks: Any, hook: Callable[..., Any]) -> RemovableHandle:
     return handle
 
 
+@cache
+def _label(name: str) -> str:
+    head, found, digits = name.rpartition("Backward")
+    return head + digits.removeprefix("0") if found and (digits.isdigit() or not digits) else name
+
+
 class Node:
     """One step of the backward pass. `grad_fn` of a tensor is the node that its gradient goes to.
 
@@ -148,9 +155,7 @@ class Node:
 
     def label(self) -> str:
         """The op's name as PyTorch's error messages give it: `Mul` for `MulBackward0`, `Sum1` for `SumBackward1`."""
-        name = self.name()
-        head, found, digits = name.rpartition("Backward")
-        return head + digits.removeprefix("0") if found and (digits.isdigit() or not digits) else name
+        return _label(self.name())
 
     def __call__(self, *grads: Any) -> Any:
         """Run this node alone on gradients of its outputs; gives the gradients of its inputs."""

@@ -42,8 +42,12 @@ class View:
     stale = False  # its memory was written to while its base did not require grad
     retaining = False  # retain_grad() had been called when its edge went stale: the new edge takes it over
 
-    def __init__(self, base: Tensor, creation: int, replay: Any = None) -> None:
-        self.base, self.creation, self.replay = base, creation, replay
+    base: Tensor
+    creation: int
+    replay: Any
+
+
+_new = object.__new__
 
 
 def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any = None) -> None:
@@ -66,7 +70,10 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
         if above.replay is not None:
             first, second = above.replay, replay or _window(view, source)
             replay = lambda b: second(first(b))  # noqa: E731
-    view._view = View(base, creation, replay)
+    view._view = info = _new(View)
+    info.base = base
+    info.creation = creation
+    info.replay = replay
     family = vc[1]
     if family is None:
         vc[1] = [8, weakref.ref(view)]
@@ -78,8 +85,11 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
 
 def unrecorded_edge(view: Tensor) -> Edge:
     """The edge of a view made under no_grad: PyTorch says that it requires grad if its base does, though it leads nowhere."""
-    assert view._view is not None
-    return DEAD_END if view._view.base.requires_grad else NO_EDGE
+    base: Tensor = view._view.base  # type: ignore[union-attr]
+    try:
+        return NO_EDGE if base._edge is NO_EDGE else DEAD_END
+    except AttributeError:
+        return DEAD_END if base.requires_grad else NO_EDGE
 
 
 def history_first(*tensors: Any) -> None:
@@ -299,6 +309,8 @@ def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides:
 
     The offset may be negative or the window larger than `whole`: it may reach anywhere in the memory that `whole` shares.
     """
+    if whole.base is None and offset >= 0 and whole.flags.c_contiguous:
+        return np.ndarray(shape, whole.dtype, whole, 0 if 0 in shape else offset * whole.itemsize, strides)
     root = whole
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -22,21 +22,36 @@ maximum is `argmax` followed by a gather. A NaN in a row is its maximum, either 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .convert import cast, is_half
+from .silence import hush, silent, unhush
 
+F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
-# To decorate kernels for which inf and NaN are data like any other.
-quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 GROUP = 64  # rows; see Note [Column sums]
 _LONG_ROW = 4096  # columns; see Note [Row sums]
 NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
 _FLOAT = np.dtype(np.float32)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
+
+
+def quiet(kernel: F) -> F:
+    """To decorate kernels for which inf and NaN are data like any other."""
+
+    @wraps(kernel)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        token = hush()
+        try:
+            return kernel(*args, **kwargs)
+        finally:
+            unhush(token)
+
+    return run  # type: ignore[return-value]
 
 
 def widen(x: np.ndarray) -> np.ndarray:
@@ -47,6 +62,19 @@ def widen(x: np.ndarray) -> np.ndarray:
 def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`x` rounded to `dtype`; `x` itself if it has that dtype already."""
     return x if x.dtype == dtype else cast(x, dtype)
+
+
+_loaded: Any = None
+
+
+def _small() -> Any:
+    """See Note [Small arrays in machine code] in native/small.py, which imports this module."""
+    global _loaded
+    if _loaded is None:
+        from .native import small
+
+        _loaded = small
+    return _loaded
 
 
 def each_block(
@@ -90,19 +118,23 @@ def pointwise(
     """
     first = arrays[0]
     dtype, shape = first.dtype, first.shape
-    if first.size >= NATIVE_FROM and dtype.itemsize <= 4 and dtype.kind not in "iub":
+    if dtype is _FLOAT and first.size < NATIVE_FROM:
+        small = _small().elementwise(native or body, arrays, numbers)
+        if small is not None:
+            return small
+    elif first.size >= NATIVE_FROM and dtype.itemsize <= 4 and dtype.kind not in "iub":
         result = _by_machine(native or body, arrays, numbers)
         if result is not None:
             return result
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
         out = np.empty(shape, dtype)  # the shortest way for small arrays
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with silent():
             body(*arrays, out, *numbers)
         return out
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]
     out = np.empty(shape, flat[0].dtype)
     flat.append(out.reshape(-1))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with silent():
         if out.size <= BLOCK_ELEMENTS:
             body(*flat, *numbers)
         else:
@@ -129,7 +161,11 @@ def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
 
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
     """The sum of what `pointwise` would give, without storing it."""
-    if arrays[0].size >= NATIVE_FROM:
+    if arrays[0].size < NATIVE_FROM:
+        result = _small().total(body, arrays) if arrays[0].dtype is _FLOAT else None
+        if result is not None:
+            return result
+    else:
         from .native import available, traced
 
         total = traced.total(body, *_plain(tuple(map(widen, arrays)))) if available() else None
@@ -144,7 +180,7 @@ def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
         body(*[a[part] for a in flat], out)
         sums[part.start] = float(np.add.reduce(out))
 
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with silent():
         each_block(block, size, 1)
     return sum(sums[start] for start in sorted(sums))
 

@@ -16,6 +16,7 @@ from . import native
 from ._rowtools import narrow, row_max, row_sum, widen
 from .native import attention as definitions
 from .native.blas import multiply
+from .silence import silent
 
 Needs = tuple[bool, bool, bool]
 Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
@@ -82,7 +83,7 @@ class _Heads:
 
         total = len(self.parts)
         if self.native or work < 2 * _GRAIN:
-            with np.errstate(all="ignore"):
+            with silent():
                 run(0, total)
             return
         from .parallel import parallel_for

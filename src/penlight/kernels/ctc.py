@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .silence import silent
+
 Ints = tuple[int, ...]
 
 
@@ -62,7 +64,7 @@ def ctc_loss(
     wide = np.take_along_axis(log_probs.astype(np.float64).transpose(1, 0, 2), states[:, None, :], 2)
     alpha = np.full((count, frames, states.shape[1]), -np.inf)
     ends, last = 2 * np.asarray(target_lengths, np.int64), np.asarray(input_lengths, np.int64)
-    with np.errstate(all="ignore"):
+    with silent():
         if frames:
             alpha[:, 0, :2] = wide[:, 0, :2]
             alpha[ends == 0, 0, 1:] = -np.inf
@@ -87,7 +89,7 @@ def ctc_loss_backward(
     wide = log_probs.astype(np.float64).transpose(1, 0, 2)
     picked = np.take_along_axis(wide, states[:, None, :], 2)
     beta = _beta(picked, skips, input_lengths, target_lengths)
-    with np.errstate(all="ignore"):
+    with silent():
         both = alpha + beta - picked
         top = both.max(2, keepdims=True) if both.size else np.zeros((count, frames, 1))
         shift = np.where(np.isneginf(top), 0.0, top)
@@ -111,7 +113,7 @@ def _beta(picked: np.ndarray, skips: np.ndarray, input_lengths: Ints, target_len
     ending = (number == ends[:, None]) | (number == ends[:, None] - 1)
     onwards = np.zeros_like(skips)
     onwards[:, :-2] = skips[:, 2:]
-    with np.errstate(all="ignore"):
+    with silent():
         later = np.full((count, size), -np.inf)
         for t in range(frames - 1, -1, -1):
             one, two = np.full_like(later, -np.inf), np.full_like(later, -np.inf)

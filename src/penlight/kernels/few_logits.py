@@ -40,12 +40,10 @@ def nll_of_few(
 ) -> tuple[Any, SavedCrossEntropy] | None:
     """The loss and what `nll_of_few_backward` needs; None if this is not the plain case."""
     rows, classes = logits.shape
-    if not logits.size or 0 <= ignore_index < classes or not logits.flags.c_contiguous:
-        return None
-    if target.item(target.argmin()) < 0 or target.item(target.argmax()) >= classes:
+    picked = _picked(logits, target, ignore_index)
+    if picked is None:
         return None
     dtype = logits.dtype
-    picked = target + _starts(rows, classes)
     if logits.item(logits.argmax()) < _SAFE and logits.item(logits.argmin()) > -_SAFE:  # a NaN makes neither true
         exps = np.exp(logits)
         totals = exps.dot(_ones(classes, dtype))
@@ -62,6 +60,42 @@ def nll_of_few(
     if reduce:
         losses = np.asarray(losses.dot(_ones(rows, dtype)).item() / denominator, dtype)
     return losses, SavedCrossEntropy(exps, totals, picked, None, None, None, None, denominator, dtype)
+
+
+def _picked(rows: Array, target: Array, ignore_index: int) -> Array | None:
+    """Where each row's target lies in memory; None if this is not the plain case."""
+    count, classes = rows.shape
+    if not rows.size or not rows.flags.c_contiguous:
+        return None
+    if target.item(target.argmin()) < 0 or target.item(target.argmax()) >= classes:
+        return None
+    if 0 <= ignore_index < classes and (target == ignore_index).any():
+        return None
+    return target + _starts(count, classes)
+
+
+def few_losses(logs: Array, target: Array, ignore_index: int, reduction: int) -> Array | None:
+    """Minus the log-probabilities (N, C) at the targets (N,): each, their mean (1) or their sum (2); None if this is not the plain case."""
+    picked = _picked(logs, target, ignore_index)
+    if picked is None:
+        return None
+    found = logs.take(picked)
+    if not reduction:
+        return np.negative(found, found)
+    total = found.dot(_ones(len(found), found.dtype)).item()
+    return np.asarray(-total / len(found) if reduction == 1 else -total, found.dtype)
+
+
+def few_losses_backward(
+    grad: Array, target: Array, shape: tuple[int, int], ignore_index: int, reduction: int
+) -> Array | None:
+    """The gradient of `few_losses` by the log-probabilities."""
+    out = np.zeros(shape, grad.dtype)
+    picked = _picked(out, target, ignore_index)
+    if picked is None:
+        return None
+    out.reshape(-1)[picked] = np.divide(grad, _number(-float(len(picked)) if reduction == 1 else -1.0, grad.dtype))
+    return out
 
 
 def few_targets(grad: Any, saved: SavedCrossEntropy) -> tuple[Array, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .conv_gather import Ints, all_columns, is_half, share
 from .conv_scatter import find_phases
+from .silence import silent
 
 _BLOCK_BYTES = 1 << 20
 
@@ -98,5 +99,5 @@ def _add_up(source: np.ndarray, planes: np.ndarray, kernel: Ints, dilation: Ints
                 total = sums[name][:n, : prod(phases.width)].reshape(n, *phases.width)
                 planes[(slice(first, last), *outside)] = total[(slice(None), *inside)]
 
-    with np.errstate(all="ignore"):
+    with silent():
         share(body, -(-len(source) // each), source.size * 0.8)

@@ -18,6 +18,7 @@ from .conv_gather import Ints, is_half, share
 from .ranges import linspace
 from .resample import cubic_weights
 from .rng_uniform import fma32, fma64
+from .silence import silent
 
 # Samples in a block of images.
 _BLOCK = 1 << 16
@@ -74,7 +75,7 @@ class _Sampler:
                 body(first, min(first + self.images, len(self.grid)))
 
         cost = 40.0 * len(self.grid) * self.places * (1 + self.channels / 4)
-        with np.errstate(all="ignore"):
+        with silent():
             share(blocks, -(-len(self.grid) // self.images), cost)
 
     def corners(self, first: int, last: int) -> Iterator[tuple[np.ndarray, tuple[Tap, ...]]]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .silence import silent
+
 Array = np.ndarray[Any, Any]
 
 _ALPHA = (1 + math.sqrt(17)) / 8  # bounds the growth of elements
@@ -23,7 +25,7 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     flat = LD.reshape(math.prod(A.shape[:-2]), n, n)
     pivots = np.zeros((len(flat), n), np.int32)
     info = np.zeros(len(flat), np.int32)
-    with np.errstate(all="ignore"):
+    with silent():
         for place in range(len(flat)):
             info[place] = _factor(flat[place], pivots[place], hermitian and A.dtype.kind == "c")
     return flat.reshape(A.shape), pivots.reshape(*A.shape[:-2], n), info.reshape(A.shape[:-2])
@@ -113,7 +115,7 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     each = X.reshape(count, *B.shape[-2:])
     matrices = np.broadcast_to(LD, (*batch, n, n)).reshape(count, n, n)
     exchanged = np.broadcast_to(pivots, (*batch, n)).reshape(count, n)
-    with np.errstate(all="ignore"):
+    with silent():
         for place in range(len(each)):
             _solve(matrices[place], exchanged[place], each[place], hermitian and LD.dtype.kind == "c")
     return each.reshape(X.shape)

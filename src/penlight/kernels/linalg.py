@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .silence import silent
+
 Array = np.ndarray[Any, Any]
 
 BLOCK = 64  # rows of a diagonal block
@@ -71,7 +73,7 @@ def _solve_upper(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
 def _substitute(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
     """Row after row, dividing by whatever is on the diagonal."""
     out = np.empty((*batch, *B.shape[-2:]), B.dtype)
-    with np.errstate(all="ignore"):
+    with silent():
         for i in reversed(range(A.shape[-1])):
             known = A[..., i, None, i + 1 :] @ out[..., i + 1 :, :]
             out[..., i, :] = (B[..., i, :] - known[..., 0, :]) / A[..., i, i, None]
@@ -94,7 +96,7 @@ def lu_factor(A: Array) -> tuple[Array, Array, Array]:
     pivots = np.zeros((len(LU), k), np.int32)
     info = np.zeros(len(LU), np.int32)
     if LU.size:
-        with np.errstate(all="ignore"):
+        with silent():
             _factor_columns(LU, 0, k, np.arange(len(LU)), pivots, info)
             if k < n:
                 LU[:, :, k:] = solve_triangular(LU[:, :, :k], LU[:, :, k:], False, True, True)
@@ -232,7 +234,7 @@ def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
 
 def _cholesky_by_columns(L: Array) -> int:
     """Factorise in place up to the first minor that is not positive; its order."""
-    with np.errstate(all="ignore"):
+    with silent():
         for j in range(len(L)):
             row = L[j, :j]
             pivot = (L[j, j] - row @ row.conj()).real
@@ -300,7 +302,7 @@ def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, 
         B = adjoint(Q) @ B
     U, S, Vh = np.linalg.svd(A, full_matrices=False)
     kept = rcond * S[..., :1] < S
-    with np.errstate(all="ignore"):
+    with silent():
         inverse = np.where(kept, 1 / S, 0).astype(S.dtype)
     X = adjoint(Vh) @ (inverse[..., None] * (adjoint(U) @ B))
     return X, kept.sum(-1), S
@@ -316,7 +318,7 @@ def _solve_by_qr(Q: Array, R: Array, B: Array, tall: bool) -> Array:
 def _surely_full(R: Array, rcond: float) -> bool:
     """Whether no singular value can be below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
     eye = np.eye(R.shape[-1], dtype=R.dtype)
-    with np.errstate(all="ignore"):
+    with silent():
         bound = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(
             solve_triangular(R, eye, True, True, False), axis=(-2, -1)
         )

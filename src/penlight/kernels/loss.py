@@ -16,6 +16,7 @@ import numpy as np
 
 from ._rowtools import narrow, pointwise, pointwise_sum, quiet, split_shape, widen
 from .activation import log1p_exp
+from .slim import expand_dims, positions
 from .softmax import check_target
 
 _LOWEST_LOG = -100.0  # PyTorch's limit for the logarithms in binary cross entropy
@@ -266,21 +267,19 @@ def kl_div(x: np.ndarray, target: np.ndarray, reduction: str = "mean", log_targe
 
 def _nll_layout(x: np.ndarray, target: np.ndarray, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Flat positions in x (N, C, ...) of the targets (N, ...), and the mask of ignored ones, None if there are none."""
-    classes = x.shape[1]
-    target, ignored = check_target(target, classes, ignore_index)
-    _, _, inner = split_shape(x.shape, 1)
-    flat = target.reshape(len(x), inner).astype(np.intp) * inner
-    flat += np.arange(inner)
-    flat += (np.arange(len(x)) * (classes * inner))[:, None]
-    return flat, ignored
+    target, ignored = check_target(target, x.shape[1], ignore_index)
+    flat = positions(x.shape, expand_dims(target, 1), 1)
+    return flat.reshape(len(x), -1 if x.size else 0), ignored
 
 
 def _nll_factors(
     picked: np.ndarray, ignored: np.ndarray | None, x: np.ndarray, weight: np.ndarray | None
 ) -> np.ndarray | None:
     """The weight of each target, 0 where ignored; None for all ones."""
-    _, classes, inner = split_shape(x.shape, 1)
-    factors = None if weight is None else widen(weight).take(picked // inner % classes)
+    factors = None
+    if weight is not None:
+        _, classes, inner = split_shape(x.shape, 1)
+        factors = widen(weight).take(picked // inner % classes)
     if ignored is not None:
         kept = ~ignored.reshape(picked.shape)
         factors = kept.astype(widen(x[:0]).dtype) if factors is None else factors * kept
@@ -298,17 +297,16 @@ def nll_loss(
     """(loss, total weight) of log-probabilities x (N, C, ...) at class indices (N, ...)."""
     picked, ignored = _nll_layout(x, target, ignore_index)
     factors = _nll_factors(picked, ignored, x, weight)
-    loss = np.negative(widen(np.ascontiguousarray(x).reshape(-1).take(picked)))
+    loss = np.negative(widen(x.take(picked)))
     if factors is not None:
         loss *= factors
     if ignored is not None:
         loss[ignored.reshape(picked.shape)] = 0.0
-    total = np.asarray(float(picked.size if factors is None else factors.sum(dtype=np.float64)))
-    result = loss.reshape(target.shape)
-    if reduction != "none":
-        result = np.add.reduce(loss, None, dtype=np.float64)
-        result = np.divide(result, total) if reduction == "mean" else result
-    return np.asarray(result).astype(x.dtype, copy=False), total.astype(x.dtype)
+    total = np.float64(picked.size if factors is None else factors.sum(dtype=np.float64))
+    if reduction == "none":
+        return narrow(loss.reshape(target.shape), x.dtype), np.asarray(total, x.dtype)
+    result = np.add.reduce(loss, None, dtype=np.float64)
+    return np.asarray(result / total if reduction == "mean" else result, x.dtype), np.asarray(total, x.dtype)
 
 
 @quiet

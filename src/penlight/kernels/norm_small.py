@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import native
-from ._rowtools import ones_column
+from ._rowtools import ones_column, quiet
 from .norm import native_backward, native_norm
 
 SMALL = 8192
@@ -110,6 +110,50 @@ def layer_norm_backward(
     dx = np.subtract(gw, xhat, xhat)
     dx *= rstd
     return dx.reshape(x.shape), dweight, dbias
+
+
+@quiet
+def group_norm(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> Three | None:
+    """(out, mean, rstd) of normalising each group of channels of each sample; statistics are (N, groups)."""
+    if x.size > SMALL or not _simple(x, weight, bias):
+        return None
+    n, channels = x.shape[:2]
+    made = layer_norm(x.reshape(n * groups, -1), None, None, eps)
+    if made is None:
+        return None
+    out, mean, rstd = made
+    if weight is not None or bias is not None:
+        out = out.reshape(n, channels, -1)
+        if weight is not None:
+            out *= weight.reshape(channels, 1)
+        if bias is not None:
+            out += bias.reshape(channels, 1)
+    return out.reshape(x.shape), mean.reshape(n, groups), rstd.reshape(n, groups)
+
+
+def batch_norm_eval(
+    x: np.ndarray, mean: np.ndarray, var: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> np.ndarray | None:
+    """The batch normalised by given statistics of its channels."""
+    if x.size > SMALL or x.ndim < 2 or not _simple(x, mean, var, weight, bias):
+        return None
+    scale = var + x.dtype.type(eps)
+    np.sqrt(scale, scale)
+    np.reciprocal(scale, scale)
+    if weight is not None:
+        scale *= weight
+    shift = mean * scale
+    np.subtract(0.0 if bias is None else bias, shift, shift)
+    if x.ndim == 2:
+        out = x * scale
+        out += shift
+        return out
+    channels = x.shape[1]
+    out = x.reshape(len(x), channels, -1) * scale.reshape(channels, 1)
+    out += shift.reshape(channels, 1)
+    return out.reshape(x.shape)
 
 
 # A batch is (N, C), or (N, C, S) with everything behind the channels as one dimension.

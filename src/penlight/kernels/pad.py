@@ -7,10 +7,13 @@ crops. As in PyTorch, a circular border continues what is left after cropping, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 
 import numpy as np
 
 from .conv_gather import is_half
+from .silence import silent
 
 Pads = Sequence[tuple[int, int]]
 MODES = ("constant", "reflect", "replicate", "circular")
@@ -25,14 +28,27 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
     >>> pad(np.arange(3.0), [(-1, 1)], "constant", 9.0)
     array([1., 2., 9.])
     """
-    _check(x.shape, pads, mode)
+    pads = tuple(pads)
     lead = x.ndim - len(pads)
-    cropped = any(low < 0 or high < 0 for low, high in pads)
+    if mode != "constant" and 0 < x.size <= _FEW and x.flags.c_contiguous:
+        table = _table(x.shape[lead:], pads, mode)
+        return x.reshape(*x.shape[:lead], -1).take(table, lead)
+    return _padded(x, pads, mode, value)
+
+
+def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) -> np.ndarray:
+    """`pad` by slices."""
+    lead = x.ndim - len(pads)
+    cropped, shape, interior = _plan(x.shape, pads, mode)
     if cropped and mode in ("constant", "circular"):
         x = x[_crop(lead, pads)]
-    shape = [*x.shape[:lead], *(n + max(a, 0) + max(b, 0) for n, (a, b) in zip(x.shape[lead:], pads, strict=True))]
-    out = np.full(shape, value, x.dtype) if mode == "constant" else np.empty(shape, x.dtype)
-    out[_interior(lead, pads, x.shape)] = x
+    if mode == "constant":
+        out = np.empty(shape, x.dtype) if value else np.zeros(shape, x.dtype)
+        if value:
+            np.copyto(out, value, casting="unsafe")
+    else:
+        out = np.empty(shape, x.dtype)
+    out[interior] = x
     if mode != "constant":
         for axis, (low, high) in enumerate(pads, lead):
             for target, source in _borders(mode, max(low, 0), max(high, 0), x.shape[axis]):
@@ -40,6 +56,27 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
         if cropped and mode != "circular":
             out = out[_crop(lead, pads)].copy()
     return out
+
+
+_FEW = 4096  # elements
+
+
+@lru_cache(256)
+def _plan(sizes: tuple[int, ...], pads: Pads, mode: str) -> tuple[bool, tuple[int, ...], tuple[slice, ...]]:
+    """Whether anything is cropped, the shape of the result, and where in it the input lies."""
+    _check(sizes, pads, mode)
+    lead = len(sizes) - len(pads)
+    cropped = any(low < 0 or high < 0 for low, high in pads)
+    if cropped and mode in ("constant", "circular"):
+        sizes = np.empty(sizes, np.bool_)[_crop(lead, pads)].shape
+    shape = (*sizes[:lead], *(n + max(a, 0) + max(b, 0) for n, (a, b) in zip(sizes[lead:], pads, strict=True)))
+    return cropped, shape, _interior(lead, pads, sizes)
+
+
+@lru_cache(64)
+def _table(sizes: tuple[int, ...], pads: Pads, mode: str) -> np.ndarray:
+    """For each element of a padded array its position in the flattened array that it is taken from."""
+    return _padded(np.arange(prod(sizes)).reshape(sizes), pads, mode)
 
 
 def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mode: str = "constant") -> np.ndarray:
@@ -52,6 +89,14 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
     if mode != "constant" and is_half(grad):
         return pad_backward(grad.astype(np.float32), input_shape, pads, mode).astype(grad.dtype)
     lead = grad.ndim - len(pads)
+    if mode != "constant" and 0 < grad.size <= _FEW and 0 not in input_shape and grad.dtype.kind == "f":
+        size = prod(input_shape[lead:])
+        table = _table(tuple(input_shape[lead:]), tuple(pads), mode)
+        total = np.zeros(input_shape, grad.dtype)
+        places = np.arange(0, total.size, size)[:, None] + table.reshape(-1)
+        with silent():
+            np.add.at(total.reshape(-1), places, grad.reshape(places.shape))
+        return total
     cropped = any(low < 0 or high < 0 for low, high in pads)
     if mode == "constant":
         return pad(grad, [(-low, -high) for low, high in pads])
@@ -61,7 +106,7 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
     else:
         sizes = input_shape
         total = pad(grad, [(max(-low, 0), max(-high, 0)) for low, high in pads]) if cropped else grad.copy()
-    with np.errstate(all="ignore"):
+    with silent():
         for axis in reversed(range(lead, grad.ndim)):
             low, high = pads[axis - lead]
             for target, source in _borders(mode, max(low, 0), max(high, 0), sizes[axis]):

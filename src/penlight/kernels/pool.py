@@ -10,6 +10,7 @@ import numpy as np
 from . import pool_native
 from .conv_gather import Ints, is_half, share, spans
 from .pool_windows import BLOCK, AdaptiveWindows, Planes, Windows, fill_largest, small_windows
+from .silence import silent
 
 
 def pool_output_sizes(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
@@ -191,7 +192,7 @@ def avg_pool(
             _divide(block, divisor)
             target[first:last] = block
 
-    with np.errstate(all="ignore"):
+    with silent():
         share(body, planes.count, result.size * sum(kernel) * 2.0)
     return result
 
@@ -223,7 +224,7 @@ def avg_pool_backward(
                 _unbox(block, axis + 1, kernel[axis], stride[axis], padding[axis], into)
                 block = into
 
-    with np.errstate(all="ignore"):
+    with silent():
         share(body, -(-len(source) // each), result.size * len(kernel) * 2.0)
     return result
 
@@ -315,7 +316,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     if all(n % o == 0 for n, o in zip(sizes, output_size, strict=True)):
         kernel = tuple(n // o for n, o in zip(sizes, output_size, strict=True))
         return avg_pool(x, kernel, kernel, (0,) * len(kernel), False, True)
-    with np.errstate(all="ignore"):
+    with silent():
         for axis in range(len(sizes), 0, -1):
             x = _adaptive_sum(x, axis + 1, output_size[axis - 1])
         x /= _adaptive_lengths(sizes, output_size)
@@ -332,7 +333,7 @@ def adaptive_avg_pool_backward(grad: np.ndarray, input_shape: Ints) -> np.ndarra
     if all(n % o == 0 for n, o in zip(sizes, out, strict=True)):
         kernel = tuple(n // o for n, o in zip(sizes, out, strict=True))
         return avg_pool_backward(grad, input_shape, kernel, kernel, (0,) * len(kernel), False, True)
-    with np.errstate(all="ignore"):
+    with silent():
         grad = np.divide(grad, _adaptive_lengths(sizes, out), dtype=grad.dtype)
         for axis in range(len(sizes), 0, -1):
             grad = _adaptive_sum(grad, axis + 1, sizes[axis - 1])

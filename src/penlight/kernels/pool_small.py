@@ -1,105 +1,249 @@
-"""Pooling of small batches of images by windows that tile them, in as few calls of NumPy as there can be.
+"""Pooling of small batches, in as few calls of NumPy as there can be.
 
-The usual windows do not overlap and leave nothing over. Then a batch (N, C, H, W) is (N, C, h, kh, w, kw), and the windows are two
-of its dimensions. Each function returns None for everything else, which `kernels/pool.py` does.
+Note [Pooling by positions]
+Where the elements of each window lie in a flattened plane is worked out once for each geometry and kept, as a table with a row for each
+window. A small batch is pooled by taking these elements from all planes at once: the largest of each row, or their sum. The transpose of
+a sum goes the same way with the table of the windows that each element belongs to. A tap that falls outside stands for an element that changes
+nothing: for the largest, the first one of the window; for sums, a zero behind the plane. Each function returns None for what is not
+simple; `kernels/pool.py` does everything.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-SMALL = 8192
-_CODES = [np.uint8(k) for k in range(1, 16)]
+from ._rowtools import quiet
+
+SMALL = 8192  # elements of a batch
+_TAPS = 1 << 15  # elements of all windows together
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Ints = tuple[int, ...]
 
 
-def _tiles(shape: Ints, dtype: np.dtype, kernel: Ints, stride: Ints, padding: Ints) -> bool:
-    return (
-        len(kernel) == 2
-        and len(shape) == 4
-        and kernel == stride
-        and padding == (0, 0)
-        and shape[2] % kernel[0] == 0
-        and shape[3] % kernel[1] == 0
-        and dtype in _FLOATS
-        and 0 not in shape
-    )
+def output_sizes(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
+    """How many windows there are in each dim. With `ceil_mode` the last may hang over, but must begin inside."""
+    result = []
+    for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
+        count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
+        if ceil_mode and (count - 1) * s >= n + p:
+            count -= 1
+        result.append(count)
+    return tuple(result)
+
+
+class _Table:
+    """The positions of the elements of each window: `inside` (windows, taps), where the taps that fall outside repeat the first one that does
+    not, and `padded`, where they are the position behind the plane."""
+
+    def __init__(self, sizes: Ints, starts: list[np.ndarray], taps: list[np.ndarray]) -> None:
+        # `starts` of windows and `taps` from there, for each dimension; a tap may depend on the window.
+        self.out = tuple(len(s) for s in starts)
+        windows, size = prod(self.out), prod(sizes)
+        places = np.zeros((windows, 1), np.int64)
+        valid = np.ones((windows, 1), bool)
+        step = size
+        for d, n in enumerate(sizes):
+            step //= n
+            at = starts[d][:, None] + taps[d]  # (windows of this dimension, taps)
+            shape = [1] * len(sizes)
+            shape[d] = len(at)
+            wide = np.broadcast_to(at.reshape(*shape, -1), (*self.out, at.shape[1])).reshape(windows, -1)
+            places = (places[:, :, None] + (wide * step)[:, None]).reshape(windows, -1)
+            valid = (valid[:, :, None] & ((wide >= 0) & (wide < n))[:, None]).reshape(windows, -1)
+        first = places[np.arange(windows), valid.argmax(1)]
+        self.inside = np.where(valid, places, first[:, None])
+        self.complete = bool(valid.all())
+        self.padded = self.inside if self.complete else np.where(valid, places, size)
+        self.taps = places.shape[1]
+        self.rows = np.arange(windows) * self.taps
+        self.counts = valid.sum(1)
+        self.valid = valid
+
+    def transposed(self, size: int) -> tuple[np.ndarray, bool]:
+        """For each element of a plane the windows that it belongs to, and one behind the last where it belongs to fewer than others; whether
+        there is such a one."""
+        if not hasattr(self, "back"):
+            windows = len(self.padded)
+            owner = np.broadcast_to(np.arange(windows)[:, None], self.padded.shape)[self.valid]
+            element = self.padded[self.valid]
+            order = element.argsort(kind="stable")
+            element, owner = element[order], owner[order]
+            counts = np.bincount(element, minlength=size)
+            rank = np.arange(len(element)) - np.repeat(np.cumsum(counts) - counts, counts)
+            table = np.full((size, max(int(counts.max(initial=0)), 1)), windows)
+            table[element, rank] = owner
+            self.back = table, bool((table == windows).any())
+        return self.back
+
+
+@lru_cache(128)
+def _sliding(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> _Table:
+    out = output_sizes(sizes, kernel, stride, padding, dilation, ceil_mode)
+    starts = [np.arange(o) * s - p for o, s, p in zip(out, stride, padding, strict=True)]
+    return _Table(sizes, starts, [(np.arange(k) * d)[None] for k, d in zip(kernel, dilation, strict=True)])
+
+
+@lru_cache(128)
+def _even(sizes: Ints, out: Ints) -> _Table:
+    """Window i of o over n elements goes from floor(i * n / o) to ceil((i + 1) * n / o)."""
+    starts, taps = [], []
+    for n, o in zip(sizes, out, strict=True):
+        low, high = np.arange(o) * n // o, -(-(np.arange(1, o + 1) * n) // o)
+        steps = np.arange(int((high - low).max(initial=1)))[None]
+        starts.append(low)
+        taps.append(np.where(steps < (high - low)[:, None], steps, -n - 1))  # what the window lacks falls outside
+    return _Table(sizes, starts, taps)
 
 
 @lru_cache(64)
-def _places(shape: Ints, kernel: Ints) -> tuple[np.ndarray, np.ndarray]:
-    """Where each window begins in the plane, and how far each of its elements lies from there."""
-    height, width = shape
-    kh, kw = kernel
-    corners = np.arange(0, height, kh)[:, None] * width + np.arange(0, width, kw)
-    return corners, (np.arange(kh)[:, None] * width + np.arange(kw)).reshape(-1)
-
-
-@lru_cache(64)
-def _planes(count: int, size: int) -> np.ndarray:
+def _starts(count: int, size: int) -> np.ndarray:
     return np.arange(count)[:, None] * size
 
 
-def max_pool(x: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> tuple[Any, Any] | None:
-    """The largest element of each window, and its position in the flattened plane."""
-    if dilation != (1, 1) or not _tiles(x.shape, x.dtype, kernel, stride, padding):
+def _simple(x: np.ndarray, dims: int) -> bool:
+    return 0 < x.size <= SMALL and x.dtype in _FLOATS and x.flags.c_contiguous and x.ndim - dims in (1, 2)
+
+
+def _largest(x: np.ndarray, table: _Table, dims: int) -> tuple[Any, Any] | None:
+    lead = x.shape[:-dims]
+    planes = prod(lead)
+    windows = len(table.inside)
+    if not 0 < planes * windows * table.taps <= _TAPS:
         return None
-    n, c, height, width = x.shape
-    kh, kw = kernel
-    if not 1 < kh * kw <= 16:
-        return None
-    taps = x.reshape(n, c, height // kh, kh, width // kw, kw).transpose(3, 5, 0, 1, 2, 4)
-    taps = taps.reshape(kh * kw, n, c, height // kh, width // kw)  # a copy: each element of all windows in one row
-    values = taps[0]
-    best: Any = None
-    for code, tap in zip(_CODES, taps[1:]):
-        larger = np.greater(tap, values).view(np.uint8)
-        values = np.maximum(values, tap)
-        larger *= code
-        best = larger if best is None else np.maximum(best, larger, out=best)
-    if np.isnan(np.maximum.reduce(values, None)):
+    found = x.reshape(planes, -1).take(table.inside, 1)
+    best = found.argmax(2)
+    best += table.rows
+    indices = table.inside.take(best)
+    values = found.take(best + _starts(planes, windows * table.taps))
+    top = values.item(values.argmax())
+    if top != top:
         return None  # of several NaNs the last counts
-    corners, offsets = _places((height, width), kernel)
-    indices = offsets.take(best)
-    indices += corners
-    return values, indices
+    shape = (*lead, *table.out)
+    return values.reshape(shape), indices.reshape(shape)
 
 
-def max_pool_backward(grad: np.ndarray, indices: np.ndarray, shape: Ints) -> np.ndarray | None:
-    """Each gradient at the place it came from, where no place gets two."""
-    if grad.dtype not in _FLOATS or not grad.size:
+def _sums(x: np.ndarray, table: np.ndarray, padded: bool) -> np.ndarray:
+    """For each row of the table the sum of the elements there, of all rows of x."""
+    if padded:
+        longer = np.zeros((len(x), x.shape[1] + 1), x.dtype)
+        longer[:, :-1] = x
+        x = longer
+    return np.add.reduce(x.take(table, 1), 2)
+
+
+def max_pool(
+    x: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> tuple[Any, Any] | None:
+    """The largest element of each window, and its position in the flattened plane."""
+    dims = len(kernel)
+    if not _simple(x, dims):
+        return None
+    return _largest(x, _sliding(x.shape[-dims:], kernel, stride, padding, dilation, ceil_mode), dims)
+
+
+def adaptive_max_pool(x: np.ndarray, out: Ints) -> tuple[Any, Any] | None:
+    """The same with windows that divide a plane evenly into `out`."""
+    dims = len(out)
+    if not _simple(x, dims) or 0 in out:
+        return None
+    return _largest(x, _even(x.shape[-dims:], out), dims)
+
+
+@quiet
+def max_pool_backward(
+    grad: np.ndarray, indices: np.ndarray, shape: Ints, dims: int, distinct: bool
+) -> np.ndarray | None:
+    """Each gradient at the place it came from; `distinct` if no place gets two."""
+    if grad.dtype not in _FLOATS or not 0 < grad.size <= SMALL:
         return None
     result = np.zeros(shape, grad.dtype)
-    planes = shape[0] * shape[1]
-    at = indices.reshape(planes, -1) + _planes(planes, result.size // planes)
-    result.reshape(-1)[at] = grad.reshape(planes, -1)
+    planes = prod(shape[:-dims])
+    at = indices.reshape(planes, -1) + _starts(planes, result.size // planes)
+    if distinct:
+        result.reshape(-1)[at] = grad.reshape(planes, -1)
+    else:
+        np.add.at(result.reshape(-1), at, grad.reshape(planes, -1))
     return result
 
 
-def avg_pool(x: np.ndarray, kernel: Ints, stride: Ints, padding: Ints) -> np.ndarray | None:
+def _divisor(table: _Table, sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
+    """What each window's sum is divided by."""
+    if table.complete:
+        return table.taps
+    if not include_pad:
+        return table.counts
+    result = np.ones(table.out, np.int64)
+    for d, (n, o, k, s, p) in enumerate(zip(sizes, table.out, kernel, stride, padding, strict=True)):
+        first = np.arange(o) * s - p
+        result *= (np.minimum(first + k, n + p) - first).reshape([-1 if j == d else 1 for j in range(len(sizes))])
+    return result.reshape(-1)
+
+
+@lru_cache(128)
+def _mean_table(
+    sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool
+) -> tuple[_Table, Any]:
+    table = _sliding(sizes, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    return table, _divisor(table, sizes, kernel, stride, padding, include_pad)
+
+
+@quiet
+def _mean(x: np.ndarray, table: _Table, divisor: Any, dims: int) -> np.ndarray | None:
+    lead = x.shape[:-dims]
+    planes = prod(lead)
+    if not 0 < planes * table.padded.size <= _TAPS:
+        return None
+    total = _sums(x.reshape(planes, -1), table.padded, not table.complete)
+    return np.divide(total, divisor, out=total, casting="same_kind").reshape(*lead, *table.out)
+
+
+@quiet
+def _mean_backward(grad: np.ndarray, table: _Table, divisor: Any, shape: Ints, dims: int) -> np.ndarray | None:
+    size, planes = prod(shape[-dims:]), prod(shape[:-dims])
+    back, padded = table.transposed(size)
+    if not 0 < planes * back.size <= _TAPS:
+        return None
+    shares = np.divide(grad.reshape(planes, -1), divisor, dtype=grad.dtype, casting="same_kind")
+    return _sums(shares, back, padded).reshape(shape)
+
+
+def avg_pool(
+    x: np.ndarray, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool
+) -> np.ndarray | None:
     """The mean of each window."""
-    if not _tiles(x.shape, x.dtype, kernel, stride, padding):
+    dims = len(kernel)
+    if not _simple(x, dims):
         return None
-    kh, kw = kernel
-    total = x[..., ::kw] + x[..., 1::kw] if kw > 1 else x
-    for k in range(2, kw):
-        total += x[..., k::kw]
-    result = total[:, :, ::kh] + total[:, :, 1::kh] if kh > 1 else total
-    for k in range(2, kh):
-        result += total[:, :, k::kh]
-    return result / (kh * kw)
+    return _mean(x, *_mean_table(x.shape[-dims:], kernel, stride, padding, ceil_mode, include_pad), dims)
 
 
-def avg_pool_backward(grad: np.ndarray, shape: Ints, kernel: Ints, stride: Ints, padding: Ints) -> np.ndarray | None:
-    """Each element's share of its window's gradient."""
-    if not _tiles(shape, grad.dtype, kernel, stride, padding):
+def avg_pool_backward(
+    grad: np.ndarray, shape: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool
+) -> np.ndarray | None:
+    """Each element's share of its windows' gradients."""
+    dims = len(kernel)
+    if not _simple(grad, dims) or prod(shape) > SMALL:
         return None
-    n, c, height, width = shape
-    kh, kw = kernel
-    result = np.empty((n, c, height // kh, kh, width // kw, kw), grad.dtype)
-    result[...] = (grad / (kh * kw)).reshape(n, c, height // kh, 1, width // kw, 1)
-    return result.reshape(shape)
+    table = _mean_table(shape[-dims:], kernel, stride, padding, ceil_mode, include_pad)
+    return _mean_backward(grad, *table, shape, dims)
+
+
+def adaptive_avg_pool(x: np.ndarray, out: Ints) -> np.ndarray | None:
+    """The mean of windows that divide a plane evenly into `out`."""
+    dims = len(out)
+    if not _simple(x, dims) or 0 in out:
+        return None
+    table = _even(x.shape[-dims:], out)
+    return _mean(x, table, table.taps if table.complete else table.counts, dims)
+
+
+def adaptive_avg_pool_backward(grad: np.ndarray, shape: Ints, dims: int) -> np.ndarray | None:
+    """The transpose of `adaptive_avg_pool`."""
+    if not _simple(grad, dims) or prod(shape) > SMALL:
+        return None
+    table = _even(shape[-dims:], grad.shape[-dims:])
+    return _mean_backward(grad, table, table.taps if table.complete else table.counts, shape, dims)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .conv_gather import Ints, overlap, share
+from .silence import silent
 
 # Results per block: a few buffers of this many elements stay in a core's own cache.
 BLOCK = 1 << 16
@@ -62,7 +63,7 @@ def fill_largest(planes: Planes, windows: Windows, values: np.ndarray, indices: 
                 windows.largest(block, *buffers, careful=True)
             np.add(windows.base, codes[:n], out=where[first:last])
 
-    with np.errstate(all="ignore"):
+    with silent():
         share(body, planes.count, values.size * len(windows.taps) * 2.0)
 
 

@@ -21,6 +21,8 @@ def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarra
     >>> linspace(0.0, 1.0, 3, np.dtype("float32"))
     array([0. , 0.5, 1. ], dtype=float32)
     """
+    if dtype.itemsize == 4 and isinstance(start, (int, float)) and isinstance(end, (int, float)):
+        return _linspace32(np.float32(start), np.float32(end), steps)
     first, last = np.asarray(start, dtype), np.asarray(end, dtype)
     step = ((last - first) / dtype.type(steps - 1)).astype(np.float64)
     first, last = first.astype(np.float64), last.astype(np.float64)
@@ -32,6 +34,17 @@ def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarra
     else:
         parts = [fma64(forward, step, first), fma64(backward, -step, last)]
     return np.concatenate(parts, -1).astype(dtype)
+
+
+def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
+    """The same for one row of float32, in fewer calls."""
+    half = steps // 2
+    values = np.arange(steps, dtype=np.float64)
+    values *= float((last - first) / np.float32(steps - 1))
+    backward = values[steps - half - 1 :: -1].copy()
+    values += float(first)
+    np.subtract(float(last), backward, out=values[half:])
+    return values.astype(np.float32)
 
 
 def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray:

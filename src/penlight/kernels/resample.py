@@ -13,6 +13,7 @@ import numpy as np
 
 from .conv_gather import Ints, is_half
 from .pool import adaptive_avg_pool, adaptive_avg_pool_backward
+from .silence import silent
 
 _NEAREST = ("nearest", "nearest-exact")
 _LINEAR = ("linear", "bilinear", "trilinear")
@@ -260,7 +261,7 @@ def _apply_all(x: np.ndarray, maps: list[AxisMap]) -> np.ndarray:
     x = np.ascontiguousarray(x)
     if not x.size:
         return np.zeros((*x.shape[:2], *(len(m.indices) for m in maps)), x.dtype)
-    with np.errstate(all="ignore"):
+    with silent():
         finite = all(m.picks for m in maps) or bool(np.isfinite(np.vdot(x, x)))
         order = sorted(range(len(maps)), key=lambda i: (len(maps[i].indices) / maps[i].size, -i))
         for i in order:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .rng_engine import Engine
 from .rng_uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
+from .silence import silent
 
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
 _LARGE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
@@ -129,6 +130,8 @@ def _check_open(low: int, dtype: np.dtype) -> tuple[int, int]:
 
 def _check_bounds(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
     """Refuse what `random_(from, to)` refuses; the bounds, moved inside where a float cannot hold them."""
+    if dtype.kind == "i" and dtype.itemsize >= 4 and -(2**31) <= low < high <= 2**31:
+        return low, high  # the usual case
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.kind == "c":
@@ -162,7 +165,7 @@ def _check_value(name: str, value: int, dtype: np.dtype) -> None:
 
 def _cast(value: int, dtype: np.dtype) -> int:
     """The value after a journey through the dtype and back to int64, where too large becomes the smallest."""
-    with np.errstate(over="ignore"):
+    with silent():
         there = float(np.array(value, np.float64 if dtype.itemsize == 8 else np.float32).astype(dtype))
     return int(there) if abs(there) < 2.0**63 else -(2**63)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .rng_engine import BLOCK, Engine
 from .rng_uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
+from .silence import silent
 
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
@@ -68,7 +69,7 @@ def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
 def _gammas(engine: Engine, alpha: np.ndarray) -> list[float]:
     """Gamma samples by the method of Marsaglia and Tsang; what depends on alpha is computed in its dtype."""
     boosted = alpha < 1
-    with np.errstate(divide="ignore"):
+    with silent():
         power = 1 / alpha
     d = np.where(boosted, alpha + 1, alpha) - alpha.dtype.type(_THIRD)
     rows = zip(
@@ -189,7 +190,7 @@ def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     flipped = prob > 0.5
     rare = np.where(flipped, 1 - prob, prob)
     mean = count * rare
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with silent():
         columns = (count, prob, rare, mean, np.sqrt(mean * (1 - rare)), rare / (1 - rare), np.floor((count + 1) * rare))
     with Reader(engine) as reader:
         rows = zip(*(column.ravel().tolist() for column in columns), strict=True)

@@ -9,6 +9,7 @@ import numpy as np
 from .rng_engine import Engine
 from .rng_normal import libm, normal_pairs, scale64
 from .rng_uniform import Shape, c_name, in_memory_order, is_floating, narrow, not_implemented, scalar_name, uniform53
+from .silence import silent
 
 
 def exponential(engine: Engine, shape: Shape, dtype: np.dtype, lambd: float = 1.0) -> np.ndarray:
@@ -44,12 +45,12 @@ def geometric(engine: Engine, shape: Shape, dtype: np.dtype, p: float) -> np.nda
     if dtype.kind == "c":
         raise not_implemented("geometric_cpu", dtype)
     u = uniform53(engine, shape)
-    with np.errstate(divide="ignore"):
+    with silent():
         libm("log")(u, u)
     u /= math.log1p(-p)
     np.ceil(u, out=u)
     if dtype.kind in "iu":
-        with np.errstate(invalid="ignore"):
+        with silent():
             return u.astype(np.int64).astype(dtype, copy=False)
     return narrow(u, dtype) if is_floating(dtype) else u.astype(dtype)
 
@@ -89,7 +90,7 @@ def log_normal(engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 1.0,
     out = np.empty(shape)
     flat = out.reshape(-1)
     flat[...] = scale64(normal_pairs(engine, out.size), mean, std)
-    with np.errstate(over="ignore"):
+    with silent():
         libm("exp")(flat, flat)
     return narrow(out, dtype)
 
@@ -108,7 +109,7 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
     score = np.empty_like(weights)
     ordered = in_memory_order(score)
     ordered[...] = exponential(engine, ordered.shape, weights.dtype)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with silent():
         np.divide(weights, score, out=score)
     score = score.astype(np.float32) if score.dtype.itemsize == 2 else score
     if num_samples == 1:

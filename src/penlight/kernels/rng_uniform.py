@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .rng_engine import PIECE, Engine
+from .silence import silent
 
 Shape = tuple[int, ...]
 
@@ -68,7 +69,7 @@ def narrow(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Float64 samples in a floating dtype; the 16-bit ones are rounded by way of float32, as PyTorch does."""
     if dtype == np.float64:
         return samples
-    with np.errstate(over="ignore"):
+    with silent():
         single = samples.astype(np.float32)
         return single if dtype == np.float32 else single.astype(dtype)
 
@@ -84,8 +85,15 @@ def in_memory_order(array: np.ndarray) -> np.ndarray:
     return array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
+_FEW = 256  # samples, for which the number of NumPy's calls counts
+_LOW24_WORD = np.uint64(0xFFFFFF)
+
+
 def fill24(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
+    if out.size <= _FEW:
+        np.multiply(engine.raw(out.size) & _LOW24_WORD, 2.0**-24, out=out, casting="same_kind")
+        return
     start = 0
     for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
         part = out[start : start + words.size]
@@ -131,7 +139,7 @@ def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
 
 def check_uniform(dtype: np.dtype, low: float, high: float) -> None:
     """Refuse what `uniform_` refuses, in its words."""
-    if low == 0.0 and high == 1.0 and dtype.kind in "fc":
+    if dtype.kind in "fc" and ((low == 0.0 and high == 1.0) or (dtype.itemsize >= 4 and -1e4 < low <= high < 1e4)):
         return
     if dtype.kind == "c":
         dtype = np.dtype(f"f{dtype.itemsize // 2}")

@@ -12,12 +12,15 @@ others are accumulated.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from types import EllipsisType
 
 import numpy as np
 
 from ._rowtools import is_half, narrow, split_shape, widen
+from .silence import hush, silent, unhush
+from .slim import broadcast_to, positions
 
 Index = np.ndarray | slice | int | None | EllipsisType
 
@@ -32,21 +35,32 @@ _NATIVE_FROM = 1 << 10  # elements; see Note [Native kernels]
 def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
     """`index` as intp, after checking 0 <= index < size; `message` may hold {index}."""
     index = np.asarray(index, np.intp)
-    if index.size and index.view(np.uintp).max() >= size:
+    if index.size and _largest(index) >= size:
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise error(message.format(index=bad))
     return index
 
 
+def _largest(index: np.ndarray) -> int:
+    """The largest index, where negative ones are huge. `argmax` and `item` are NumPy's quickest way to it in a small array."""
+    bits = index.view(np.uintp)
+    return bits.item(bits.argmax()) if index.size < 4096 else int(bits.max())
+
+
 def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
     size = shape[dim] if shape else 1
+    if type(index) is np.ndarray and index.dtype is _INTP and index.size and _largest(index) < size:
+        return index
     return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
+
+
+_INTP = np.dtype(np.intp)
 
 
 def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
     """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
     index = np.asarray(index, np.intp)
-    if index.size and index.view(np.uintp).max() >= size:
+    if index.size and _largest(index) >= size:
         bad = index[(index < -size) | (index >= size)]
         if bad.size:
             raise IndexError(f"index {bad.flat[0]} is out of bounds for dimension {dim} with size {size}")
@@ -80,6 +94,8 @@ def _finish(out: np.ndarray, base: np.ndarray, inplace: bool) -> np.ndarray:
 def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
     """Flat positions, in a C-contiguous array of `shape`, of what `index` selects along `dim`."""
     shape = shape or (1,)
+    if index.shape[:dim] == shape[:dim] and index.shape[dim + 1 :] == shape[dim + 1 :]:
+        return positions(shape, index, dim).reshape(-1)
     flat = index * split_shape(shape, dim)[2]
     step = 1
     for k in range(index.ndim - 1, -1, -1):
@@ -92,10 +108,12 @@ def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarra
 
 def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
     """Whether `index` is one vector along `dim`, expanded (with stride 0) over whole rows of `shape`."""
-    return index.ndim > 1 and all(
-        k == dim or (index.shape[k] == shape[k] and (index.shape[k] == 1 or index.strides[k] == 0))
-        for k in range(index.ndim)
-    )
+    if index.ndim < 2:
+        return False
+    for k, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True)):
+        if k != dim and (n != m or (n != 1 and step != 0)):
+            return False
+    return True
 
 
 def _prefix(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -107,8 +125,19 @@ def _prefix(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _at(ufunc: np.ufunc, out: np.ndarray, positions: np.ndarray, values: np.ndarray) -> None:
     """ufunc.at without NumPy's warnings: NaN and inf are data here."""
-    with np.errstate(invalid="ignore", over="ignore"):
+    token = hush()
+    try:
         ufunc.at(out, positions, values)
+    finally:
+        unhush(token)
+
+
+_FEW = 2048  # elements that need no cleverness
+
+
+@lru_cache(64)
+def _columns(count: int) -> np.ndarray:
+    return np.arange(count)
 
 
 def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
@@ -133,6 +162,10 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
 def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
     """out[index] += rows, every repetition counted. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
+    if count * columns <= _FEW:
+        flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
+        _at(np.add, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
+        return
     if rows.size >= _NATIVE_FROM and columns >= 8:
         from .native.scatter import add_rows
 
@@ -148,7 +181,7 @@ def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool 
             if fresh:
                 out[places] = rows[alone]
             else:
-                with np.errstate(invalid="ignore", over="ignore"):
+                with silent():
                     out[places] += rows[alone]
             np.logical_not(alone, out=alone)
             index, rows = index[alone], rows[alone]
@@ -224,7 +257,7 @@ def index_add(
     if source.size:
         source = widen(source)
         if alpha != 1:
-            with np.errstate(invalid="ignore", over="ignore"):
+            with silent():
                 source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
         _index_add(out, dim, index, source, fresh)
     return _finish(out, base, inplace)
@@ -328,9 +361,9 @@ def index_reduce(
 
 def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inplace: bool = False) -> np.ndarray:
     """base with its masked elements replaced by those of `source`, in order; base and mask broadcast together."""
-    if not inplace:
+    if not inplace and base.shape != mask.shape:
         base, mask = np.broadcast_arrays(base, mask)
-    mask = np.broadcast_to(mask, base.shape)
+    mask = broadcast_to(mask, base.shape)
     count = np.count_nonzero(mask)
     if source.size < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
@@ -399,6 +432,10 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
 
 def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
     """(places, result shape, row length): the index selects, row by row, rows number `places` of that length."""
+    if 0 < len(indices) <= len(shape) and all([type(i) is np.ndarray and i.dtype is _INTP for i in indices]):
+        arrays = [_wrapped(i, dim, shape[dim]) for dim, i in enumerate(indices)]  # type: ignore[arg-type]
+        if all([array.shape == arrays[0].shape for array in arrays]):
+            return _rows_at(arrays, arrays[0].shape, shape)
     basic, advanced = _split_index(indices, shape)
     arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
     try:
@@ -410,10 +447,7 @@ def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.
     lead = len(arrays)
     whole_rows = len(basic) == len(advanced) == len(shape) and all(entry == slice(None) for entry in basic)
     if lead and whole_rows and all(isinstance(entry, np.ndarray) for entry in advanced[:lead]):
-        places = arrays[0]
-        for array, size in zip(arrays[1:], shape[1:lead], strict=True):
-            places = places * size + array
-        return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
+        return _rows_at(arrays, common, shape)
     # The general case: the flat position is the sum of stride * coordinate, and each coordinate is indexed as the
     # array itself would be. The coordinates are expanded views, so this costs as much as the result is large.
     positions = np.zeros((), np.intp)
@@ -423,6 +457,16 @@ def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.
         positions = positions + np.broadcast_to(coordinate, shape)[tuple(basic)][tuple(advanced)]
         step *= shape[k]
     return positions.reshape(-1), positions.shape, 1
+
+
+def _rows_at(
+    arrays: list[np.ndarray], common: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """`_flat_index` of arrays for the first dimensions, which broadcast to a common shape."""
+    lead, places = len(arrays), arrays[0]
+    for array, size in zip(arrays[1:], shape[1:lead], strict=True):
+        places = places * size + array
+    return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
 
 
 def index_put_add(
@@ -436,7 +480,7 @@ def index_put_add(
     fresh = isinstance(base, tuple)
     places, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
     try:
-        rows = np.broadcast_to(widen(values), shape).reshape(len(places), columns)
+        rows = broadcast_to(widen(values), shape).reshape(len(places), columns)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
+from .silence import silent
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
@@ -40,7 +41,7 @@ def _along(
     inputs = [np.ascontiguousarray(widen(a)).reshape(cut) for a in arrays]
     out = np.empty(shape, inputs[0].dtype)
     inputs.append(out.reshape(cut))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # inf - inf is the NaN that PyTorch gives
+    with silent():  # inf - inf is the NaN that PyTorch gives
         if out.size == 0 or (native and (_by_machine if inner == 1 else _columns_by_machine)(native, *inputs)):
             pass
         elif out.size <= BLOCK_ELEMENTS:
@@ -53,6 +54,33 @@ def _along(
             for i in range(outer):
                 each_block(partial(_one_of, columns, inputs, i), inner, n, 256)  # shorter inner loops are slow
     return narrow(out, dtype)
+
+
+_FLOAT = np.dtype(np.float32)
+_runs: dict[str, Any] = {}
+
+
+def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
+    """What a native kernel writes to its last array, along the last dimension of small arrays of one shape, the others; None if that
+    cannot be. See Note [Small arrays in machine code] in native/small.py."""
+    first = arrays[0]
+    size = first.size
+    for array in arrays:
+        if array.dtype is not _FLOAT or array.size != size or not array.flags.c_contiguous:
+            return None
+    try:
+        run = _runs[name]
+    except KeyError:
+        from .native import small
+        from .native import softmax as definitions
+
+        _runs[name] = run = small.rows(getattr(definitions, name))
+    if run is None:
+        return None
+    out = np.empty(first.shape, _FLOAT)
+    columns = first.shape[-1]
+    run(0, size // columns, columns, *[id(array) for array in arrays], id(out))
+    return out
 
 
 def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
@@ -174,7 +202,7 @@ def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray
     axes = dims if shape else ()
     kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
     trailing = tuple(range(x.ndim - len(axes), x.ndim)) == tuple(sorted(axes))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         if x.size == 0:
             result = np.full(kept, -np.inf, x.dtype)
         elif trailing and x.dtype.kind == "f":
@@ -317,7 +345,7 @@ def nll_from_logits(
     target, ignored = check_target(target, classes, ignore_index)
     weight = None if weight is None else np.ascontiguousarray(weight, logits.dtype)
     picked = target + np.arange(0, rows * classes, classes) if rows else target.astype(np.int64)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         exps, totals, loss, everywhere = _row_losses(logits, picked, weight, label_smoothing > 0, need_backward)
         pull = None if weight is None else weight.take(target)
         if ignored is not None:
@@ -353,7 +381,7 @@ def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.n
     out = np.empty_like(exps)
     if out.size == 0:
         return narrow(out, dtype)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with silent():
         unit = np.divide(widen(grad), denominator, dtype=exps.dtype)
         due = unit if pull is None else _quiet(pull * unit, ignored)
         scale = due

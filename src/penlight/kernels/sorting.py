@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ._rowtools import is_half
+from .slim import moveaxis, positions, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
@@ -27,7 +28,7 @@ def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
     if x.ndim == 0:
         return x.reshape(1, 1)
-    moved = x if dim == x.ndim - 1 else np.moveaxis(x, dim, -1)
+    moved = x if dim == x.ndim - 1 else moveaxis(x, dim, x.ndim - 1)
     return np.ascontiguousarray(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
 
 
@@ -37,7 +38,7 @@ def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarr
         return rows.reshape(())
     rest = shape[:dim] + shape[dim + 1 :]
     laid_out = rows.reshape(*rest, rows.shape[1])
-    return np.ascontiguousarray(laid_out if dim == len(rest) else np.moveaxis(laid_out, -1, dim))
+    return np.ascontiguousarray(laid_out if dim == len(rest) else moveaxis(laid_out, laid_out.ndim - 1, dim))
 
 
 def _reduced(column: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool) -> np.ndarray:
@@ -96,20 +97,19 @@ def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
         packed &= _POSITION
         return packed
     if rows.size >= _SMALL:  # the vectorised sort is stable, too, if nothing is equal
-        order = np.argsort(rows, 1)
-        ordered = np.take_along_axis(rows, order, 1)
+        order = rows.argsort(1)
+        ordered = take_along(rows, order, 1)
         if (ordered[:, 1:] > ordered[:, :-1]).all():
             return np.ascontiguousarray(order[:, ::-1]) if descending else order
     if descending:
-        order = np.argsort(rows[:, ::-1], 1, kind="stable")[:, ::-1]
+        order = rows[:, ::-1].argsort(1, kind="stable")[:, ::-1]
         return np.subtract(rows.shape[1] - 1, order)
-    return np.argsort(rows, 1, kind="stable")
+    return rows.argsort(1, kind="stable")
 
 
 def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     """rows[i, order[i, j]]."""
-    flat = order + np.arange(len(rows))[:, None] * rows.shape[1]
-    return rows.reshape(-1).take(flat)
+    return rows.take(positions(rows.shape, order, 1)) if len(rows) else rows[:, :0].reshape(order.shape)
 
 
 def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -166,7 +166,7 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """For each row the position of its element number `rank` (rows,) in sorted order."""
     rows = _comparable(rows)
     if rows.size < _SMALL or (rank != rank[0]).any():
-        return np.take_along_axis(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
+        return take_along(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     value = np.partition(rows, rank[0], 1)[:, rank[0], None]
     equal, below = rows == value, rows < value
     if rows.dtype.kind not in "iub":
@@ -227,8 +227,8 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
     best = (places - starts).argmax(1)[:, None] if rows.size else np.zeros((0, 1), np.int64)
-    index = np.take_along_axis(order, best, 1)[:, 0]
-    values = np.take_along_axis(ordered, best, 1)[:, 0]
+    index = take_along(order, best, 1)[:, 0]
+    values = take_along(ordered, best, 1)[:, 0]
     return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
 
 
@@ -273,7 +273,7 @@ def _slices(x: np.ndarray, dim: int) -> np.ndarray:
     """x as (n along dim, everything else), after refusing what has no elements to compare."""
     if x.size == 0 and x.shape[dim] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    return np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
+    return moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
 
 
 def unique_dim(x: np.ndarray, dim: int, return_inverse: bool = False, return_counts: bool = False) -> Unique:

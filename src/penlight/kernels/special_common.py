@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ._rowtools import is_half as is_half
+from .silence import silent
 
 Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
@@ -55,7 +56,7 @@ def rational(numerator: Sequence[float], denominator: Sequence[float], x: Array)
 def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
     """Fill `out` with `function(x)` where its mask holds, for each `(mask, function)`."""
     for mask, function in pieces:
-        index = np.flatnonzero(mask)
+        index = mask.nonzero()[0]
         if index.size == x.size:
             out[...] = function(x)
         elif index.size:
@@ -70,6 +71,22 @@ def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
         from .parallel import parallel_for
 
         parallel_for(run, size, step)
+
+
+FEW = 128  # elements
+
+
+def one_by_one(function: Callable[[float], float], x: Array) -> Array | None:
+    """A function of the C library on each of a few floats; None for more, for other dtypes, and where it has no value.
+
+    The kernels here take dozens of calls of NumPy, each of which takes as long as the C library for some ten elements.
+    """
+    if not 0 < x.size <= FEW or x.dtype.char not in "fd":
+        return None
+    try:
+        return np.array([*map(function, x.reshape(-1).tolist())], x.dtype).reshape(x.shape)
+    except (ValueError, OverflowError):
+        return None
 
 
 def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
@@ -92,7 +109,7 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
             else:
                 kernel(source[block], target[block])
 
-    with np.errstate(all="ignore"):
+    with silent():
         spread(run, source.size, step)
     return out
 
@@ -110,7 +127,7 @@ def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) ->
             block = slice(i, min(i + step, high))
             kernel(left[block].astype(np.float64), right[block].astype(np.float64), target[block])
 
-    with np.errstate(all="ignore"):
+    with silent():
         spread(run, target.size, step)
         return out.astype(dtype, copy=False)
 

@@ -5,9 +5,22 @@ See Note [How the special functions are evaluated] in `special_common`.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .special_common import BLOCK_BYTES, Array, horner, is_half, piecewise, rational, spread, two_product, unary
+from .special_common import (
+    BLOCK_BYTES,
+    Array,
+    horner,
+    is_half,
+    one_by_one,
+    piecewise,
+    rational,
+    spread,
+    two_product,
+    unary,
+)
 
 _SQRT2 = 1.4142135623730951
 _SQRT_HALF = 0.7071067811865476
@@ -104,6 +117,9 @@ _INV32_TAIL_Q = (9.75661, 19.614624, 18.629795, 12.451644, 4.449822)
 
 def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
+    few = one_by_one(math.erf, x)
+    if few is not None:
+        return few
     if x.dtype == np.float32:
         out = np.empty(x.shape, np.float32)
         source, target = x.reshape(-1), out.reshape(-1)
@@ -220,7 +236,8 @@ def exp_square(x: Array, scale: float) -> Array:
 
 def erfc(x: Array) -> Array:
     """The complementary error function, 1 - erf(x), accurate in the tail. Derivative: -2/sqrt(pi) exp(-x**2)."""
-    return unary(_erfc, x)
+    few = one_by_one(math.erfc, x)
+    return unary(_erfc, x) if few is None else few
 
 
 def _erfc(x: Array, out: Array) -> None:

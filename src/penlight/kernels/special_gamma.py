@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from .special_common import Array, binary, fraction, horner, is_half, piecewise, rational, unary
+from .silence import silent
+from .special_common import Array, binary, fraction, horner, is_half, one_by_one, piecewise, rational, unary
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
@@ -67,11 +68,12 @@ _TRIGAMMA_LARGE_Q = (8.018863041398767, 13.982880818117017, 7.95319748682561, 1.
 
 def gammaln(x: Array) -> Array:
     """The logarithm of |gamma(x)|. Derivative: digamma(x)."""
-    return unary(_gammaln, x)
+    few = one_by_one(math.lgamma, x) if x.dtype.char == "f" else None  # for float64 it is not accurate enough
+    return unary(_gammaln, x) if few is None else few
 
 
 def _gammaln(x: Array, out: Array) -> None:
-    index = np.flatnonzero(x < 0.0)
+    index = (x < 0.0).nonzero()[0]
     if not index.size:
         _gammaln_positive(x, out)
         return
@@ -103,7 +105,7 @@ def _gammaln_small(x: Array) -> Array:
     np.subtract(1.0, less_one, less_one)
     result *= less_one
     np.subtract(0.0, result, result)  # not a negation: torch has the positive zero at 1 and 2
-    index = np.flatnonzero(below)
+    index = below.nonzero()[0]
     if index.size:
         result[index] -= np.log(x.take(index))
     return result
@@ -148,7 +150,7 @@ def digamma(x: Array) -> Array:
 
 
 def _digamma(x: Array, out: Array) -> None:
-    index = np.flatnonzero(x < 0.0)
+    index = (x < 0.0).nonzero()[0]
     if not index.size:
         _digamma_positive(x, out)
         return
@@ -175,7 +177,7 @@ def _digamma_small(x: Array) -> Array:
     y -= _DIGAMMA_ROOT
     y -= _DIGAMMA_ROOT_LOW
     result *= y
-    index = np.flatnonzero(below)
+    index = below.nonzero()[0]
     if index.size:
         result[index] -= 1.0 / x.take(index)
     return result
@@ -198,14 +200,14 @@ def polygamma(n: int, x: Array) -> Array:
     if n <= 1:
         return unary(_trigamma if n else _digamma, x, wide=True)
     dtype = x.dtype
-    with np.errstate(all="ignore"):
+    with silent():
         result = zeta(np.array(n + 1.0), x.astype(np.float64))
         result *= (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
         return result.astype(dtype, copy=False)
 
 
 def _trigamma(x: Array, out: Array) -> None:
-    index = np.flatnonzero(x < 0.0)
+    index = (x < 0.0).nonzero()[0]
     if not index.size:
         _trigamma_positive(x, out)
         return
@@ -227,7 +229,7 @@ def _trigamma_small(x: Array) -> Array:
     """0 <= x < 2.5; below one, trigamma(x) = trigamma(x + 1) + 1/x**2."""
     below = x < 1.0
     result = rational(_TRIGAMMA_P, _TRIGAMMA_Q, x + below)
-    index = np.flatnonzero(below)
+    index = below.nonzero()[0]
     if index.size:
         r = 1.0 / x.take(index)
         result[index] += r * r
@@ -270,14 +272,14 @@ def zeta(s: Array, q: Array) -> Array:
 def _zeta(s: Array, q: Array, out: Array) -> None:
     out[...] = np.nan
     regular = (s > 1.0) & np.isfinite(s) & np.isfinite(q)
-    index = np.flatnonzero(regular & (q > 0.0))
+    index = (regular & (q > 0.0)).nonzero()[0]
     if index.size:
         out[index] = _zeta_positive(s.take(index), q.take(index))
-    index = np.flatnonzero(regular & (q < 0.0) & (s == np.floor(s)))
+    index = (regular & (q < 0.0) & (s == np.floor(s))).nonzero()[0]
     if index.size:
         out[index] = _zeta_negative(s.take(index), q.take(index))
     out[((q <= 0.0) & (q == np.floor(q)) & ~(s < 1.0)) | (s == 1.0)] = np.inf
-    infinite = np.flatnonzero(s == np.inf)
+    infinite = (s == np.inf).nonzero()[0]
     if infinite.size:
         at = q.take(infinite)
         limit = np.where(at == 1.0, 1.0, np.nan)
@@ -288,10 +290,10 @@ def _zeta(s: Array, q: Array, out: Array) -> None:
 def _zeta_positive(s: Array, q: Array) -> Array:
     total = np.empty_like(q)
     far = q > s + 20.0
-    index = np.flatnonzero(far)
+    index = far.nonzero()[0]
     if index.size:
         total[index] = _zeta_rest(s.take(index), q.take(index))
-    index = np.flatnonzero(~far)
+    index = (~far).nonzero()[0]
     if index.size:
         total[index] = _zeta_near(s.take(index), q.take(index))
     return total
@@ -316,7 +318,7 @@ def _zeta_rest(s: Array, w: Array) -> Array:
         rise *= np.minimum((s + (2 * j + 2)) / w, 1e3)
     first = np.power(w, -s)
     rest *= first
-    index = np.flatnonzero(first < 2.3e-308)  # underflow of w**-s, not yet of w**(1 - s)
+    index = (first < 2.3e-308).nonzero()[0]  # underflow of w**-s, not yet of w**(1 - s)
     if index.size:
         s, w = s.take(index), w.take(index)
         rest[index] = np.power(w, 1.0 - s) * (1.0 / (s - 1.0) + 0.5 / w)

@@ -113,7 +113,7 @@ def _gammainc(a: Array, x: Array, out: Array, lower: bool) -> None:
         (small, _small, False),
         (rest & (x > 1.1) & ~low, _fraction, False),
     ):
-        index = np.flatnonzero(mask)
+        index = mask.nonzero()[0]
         if index.size:
             value = function(a.take(index), x.take(index))
             out[index] = value if gives_lower == lower else 1.0 - value
@@ -139,7 +139,7 @@ def _phi(a: Array, x: Array) -> Array:
     s = m / (m + 2.0)
     w = s * s
     result = s * (m - 2.0 * w * rational(_ATANH_P, _ATANH_Q, w))
-    index = np.flatnonzero(~(w <= 0.25))
+    index = (~(w <= 0.25)).nonzero()[0]
     if index.size:
         result[index] = m.take(index) - np.log(x.take(index) / a.take(index))
     return result
@@ -148,7 +148,7 @@ def _phi(a: Array, x: Array) -> Array:
 def _exp_phi(a: Array, x: Array, exponent: Array) -> Array:
     """exp(-exponent), where exponent = a phi; where that loses digits, (x/a)**a exp(a - x) with rounding errors undone."""
     result = np.exp(-exponent)
-    index = np.flatnonzero((exponent > 3.0) & (np.abs(x - a) < 2000.0))
+    index = ((exponent > 3.0) & (np.abs(x - a) < 2000.0)).nonzero()[0]
     if index.size:
         a, x = a.take(index), x.take(index)
         ratio, difference = x / a, a - x
@@ -167,12 +167,12 @@ def _factor(a: Array, x: Array) -> Array:
     """x**a exp(-x) / gamma(a + 1)."""
     result = np.empty_like(a)
     large = a > 2.5
-    index = np.flatnonzero(large)
+    index = large.nonzero()[0]
     if index.size:
         b, y = a.take(index), x.take(index)
         star = np.exp(stirling_remainder(b))
         result[index] = _exp_phi(b, y, b * _phi(b, y)) / (_SQRT_TWO_PI * np.sqrt(b) * star)
-    index = np.flatnonzero(~large)
+    index = (~large).nonzero()[0]
     if index.size:
         b, y = a.take(index), x.take(index)
         more = b > 1.5
@@ -192,7 +192,7 @@ def _series(a: Array, x: Array) -> Array:
             n += 1.0
             term *= y / n
             total += term
-        going = np.flatnonzero(term > total * _EPS)
+        going = (term > total * _EPS).nonzero()[0]
         if not going.size:
             break
         if 2 * going.size < lanes.size:
@@ -229,7 +229,7 @@ def _fraction(a: Array, x: Array) -> Array:
             np.divide(1.0, d, d)
             change *= b * d - 1.0
             total += change
-        going = np.flatnonzero(np.abs(change) > total * _EPS)
+        going = (np.abs(change) > total * _EPS).nonzero()[0]
         if not going.size:
             break
         if 2 * going.size < lanes.size:

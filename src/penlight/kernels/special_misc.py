@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from .silence import silent
 from .special_common import Array, is_half, rational, unary
 
 # fmt: off
@@ -57,7 +58,7 @@ def _logit_plain(x: Array, out: Array) -> None:
 def _logit(x: Array, out: Array) -> None:
     _logit_plain(x, out)
     # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
-    index = np.flatnonzero((x > 0.25) & (x < 0.75))
+    index = ((x > 0.25) & (x < 0.75)).nonzero()[0]
     if index.size:
         x = x.take(index)
         out[index] = np.log1p((2.0 * x - 1.0) / (1.0 - x))
@@ -113,7 +114,7 @@ def _exp2(x: Array, out: Array) -> None:
 def logaddexp2(x: Array, y: Array) -> Array:
     """log2(2**x + 2**y). Derivative in x: 1 / (1 + exp2(y - x))."""
     dtype = np.result_type(x, y)
-    with np.errstate(all="ignore"):
+    with silent():
         if is_half(dtype):
             return np.asarray(np.logaddexp2(x.astype(np.float32), y.astype(np.float32), order="C")).astype(dtype)
         return np.asarray(np.logaddexp2(x, y, order="C"))
@@ -161,7 +162,7 @@ def _x_times(function: np.ufunc, x: Array, y: Array) -> Array:
     dtype = np.result_type(x, y)
     if is_half(dtype):
         return _x_times(function, x.astype(np.float32), y.astype(np.float32)).astype(dtype)
-    with np.errstate(all="ignore"):
+    with silent():
         out = np.asarray(np.multiply(x, function(y), order="C"))
     zero = x == 0.0
     if zero.any():

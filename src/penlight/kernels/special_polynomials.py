@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .silence import silent
 from .special_common import Array, is_half
 
 First = Callable[[Array], Array]  # x -> value at degree 1
@@ -55,9 +56,9 @@ def _polynomial(x: Array, n: Array, first: First, step: Step) -> Array:
     if is_half(np.result_type(x, n)):
         return _polynomial(x.astype(np.float32), n.astype(np.float32), first, step).astype(np.result_type(x, n))
     y, degree, out = _flat(x, n)
-    index = np.flatnonzero(degree >= 0)
+    index = (degree >= 0).nonzero()[0]
     if index.size:
-        with np.errstate(all="ignore"):
+        with silent():
             out.reshape(-1)[index] = _recurrence(y.take(index), degree.take(index), first, step)
     return out
 
@@ -110,21 +111,21 @@ def _chebyshev(kind: str, x: Array, n: Array, limit: int, shifted: bool = False)
     first, closed, at_one, at_minus_one = _CHEBYSHEV[kind]
     given, degree, out = _flat(x, n)
     target = out.reshape(-1)
-    with np.errstate(all="ignore"):
+    with silent():
         y = given + given - 1.0 if shifted else given
         valid, size = degree >= 0, np.abs(y)
         inside = valid & (size < 1.0) & (degree > limit)
         for mask, function in ((valid & (y == 1.0), at_one), (valid & (y == -1.0), at_minus_one)):
-            index = np.flatnonzero(mask)
+            index = mask.nonzero()[0]
             target[index] = function(degree.take(index))
-        index = np.flatnonzero(valid & (y == -1.0) & (degree % 2 == 1))
+        index = (valid & (y == -1.0) & (degree % 2 == 1)).nonzero()[0]
         target[index] = -target[index]
-        index = np.flatnonzero(inside)
+        index = inside.nonzero()[0]
         if index.size:
             exact = given.take(index).astype(np.float64)
             angle = np.arccos(exact + exact - 1.0 if shifted else exact)
             target[index] = closed(degree.take(index), angle)
-        index = np.flatnonzero(valid & ~inside & (size != 1.0))
+        index = (valid & ~inside & (size != 1.0)).nonzero()[0]
         if index.size:
             target[index] = _recurrence(y.take(index), degree.take(index), first, lambda k, x, q, p: (x + x) * q - p)
     return out

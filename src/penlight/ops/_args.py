@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-
-def wrap_dim(dim: Any, ndim: int) -> int:
-    """A dimension as a number from 0 on; a 0-d tensor counts as having one."""
-    if type(dim) is not int:
-        dim = as_int(dim)
-    span = ndim or 1
-    if -span <= dim < span:
-        return dim + span if dim < 0 else dim
-    raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+from .._dims import as_int as as_int
+from .._dims import sizes as sizes
+from .._dims import wrap_dim as wrap_dim
+from ..kernels.slim import broadcast_shapes
 
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
@@ -27,34 +19,12 @@ def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     if isinstance(dims, (tuple, list)):
         if not dims:
             return tuple(range(ndim))
-        wrapped = tuple(wrap_dim(d, ndim) for d in dims)
-        if len(set(wrapped)) != len(wrapped):
+        wrapped = tuple([wrap_dim(d, ndim) for d in dims])
+        if len(wrapped) > 1 and len(set(wrapped)) != len(wrapped):
             twice = next(d for d in wrapped if wrapped.count(d) > 1)
             raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
         return wrapped if ndim else ()
     return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, ndim),)[:0]
-
-
-def as_int(value: Any) -> int:
-    """An integer, also from a NumPy integer or a one-element integer tensor; no float and no bool."""
-    if isinstance(value, (float, bool)):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    return operator.index(value)
-
-
-def sizes(args: tuple[Any, ...], name: str = "size") -> tuple[int, ...]:
-    """A shape from `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
-        args = tuple(args[0])
-    if all(type(a) is int for a in args):
-        return args
-    try:
-        return (as_int(args[0]), *map(operator.index, args[1:]))  # PyTorch minds a bool in the first place only
-    except TypeError:
-        bad = next((a for a in args if not hasattr(a, "__index__")), args[0])
-        raise TypeError(
-            f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(bad).__name__}"
-        ) from None
 
 
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
@@ -92,7 +62,7 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     for shape in shapes[1:]:
         if shape != result:
             try:
-                result = np.broadcast_shapes(result, shape)
+                result = broadcast_shapes(result, shape)
             except ValueError:
                 raise mismatch(result, shape) from None
     return result

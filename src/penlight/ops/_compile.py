@@ -102,6 +102,15 @@ def straight(op: Op) -> Any:
     return op.straight
 
 
+def in_place_function(op: Op) -> Any:
+    """The op's generated in-place form, for the functions that are composed of it."""
+    source = op.source
+    made = FunctionType(_make(op, _in_place(op, op.name + "_"), op.name + "_"), NAMESPACE, op.name + "_")
+    made.__defaults__, made.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
+    op.source = source
+    return made
+
+
 def compile_backward(op: Op) -> None:
     """Give an op's node class its generated `run_raw`."""
     from ._compile_backward import backward
@@ -168,14 +177,10 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
 
 def _rest(op: Op, number: str | None = None) -> list[str]:
     """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
-    operands = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
-    call = f"kernel_{op.name}({operands})"
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
-        call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
-    elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
-        call = f"{call} if {op.operands[0]}_.size < LARGE else run_function(kernel_{op.name}, {operands})"
-    body = [f"result = {call}"]
-    if op.kind == "multi" or (op.outputs > 1 and op.view):
+    body = [_call(op)]
+    if op.kind == "multi":
+        return body + _parts(op)
+    if op.outputs > 1 and op.view:
         return [*body, f"return record(op_{op.name}, ({', '.join(op.parameters)},), result)"]
     if op.outputs > 1:
         return body + _several(op)
@@ -188,41 +193,64 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     return body + _record(op, number)
 
 
+def _call(op: Op) -> str:
+    """The line that runs the kernel."""
+    operands = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
+    call = f"kernel_{op.name}({operands})"
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
+        call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
+    elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
+        call = f"{call} if {op.operands[0]}_.size < LARGE else run_function(kernel_{op.name}, {operands})"
+    return f"result = {call}"
+
+
 def _number(op: Op) -> str | None:
     """The operand that may be a number; there is one at most."""
     return next((i for i in op.inputs if op.kinds[i] == NUMBER), None)
 
 
 def _in_place(op: Op, name: str) -> list[str]:
-    """The in-place form where nothing is recorded and memory is simple: the ufunc writes straight into the tensor."""
+    """The in-place form where nothing is recorded and memory is simple; a ufunc writes straight into the tensor."""
     arguments = ", ".join(op.parameters)
-    leave = f"return {'inplace_operator' if name.startswith('__') else 'inplace'}(op_{op.name}, ({arguments},))"
-    out = [
-        f"def {name}({_signature(op).removesuffix(', *, out=None').removesuffix(', out=None')}):",
-        f"    if SLOW: {leave}",
-        "    try:",
-    ]
+    leave = f"return {'inplace_operator' if name.startswith('__') else 'rewrite'}(op_{op.name}, ({arguments},))"
+    signature = _signature(op).removesuffix(", *, out=None").removesuffix(", out=None")
+    out = [f"def {name}({signature}):", f"    if SLOW: {leave}", "    try:"]
+    if any(op.kinds[i] == LIST for i in op.inputs):
+        return [*out[:1], f"    {leave}"]
     body = _unwrap(op)
-    body.append(
-        f"if {op.inputs[0]}_.base is not None or not {op.inputs[0]}_.flags.c_contiguous or {op.inputs[0]}._meta is not None: {leave}"
-    )
+    first, number = op.inputs[0], _number(op)
+    body.append(f"if not {first}_.flags.c_contiguous or {first}._meta is not None: {leave}")
+    body += [f"if {i} is not None: {leave}" for i in op.inputs if op.kinds[i] == OPTIONAL]
     body += [f"if {i}._edge is not NO_EDGE and is_grad_enabled(): {leave}" for i in op.rules if op.kinds[i] == TENSOR]
-    body += [f"if {i}_.base is not None: {leave}" for i in op.operands[1:] if op.kinds[i] == TENSOR]
-    number = _number(op)
+    arrays = [f"{i}_" for i in op.inputs[1:] if op.kinds[i] == TENSOR]
     if number is not None:
         body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
-        body += ["    " + line for line in _array_of_number(op, number)]
-        body += ["else:", *("    " + line for line in _array_of_tensor(op, number))]
-        recorded = f" or ({number}._edge is not NO_EDGE and is_grad_enabled())" if number in op.rules else ""
-        body.append(f"    if {number}_.base is not None{recorded}: {leave}")
+        body += ["    " + line for line in _array_of_number(op, number) + _write(op, arrays, leave)]
+        body += _array_of_tensor(op, number)
+        arrays.append(f"{number}_")
+        if number in op.rules:
+            body.append(f"if {number}._edge is not NO_EDGE and is_grad_enabled(): {leave}")
+    body += _write(op, arrays, leave)
     body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in body]
-    operands = [p + "_" for p in op.parameters]  # a ufunc, without plain arguments
-    body.append(f"kernel_{op.name}({', '.join(operands)}, {operands[0]})")
-    body.append(f"bump({op.inputs[0]})")
-    body.append(f"return {op.inputs[0]}")
     out += ["        " + line for line in body]
     out.append(f"    except (AttributeError, ValueError, TypeError): {leave}")
     return out
+
+
+def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
+    """Lines that compute into the first argument's memory, apart from which these other arrays must lie, and return."""
+    first = op.inputs[0]
+    based = " or ".join(f"{a}.base is not None" for a in (f"{first}_", *arrays))
+    body = [f"if ({based}) and not may_write({', '.join((first, *arrays))}): {leave}"]
+    if type(op.kernel) is np.ufunc and not op.plain:
+        body.append(f"kernel_{op.name}({', '.join(p + '_' for p in op.parameters)}, {first}_)")
+    else:
+        body += [
+            _call(op),
+            f"if type(result) is ndarray and result.shape == {first}_.shape and result.dtype is {first}_.dtype: {first}_[...] = result",
+            f"else: store({first}_, asarray(result))",
+        ]
+    return [*body, f"bump({first})", f"return {first}"]
 
 
 def _recover(op: Op, arguments: str, operator: str | None) -> list[str]:
@@ -319,6 +347,28 @@ def _node(op: Op, number: str | None = None) -> list[str]:
         "node.next_functions = edges" if joins(op) else f"node.next_functions = ({edges},)",
         "node._hooks = node._fit = None",
     ]
+
+
+def _parts(op: Op) -> list[str]:
+    """Lines that wrap and record the parts of a tensor that an op returns, however many there are: views of one dtype."""
+    body = [
+        "outs = []",
+        "for part in result:",
+        "    out = new(Tensor)",
+        "    out._array = part",
+        "    out._grad = out._meta = None",
+        "    link(out, input, True)",
+        "    outs.append(out)",
+        *_edges(op),
+        "    for out in outs: out._edge = unrecorded_edge(out)",
+        "    return tuple(outs)",
+        *_node(op),
+        *_save(op),
+        "for nr, out in enumerate(outs): out._edge = (node, nr)",
+        "node.outputs = len(outs)",
+        "return tuple(outs)",
+    ]
+    return body
 
 
 def _several(op: Op) -> list[str]:

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dtypes
-from .._docstrings import in_place
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
@@ -44,7 +43,7 @@ NAMESPACE.update(
     float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
-    inplace=_dispatch.inplace, inplace_operator=_dispatch.inplace_operator, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
+    rewrite=_dispatch.rewrite, inplace_operator=_dispatch.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_dispatch.dispatch_operator, recover_operator=_dispatch.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
     recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule, run_function=run_function,
@@ -270,37 +269,7 @@ def _raw_reader(want: str) -> Callable[[Any], Any]:
 
 def inplace_function(op: Op) -> Any:
     """`mul_` for `mul`."""
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and not op.plain:
-        return _compile.stub(op, op.name + "_")
-    rest = len(op.parameters) - 1
-    names = op.parameters[1:]
-
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != rest:
-            args = tuple(_bind(op, names, args, kwargs))
-        return _dispatch.inplace(op, (input, *args))
-
-    function.__name__ = function.__qualname__ = op.name + "_"
-    function.__doc__, function.__module__ = in_place(op), "penlight"
-    function.__wrapped__ = op.face  # type: ignore[attr-defined]  # for its signature
-    return function
-
-
-def _bind(op: Op, names: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if len(args) > len(names):
-        raise TypeError(f"{op.name}_() takes {len(names)} positional arguments but {len(args)} were given")
-    values = dict(zip(names, args))
-    for key, value in kwargs.items():
-        if key not in names or key in values:
-            raise TypeError(f"{op.name}_() got an unexpected keyword argument '{key}'")
-        values[key] = value
-    for name in names:
-        if name in values:
-            yield values[name]
-        elif name in op.defaults:
-            yield op.defaults[name]
-        else:
-            raise TypeError(f'{op.name}_() missing 1 required positional arguments: "{name}"')
+    return _compile.stub(op, op.name + "_")
 
 
 _DUNDERS = {
@@ -320,5 +289,4 @@ def _install_operator(op: Op, symbol: str) -> None:
     if symbol in "+*&|^":
         setattr(Tensor, f"__r{name}__", _compile.stub(op, f"__r{name}__"))
     if op.inplace and symbol not in ("==", "!=", "<", "<=", ">", ">="):
-        generated = type(op.kernel) is np.ufunc and not op.plain
-        setattr(Tensor, f"__i{name}__", _compile.stub(op, f"__i{name}__") if generated else inplace_function(op))
+        setattr(Tensor, f"__i{name}__", _compile.stub(op, f"__i{name}__"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
 from ..kernels.large import LARGE, run_ufunc
+from ..kernels.silence import hush, unhush
+from ..tensor import Tensor, wrap
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from ._refusals import REFUSED, refuse
 from ._rules import ComplexFit, PackedFit, restore_result
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 # The open dual levels and batching levels of this thread, outermost first. Each has `run(op, arguments, out)`.
 interpreters: ContextVar[tuple[Any, ...]] = ContextVar("penlight_interpreters", default=())
@@ -98,9 +97,18 @@ def dispatch(op: Op, arguments: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on these arguments (in the order of its face)."""
     if op.name == "_rsub" and hasattr(arguments[1], "_array"):
         return NAMESPACE["rsub"](*arguments)  # has a derivative by both
+    if op.kind == "pointwise" and out is None and not NAMESPACE["SLOW"]:
+        return (op.mixed or _mixed(op))(*arguments)
     stack = interpreters.get()
     level = interpreter(stack, arguments) if stack else None
     return execute(op, arguments, out) if level is None else level.run(op, arguments, out)
+
+
+def _mixed(op: Op) -> Any:
+    from ._mixed import mixed
+
+    op.mixed = mixed(op)
+    return op.mixed
 
 
 def interpreter(stack: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
@@ -186,8 +194,6 @@ _NUMBERS_FIRST = frozenset(
 
 def coerce(op: Op, arguments: tuple[Any, ...]) -> dict[str, Any]:
     """Arguments by name, with NumPy scalars as Python numbers; refuses what is no tensor where one must be."""
-    from ..tensor import Tensor
-
     env = dict(zip(op.parameters, arguments))
     for place, i in enumerate(op.inputs):
         value, kind = env[i], op.kinds[i]
@@ -270,8 +276,11 @@ def silently(kernel: Any, raws: Any) -> Any:
     """Run a kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
     if type(kernel) is np.ufunc:
         return NAMESPACE["call"](kernel, raws)
-    with np.errstate(all="ignore"):
+    token = hush()
+    try:
         return kernel(*raws)
+    finally:
+        unhush(token)
 
 
 exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): array[...] = raw", NAMESPACE)
@@ -282,8 +291,6 @@ exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): arra
 
 def record(op: Op, arguments: tuple[Any, ...], raw: Any, env: dict[str, Any] | None = None) -> Any:
     """Wrap a kernel's results into tensors and put the op into the graph if an input requires grad."""
-    from ..tensor import wrap
-
     if env is None:
         env = dict(zip(op.parameters, arguments))
     arrays = [as_array(r) for r in raw] if op.outputs > 1 or op.kind == "multi" else [as_array(raw)]
@@ -385,9 +392,13 @@ def fit_of(op: Op, env: dict[str, Any], outs: list[Tensor]) -> Any:
     """What must be done to gradients after the rules: see `fit_gradient`. None if nothing."""
     if op.kind != "pointwise":
         return None
-    result = outs[0]._array
-    arrays = [getattr(env[i], "_array", None) for i in op.rules]
-    fits = tuple(None if a is None else (a.shape, a.dtype) for a in arrays)
+    return fit_of_arrays(outs[0]._array, [getattr(env[i], "_array", None) for i in op.rules])
+
+
+def fit_of_arrays(result: Any, arrays: Any) -> Any:
+    """The same from the result and the inputs that have rules, of which those that are no arrays are numbers."""
+    arrays = [a if type(a) is np.ndarray else None for a in arrays]
+    fits = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
     if result.dtype.kind in "cV" or any(a is not None and a.dtype != result.dtype for a in arrays):
         return ComplexFit(fits)
     if any(a is not None and a.shape != result.shape for a in arrays):
@@ -520,8 +531,6 @@ def number_of(value: np.generic) -> Any:
 
 def _stepping_back(op: Op, first: Any, other: Any) -> Any:
     if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
-        from ..tensor import wrap
-
         return dispatch(op, (first.detach(), wrap(other)))
     return op.function(first, other) if _taken_over(op, (first, other)) else NotImplemented
 
@@ -538,7 +547,7 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
 def inplace_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     """`x += y`, which is `x = x + y` for foreign operands."""
     other = arguments[1]
-    return inplace(op, arguments) if hasattr(other, "_array") or isinstance(other, _NUMBERS) else NotImplemented
+    return rewrite(op, arguments) if hasattr(other, "_array") or isinstance(other, _NUMBERS) else NotImplemented
 
 
 def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
@@ -563,6 +572,9 @@ def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) ->
 from ._writing import check_overlap as check_overlap  # noqa: E402
 from ._writing import given as given  # noqa: E402
 from ._writing import inplace as inplace  # noqa: E402
+from ._writing import may_write as may_write  # noqa: E402
 from ._writing import precheck as precheck  # noqa: E402
+from ._writing import rewrite as rewrite  # noqa: E402
+from ._writing import store as store  # noqa: E402
 from ._writing import write_back as write_back  # noqa: E402
 from ._writing import write_out as write_out  # noqa: E402

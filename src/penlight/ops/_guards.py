@@ -6,21 +6,25 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
+from ..kernels.silence import hush, unhush
 
 Kernel = Callable[..., Any]
 
 
 def lazy(module: str, name: str) -> Kernel:
     """A function of `penlight.kernels.<module>`, imported at its first call."""
+    return late("kernels." + module, name)
+
+
+def late(module: str, name: str) -> Kernel:
+    """A function of `penlight.<module>`, imported at its first call: an import inside of a function takes a microsecond each time."""
     found: Any = None
 
     def kernel(*args: Any) -> Any:
         nonlocal found
         if found is None:
-            found = getattr(import_module("penlight.kernels." + module), name)
+            found = getattr(import_module("penlight." + module), name)
         return found(*args)
 
     kernel.__name__ = name
@@ -31,8 +35,11 @@ def quiet(kernel: Kernel) -> Kernel:
     """A kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
 
     def run(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             return kernel(*args)
+        finally:
+            unhush(token)
 
     return run
 

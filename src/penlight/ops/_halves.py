@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.convert import cast, is_half
+from ..kernels.silence import silent
 from ._declare import quiet
 
 _FLOAT = np.dtype(np.float32)
@@ -20,7 +21,7 @@ def in_float32(kernel: Any) -> Any:
     @wraps(kernel)
     def run(x: Any, *args: Any) -> Any:
         if is_half(x.dtype):
-            with np.errstate(over="ignore"):
+            with silent():
                 return cast(inner(cast(x, _FLOAT), *args), x.dtype)
         return inner(x, *args)
 

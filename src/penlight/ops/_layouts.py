@@ -14,7 +14,7 @@ import numpy as np
 
 # By name, whether 5-d inputs count too.
 FOLLOWING = {
-    "_convolution": True, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
+    "_convolution": True, "_avg_pool2d": False, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
     "_adaptive_max_pool2d": False, "_native_batch_norm": True, "_native_group_norm": True, "_constant_pad": True,
     "_reflect_pad2d": False, "_replicate_pad2d": False, "_replicate_pad3d": True, "_pixel_shuffle": False, "_pixel_unshuffle": False,
     "_channel_shuffle": False, "_flip": True, "_prelu_kernel": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -28,8 +29,8 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "inplace", "inputs", "jvp", "kernel",
-        "kind", "kinds", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "view", "wants",
+        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "jvp", "kernel",
+        "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "view", "wants",
     )  # fmt: skip
 
     function: Any  # the public function
@@ -73,6 +74,8 @@ class Op:
         self._make_backward: Any = None
         self.source = ""
         self.straight: Any = None  # see `_compile.straight`
+        self.mixed: Any = None  # see `_mixed.mixed`
+        self.in_place: Any = None  # see `_compile.in_place_function`
 
     @property
     def Backward(self) -> Any:
@@ -109,6 +112,7 @@ def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
 
 
+@functools.cache
 def slot_kind(op: Op, want: str) -> str:
     """What a rule's parameter refers to: "call" (given anew each time), "input", "result", "plain" (saved as it is),
     or "shape"/"dtype"/"strides" of an input, whose name is the part before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +43,49 @@ def precheck(tensor: Tensor, *others: Any) -> None:
 
 
 def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """The in-place form of an op on these arguments, by its generated function where nothing is unusual."""
+    if NAMESPACE["SLOW"]:
+        return rewrite(op, arguments)
+    if op.in_place is None:
+        from ._compile import in_place_function
+
+        op.in_place = in_place_function(op)
+    return op.in_place(*arguments)
+
+
+def may_write(tensor: Any, *others: np.ndarray[Any, Any]) -> bool:
+    """Whether writing to a tensor is simple although its memory, or that of one of the other arrays, belongs to another array: it
+    has a version, and shares nothing with the others."""
+    versions = tensor._vc
+    if versions is not None and type(versions) is not list:
+        return False
+    if not others:
+        return True
+    owner = _owner(tensor._array)
+    for other in others:
+        theirs = _owner(other)
+        if theirs is owner or theirs is None or owner is None:
+            return other is tensor._array
+    return True
+
+
+def _owner(array: Any) -> Any:
+    """The array that an array's memory belongs to; None if it is no array's."""
+    while array.base is not None:
+        array = array.base
+        if not isinstance(array, np.ndarray):
+            return None
+    return array
+
+
+def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     """The in-place form: compute into the first argument, move its version, rewrite its history."""
     stack = interpreters.get()
     level = interpreter(stack, arguments) if stack else None
     if level is not None:
         return level.run_inplace(op, arguments)
     if op_watchers.get():
-        return _watched(op, arguments, lambda: inplace(op, arguments), True)
+        return _watched(op, arguments, lambda: rewrite(op, arguments), True)
     env = coerce(op, arguments)
     tensor: Tensor = env[op.inputs[0]]
     try:
@@ -68,7 +105,7 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     raws = raw_arguments(op, env)
     tracked = edges is not None and is_grad_enabled()
     copies = None
-    if tracked and any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws):
+    if tracked and _saves_first(op):
         copies = {op.inputs[0]: tensor.detach().clone()}
         copies[op.inputs[0]]._edge = views.edge_of(tensor)
     try:
@@ -78,6 +115,12 @@ def inplace(op: Op, arguments: tuple[Any, ...]) -> Any:
     store(array, raw)
     write_back(op, env, tensor, edges, tracked, copies)
     return tensor
+
+
+@functools.cache
+def _saves_first(op: Op) -> bool:
+    """Whether a rule wants the first input, which the in-place form overwrites."""
+    return any(slot_kind(op, w) == "input" and w == op.inputs[0] for ws in op.wants.values() for w in ws)
 
 
 def write_back(op: Op, env: dict[str, Any], tensor: Tensor, edges: Any, tracked: bool, copies: Any) -> None:

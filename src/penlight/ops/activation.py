@@ -255,13 +255,26 @@ def sigmoid(input: Tensor) -> Tensor:
 
 # ----- Softmax ------------------------------------------------------------------------------------------------------
 
+_SMALL = 8192  # elements that need no blocks
+
 
 def _softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
-    if grad.ndim == 2 and dim == 1 and 0 < grad.size <= 8192 and grad.dtype == result.dtype and grad.dtype.char in "fd":
-        out = grad - np.vecdot(grad, result)[:, None]
+    if 0 < grad.size <= _SMALL and dim == grad.ndim - 1 and grad.dtype == result.dtype and grad.dtype.char in "fd":
+        found = _softmax_kernels.few_rows("softmax_backward", result, grad)
+        if found is not None:
+            return found
+        out = grad - np.vecdot(grad, result)[..., None]
         out *= result
         return out if out.flags.c_contiguous else np.ascontiguousarray(out)
     return _softmax_kernels.softmax_backward(grad, result, dim)
+
+
+def _log_softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
+    if 0 < grad.size <= _SMALL and dim == grad.ndim - 1:
+        found = _softmax_kernels.few_rows("log_softmax_backward", result, grad)
+        if found is not None:
+            return found
+    return _softmax_kernels.log_softmax_backward(grad, result, dim)
 
 
 both(
@@ -271,7 +284,7 @@ both(
 )
 both(
     "log_softmax_backward",
-    _softmax_kernels.log_softmax_backward,
+    _log_softmax_back_array,
     lambda grad, result, dim: grad - result.exp() * grad.sum(dim, True),
 )
 
@@ -287,11 +300,24 @@ def _rowwise(kernel: Any) -> Any:
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
+def _small_softmax(input: Any, dim: int) -> Any:
+    """Along any dimension, with the shift."""
+    out = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
+    np.exp(out, out)
+    out /= np.add.reduce(out, dim, keepdims=True)
+    return out
+
+
 def _softmax_array(input: Any, dim: int) -> Any:
-    if input.ndim == 2 and dim == 1 and 0 < input.size <= 8192 and input.dtype.char in "fd":
+    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:
+        if dim != input.ndim - 1:
+            return _small_softmax(input, dim)
+        found = _softmax_kernels.few_rows("softmax", input)
+        if found is not None:
+            return found
         out = np.exp(input)  # small: without blocks, and if all goes well without the shift
-        total = out @ ones_column(input.shape[1], input.dtype)
-        if np.minimum.reduce(total, None) >= 1e-4 and np.maximum.reduce(total, None) <= 1e30:
+        total = out @ ones_column(input.shape[-1], input.dtype)
+        if total.item(total.argmin()) >= 1e-4 and total.item(total.argmax()) <= 1e30:
             out /= total
             return out if out.flags.c_contiguous else np.ascontiguousarray(out)
     return (
@@ -307,9 +333,15 @@ def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 def _log_softmax_array(input: Any, dim: int) -> Any:
-    if input.ndim == 2 and dim == 1 and 0 < input.size <= 8192 and input.dtype.char in "fd":  # small: without blocks
-        shifted = np.subtract(input, np.maximum.reduce(input, 1, keepdims=True), order="C")
-        total = np.exp(shifted) @ ones_column(input.shape[1], input.dtype)
+    if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks
+        if dim == input.ndim - 1 and (found := _softmax_kernels.few_rows("log_softmax", input)) is not None:
+            return found
+        shifted = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
+        exps = np.exp(shifted)
+        if dim == input.ndim - 1:
+            total = exps @ ones_column(input.shape[-1], input.dtype)
+        else:
+            total = np.add.reduce(exps, dim, keepdims=True)
         return np.subtract(shifted, np.log(total, total), shifted)
     return _rowwise(_softmax_kernels.log_softmax)(input, dim)
 

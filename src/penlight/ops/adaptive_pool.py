@@ -6,6 +6,7 @@ from operator import index
 from typing import Any
 
 from ..kernels import pool as kernels
+from ..kernels import pool_small
 from ..tensor import Tensor
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -31,11 +32,17 @@ Ints = tuple[int, ...]
 
 
 def _mean_array(input: Any, output_size: Ints) -> Any:
+    small = pool_small.adaptive_avg_pool(input, output_size)
+    if small is not None:
+        return small
     dims = len(output_size)
     return unbatch(kernels.adaptive_avg_pool(batch(input, dims), output_size), input, dims)
 
 
 def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
+    small = pool_small.adaptive_avg_pool_backward(input, shape, dims)
+    if small is not None:
+        return small
     return unbatch(kernels.adaptive_avg_pool_backward(batch(input, dims), batch(shape, dims)), input, dims)
 
 
@@ -52,6 +59,9 @@ def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
 
 
 def _max_array(input: Any, output_size: Ints) -> Any:
+    small = pool_small.adaptive_max_pool(input, output_size)
+    if small is not None:
+        return small
     dims = len(output_size)
     values, indices = kernels.adaptive_max_pool(batch(input, dims), output_size)
     return unbatch(values, input, dims), unbatch(indices, input, dims)

@@ -19,7 +19,15 @@ from .. import dtypes
 from ..autograd import modes
 from ..kernels import loss as kernels
 from ..kernels import softmax as softmax_kernels
-from ..kernels.few_logits import FEW, few_logits_backward, few_targets, nll_of_few
+from ..kernels.few_logits import (
+    FEW,
+    few_logits_backward,
+    few_losses,
+    few_losses_backward,
+    few_targets,
+    nll_of_few,
+)
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -45,6 +53,10 @@ def _batch(array: Any, single: bool) -> Any:
 
 def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int) -> Any:
     single = input.ndim == 1
+    if not single and input.ndim == 2 and weight is None and input.size <= FEW and input.dtype.char in "fd":
+        few = few_losses(input, target, ignore_index, reduction)
+        if few is not None:
+            return few
     where = target.reshape(1) if single else target
     loss, _ = kernels.nll_loss(_batch(input, single), where, weight, ignore_index, WORDS[reduction])
     return loss.reshape(()) if single else loss
@@ -53,6 +65,10 @@ def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reductio
 def _nll_back_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Ints) -> Any:
     input = np.asarray(input)
     single = len(shape) == 1
+    if weight is None and len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":
+        few = few_losses_backward(input, target, shape, ignore_index, reduction)
+        if few is not None:
+            return few
     like = np.broadcast_to(np.zeros((), input.dtype), (1, *shape) if single else shape)
     if single:
         target, input = target.reshape(1), input.reshape(1) if reduction == 0 else input
@@ -84,7 +100,7 @@ def _nll_loss2d(input: Tensor, target: Tensor, weight: Tensor | None, ignore_ind
 
 def _check_nll(input: Tensor, target: Tensor, weight: Tensor | None, dims: int) -> Tensor:
     """Refuse what does not fit together; the target as int64."""
-    shape, where = list(input.shape), list(target.shape)
+    shape, where = list(input._array.shape), list(target._array.shape)
     if dims <= 2:
         if len(where) > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -124,7 +140,7 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index:
     dims = input.dim()
     if dims < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {dims})")
-    if dims != 1 and (target.dim() == 0 or input.shape[0] != target.shape[0]):
+    if dims != 1 and (target.dim() == 0 or input._array.shape[0] != target._array.shape[0]):
         given = target.shape[0] if target.dim() else 0
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({given}).")
     if dims <= 2:
@@ -169,7 +185,7 @@ class _Shared:
 
     def log_probabilities(self) -> Any:
         saved = self.saved
-        with np.errstate(divide="ignore"):
+        with silent():
             return np.log(saved.exps / saved.totals[:, None]).astype(saved.dtype, copy=False)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._docstrings import documented
+from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels import convert
 from ..tensor import Tensor, wrap
@@ -231,6 +232,8 @@ def _copy_kernel(input: Any, src: Any) -> Any:
         src = src.real
     if src.dtype.kind == "f" and input.dtype.kind in "iu":
         src = _float_to_int(src, input.dtype)
+    if src.shape == input.shape:
+        return src.astype(input.dtype)
     return np.broadcast_to(src, np.broadcast_shapes(input.shape, src.shape)).astype(input.dtype)
 
 
@@ -259,12 +262,14 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap(np.asarray(src))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
+    if src._array.shape == input._array.shape and input is not src and not modes.slow():
+        return _dispatch.inplace(OPS["_copy"], (input, src))
     _dispatch.precheck(input, src)
     if input is src:
         return _copied_onto_itself(input)
     if input._level is None and src._level is None:
         _dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
-    if src.shape != input.shape:
+    if src._array.shape != input._array.shape:
         from ._args import broadcast_shape
 
         if broadcast_shape(tuple(input.shape), tuple(src.shape)) != tuple(input.shape):
@@ -284,14 +289,25 @@ def _copied_onto_itself(tensor: Tensor) -> Tensor:
 
 
 def _fill_kernel(input: Any, value: Any) -> Any:
-    return np.full(input.shape, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input.dtype)
+    array = np.empty(input.shape, input.dtype)
+    if isinstance(value, float) and input.dtype.kind == "f":
+        array.fill(value)
+    else:
+        array[...] = _dispatch.cast_number(value, dtypes.from_np(input.dtype))
+    return array
 
 
 @differentiable(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
-@linear(lambda input, value: np.broadcast_to(value, input.shape).astype(input.dtype), node="FillBackward3", inplace=True,
+def _fill_tensor_kernel(input: Any, value: Any) -> Any:
+    array = np.empty(input.shape, input.dtype)
+    np.copyto(array, value, casting="unsafe")
+    return array
+
+
+@linear(_fill_tensor_kernel, node="FillBackward3", inplace=True,
         input=lambda grad, xp: xp.zeros_like(grad),
         value=lambda grad, value_dtype, xp: xp.cast(xp.sum_to(grad, ()), value_dtype))  # fmt: skip
 def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
@@ -330,7 +346,10 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 
 @linear(
-    lambda input: np.zeros_like(input), node="ZeroBackward0", inplace=True, input=lambda grad, xp: xp.zeros_like(grad)
+    lambda input: np.zeros(input.shape, input.dtype),
+    node="ZeroBackward0",
+    inplace=True,
+    input=lambda grad, xp: xp.zeros_like(grad),
 )
 def _zero(input: Tensor) -> Tensor: ...
 

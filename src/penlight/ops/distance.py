@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
@@ -154,7 +155,7 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
     if not grad.size:
         return out
     if p == 2:
-        with np.errstate(all="ignore"):
+        with silent():
             scale = np.where(result == 0, 0, grad / result)
         middle = x2.mean(-2, keepdims=True)  # differences don't change, and little cancels
         return scale.sum(-1, keepdims=True) * (x1 - middle) - np.matmul(scale, x2 - middle)
@@ -162,7 +163,7 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
 
     def compute(a: Any, b: Any, rows: slice) -> Any:
         pairs = np.broadcast_to(_pairs(a, b), (*batch, a.shape[-2], *b.shape[-2:]))
-        with np.errstate(all="ignore"):
+        with silent():
             return _norm_rule(grad[..., rows, :], pairs, result[..., rows, :], p, (len(batch) + 2,), False, raw).sum(-2)
 
     return _by_blocks(x1, x2, compute, out)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
-from ..tensor import Tensor
+import numpy as np
+
+from ..autograd import modes
+from ..autograd.node import NO_EDGE
+from ..kernels.slim import broadcast_to, expand_dims
+from ..tensor import Tensor, wrap
+from ._raw import raw
 from .matmul import bmm
+from .parts import diagonal
+from .shape import _expand, _unsqueeze, _view, reshape
+from .transposing import _permute
 
 __all__ = [
     "einsum",
@@ -32,6 +42,97 @@ def einsum(*args: Any) -> Tensor:
     else:
         equation = args[0]
         operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+    steps, new_memory = _plan(equation, tuple([tuple(t.shape) for t in operands]))
+    if new_memory and _plain(operands):
+        values = [t._array for t in operands]
+        for name, a, rest in steps:
+            values.append(
+                _ON_ARRAYS[name](values[a], *rest) if name not in _TWO else _ON_ARRAYS[name](values[a], values[rest])
+            )
+        return wrap(values[-1])
+    for name, a, rest in steps:
+        operands.append(
+            _ON_TENSORS[name](operands[a], *rest)
+            if name not in _TWO
+            else _ON_TENSORS[name](operands[a], operands[rest])
+        )
+    return operands[-1]
+
+
+def _plain(operands: list[Any]) -> bool:
+    """Whether nothing is recorded and the arrays can be multiplied as they are."""
+    if modes.slow():
+        return False
+    dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
+    for t in operands:
+        if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
+            return False
+    return dtype.kind == "f" and dtype.itemsize >= 4
+
+
+# ----- Planning -----------------------------------------------------------------------------------------------------
+# What an equation does with operands of given shapes is found out once, with stand-ins that write down each step.
+
+_TWO = ("mul", "bmm")
+_ON_TENSORS: dict[str, Any] = {
+    "sum": lambda t, dims: t.sum(dims), "permute": _permute, "unsqueeze": _unsqueeze, "expand": _expand, "reshape": reshape, "view": _view,
+    "diagonal": diagonal, "mul": lambda a, b: a * b, "bmm": bmm,
+}  # fmt: skip
+_ON_ARRAYS: dict[str, Any] = {
+    "sum": lambda a, dims: raw._sum_dims(a, dims, False), "permute": lambda a, order: a.transpose(order), "unsqueeze": expand_dims,
+    "expand": lambda a, size: broadcast_to(a, size), "reshape": lambda a, size: a.reshape(size), "view": lambda a, size: a.reshape(size),
+    "diagonal": lambda a, offset, first, second: a.diagonal(offset, first, second), "mul": lambda a, b: np.multiply(a, b),
+    "bmm": lambda a, b: np.matmul(a, b),
+}  # fmt: skip
+
+
+class _Planned:
+    """Stands for a tensor while an equation is planned: its shape, and its place among the operands and results."""
+
+    def __init__(self, shape: tuple[int, ...], place: int, steps: list[Any]) -> None:
+        self.shape, self.place, self.steps = shape, place, steps
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def step(self, name: str, shape: Any, rest: Any) -> _Planned:
+        self.steps.append((name, self.place, rest))
+        return _Planned(tuple(shape), self.steps[0] + len(self.steps) - 2, self.steps)
+
+    def sum(self, dims: tuple[int, ...]) -> _Planned:
+        return self.step("sum", [n for d, n in enumerate(self.shape) if d not in dims], (dims,))
+
+    def permute(self, order: list[int]) -> _Planned:
+        return self.step("permute", [self.shape[d] for d in order], (tuple(order),))
+
+    def unsqueeze(self, place: int) -> _Planned:
+        return self.step("unsqueeze", (*self.shape[:place], 1, *self.shape[place:]), (place,))
+
+    def expand(self, size: list[int]) -> _Planned:
+        return self.step("expand", size, (tuple(size),))
+
+    def reshape(self, size: list[int]) -> _Planned:
+        return self.step("reshape", size, (tuple(size),))
+
+    def view(self, size: list[int]) -> _Planned:
+        return self.step("view", size, (tuple(size),))
+
+    def diagonal(self, offset: int, first: int, second: int) -> _Planned:
+        rest = [n for d, n in enumerate(self.shape) if d not in (first, second)]
+        return self.step("diagonal", [*rest, self.shape[first]], (offset, first, second))
+
+    def __mul__(self, other: _Planned) -> _Planned:
+        return self.step("mul", np.broadcast_shapes(self.shape, other.shape), other.place)
+
+    def bmm(self, other: _Planned) -> _Planned:
+        return self.step("bmm", (*self.shape[:2], other.shape[2]), other.place)
+
+
+@lru_cache(512)
+def _plan(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], bool]:
+    """The steps (name, place of the operand, what else it takes), and whether the result has memory of its own."""
+    steps: list[Any] = [len(shapes)]
+    operands = [_Planned(shape, place, steps) for place, shape in enumerate(shapes)]
     terms, output = _parse(equation, operands)
     prepared = [_one_per_letter(t, labels) for t, labels in zip(operands, terms)]
     tensor, labels = prepared[0]
@@ -44,9 +145,9 @@ def einsum(*args: Any) -> Tensor:
         tensor = tensor.sum(gone)
         labels = [label for label in labels if label in output]
     order = [labels.index(label) for label in output]
-    if (gone or rest) and order == list(range(len(order))):
-        return tensor
-    return tensor.permute(order)
+    if not (gone or rest) or order != list(range(len(order))):
+        tensor.permute(order)
+    return steps[1:], any(name in ("sum", *_TWO) for name, _, _ in steps[1:])
 
 
 def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
@@ -69,7 +170,7 @@ def _subscripts(numbers: Any) -> str:
     return text
 
 
-def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[Any]], list[Any]]:
+def _parse(equation: str, operands: list[_Planned]) -> tuple[list[list[Any]], list[Any]]:
     """The labels of each operand and of the output. Ellipsis dimensions are labelled by negative numbers, from the right."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
@@ -94,7 +195,7 @@ def _parse(equation: str, operands: list[Tensor]) -> tuple[list[list[Any]], list
     return terms, output
 
 
-def _term(text: str, tensor: Tensor, place: int) -> list[Any]:
+def _term(text: str, tensor: _Planned, place: int) -> list[Any]:
     _check_letters(text, place)
     head, dots, tail = text.partition("...")
     letters = len(head) + len(tail)
@@ -139,7 +240,7 @@ def _output(text: str, terms: list[list[Any]], dots: list[int]) -> list[Any]:
     return [*head, *(dots if ellipsis else []), *tail]
 
 
-def _one_per_letter(tensor: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any]]:
+def _one_per_letter(tensor: _Planned, labels: list[Any]) -> tuple[_Planned, list[Any]]:
     """A repeated letter takes the diagonal."""
     labels = list(labels)
     for label in dict.fromkeys(labels):
@@ -157,7 +258,7 @@ def _one_per_letter(tensor: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any
     return tensor, labels
 
 
-def _pair(a: Tensor, la: list[Any], b: Tensor, lb: list[Any], needed: set[Any]) -> tuple[Tensor, list[Any]]:
+def _pair(a: _Planned, la: list[Any], b: _Planned, lb: list[Any], needed: set[Any]) -> tuple[_Planned, list[Any]]:
     """The product of two operands, summed over letters that nobody needs any more."""
     a, la = _sum_private(a, la, set(lb) | needed)
     b, lb = _sum_private(b, lb, set(la) | needed)
@@ -181,17 +282,17 @@ def _pair(a: Tensor, la: list[Any], b: Tensor, lb: list[Any], needed: set[Any]) 
     first = _matrix(a, la, (batch, left, summed), size)
     second = _matrix(b, lb, (batch, summed, right), size)
     order = batch + left + right
-    return bmm(first, second).view([size[x] for x in order]), order
+    return first.bmm(second).view([size[x] for x in order]), order
 
 
-def _sum_private(tensor: Tensor, labels: list[Any], others: set[Any]) -> tuple[Tensor, list[Any]]:
+def _sum_private(tensor: _Planned, labels: list[Any], others: set[Any]) -> tuple[_Planned, list[Any]]:
     gone = tuple(d for d, x in enumerate(labels) if x not in others)
     if not gone:
         return tensor, labels
     return tensor.sum(gone), [x for x in labels if x in others]
 
 
-def _aligned(tensor: Tensor, labels: list[Any], order: list[Any]) -> Tensor:
+def _aligned(tensor: _Planned, labels: list[Any], order: list[Any]) -> _Planned:
     """Dimensions in this order, with size one where the tensor has none."""
     tensor = tensor.permute([labels.index(x) for x in order if x in labels])
     for place, x in enumerate(order):
@@ -200,7 +301,7 @@ def _aligned(tensor: Tensor, labels: list[Any], order: list[Any]) -> Tensor:
     return tensor
 
 
-def _matrix(tensor: Tensor, labels: list[Any], groups: tuple[list[Any], ...], size: dict[Any, int]) -> Tensor:
+def _matrix(tensor: _Planned, labels: list[Any], groups: tuple[list[Any], ...], size: dict[Any, int]) -> _Planned:
     """The tensor as a batch of matrices: each group of letters one dimension."""
     order = [x for group in groups for x in group]
     tensor = tensor.permute([labels.index(x) for x in order]).expand([size[x] for x in order])

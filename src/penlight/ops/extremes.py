@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
+from ..kernels.slim import expand_dims, put_along, take_along
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dim, wrap_dims
@@ -93,9 +94,10 @@ def _pick(argument: Any) -> Any:
     def kernel(input: Any, dim: int, keepdim: bool) -> Any:
         if input.ndim == 0:
             return input.copy(), np.zeros((), np.int64)
-        indices = np.expand_dims(argument(input, dim), dim)
-        values = np.take_along_axis(input, indices, dim)
-        return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+        indices = argument(input, dim)
+        wide = expand_dims(indices, dim)
+        values = take_along(input, wide, dim)
+        return (values, wide) if keepdim else (values.reshape(indices.shape), indices)
 
     return kernel
 
@@ -112,9 +114,9 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
     if not shape:
         return grad
     if not keepdim:
-        grad, indices = np.expand_dims(grad, dim), np.expand_dims(indices, dim)
+        grad, indices = expand_dims(grad, dim), expand_dims(indices, dim)
     out = np.zeros(shape, grad.dtype)
-    np.put_along_axis(out, indices, grad, dim)
+    put_along(out, indices, grad, dim)
     return out
 
 
@@ -129,11 +131,15 @@ def _value_selecting_graph(grad: Any, indices: Any, shape: tuple[int, ...], dim:
 both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
 
 
-@differentiable(_pick(np.argmax), node="MaxBackward0", results=("values", "indices"), input=_place_rule)
+@differentiable(
+    _pick(lambda array, dim: array.argmax(dim)), node="MaxBackward0", results=("values", "indices"), input=_place_rule
+)
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
-@differentiable(_pick(np.argmin), node="MinBackward0", results=("values", "indices"), input=_place_rule)
+@differentiable(
+    _pick(lambda array, dim: array.argmin(dim)), node="MinBackward0", results=("values", "indices"), input=_place_rule
+)
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
@@ -156,7 +162,8 @@ def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwar
             " * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)"
         )
     place = wrap_dim(dim, input.dim())
-    if input.dim() and input.shape[place] == 0:
+    shape = input._array.shape
+    if shape and shape[place] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
     pair = (_max_dim if name == "max" else _min_dim)(input, place, keepdim, out=out)
     return (_Max if name == "max" else _Min)(*pair)
@@ -172,7 +179,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     >>> torch.tensor([[1.0, 3.0]]).max(1).indices
     tensor([1])
     """
-    return _max_or_min("max", input, kwargs.pop("other", dim), keepdim, out, kwargs)
+    return _max_or_min("max", input, kwargs.pop("other", dim) if kwargs else dim, keepdim, out, kwargs)
 
 
 @method
@@ -183,7 +190,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     >>> torch.tensor([1.0, 3.0]).min()
     tensor(1.)
     """
-    return _max_or_min("min", input, kwargs.pop("other", dim), keepdim, out, kwargs)
+    return _max_or_min("min", input, kwargs.pop("other", dim) if kwargs else dim, keepdim, out, kwargs)
 
 
 def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:

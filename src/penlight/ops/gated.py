@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import activation as kernels
+from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._activation import floats_only, run
 from ._args import wrap_dim
@@ -229,7 +230,7 @@ def _gumbels(logits: Tensor) -> Tensor:
     engine, dtype = engine_of(None), logits._array.dtype
 
     def draw(shape: tuple[int, ...]) -> Any:
-        with np.errstate(divide="ignore"):
+        with silent():
             return -np.log(exponential(engine, shape, dtype))
 
     if inside_vmap():

@@ -17,6 +17,7 @@ from .. import dtypes
 from ..autograd.grad_mode import enable_grad
 from ..autograd.modes import is_grad_enabled
 from ..kernels import grid_sample as kernels
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -107,7 +108,7 @@ def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode:
     flat = input.reshape(count, shape[1], sampler.size)
     dims = len(sampler.sizes)
     taps = []
-    with np.errstate(all="ignore"):
+    with silent():
         for dim in range(dims):
             at = np.ascontiguousarray(sampler.grid[:, :, dims - 1 - dim])
             step = prod(sampler.sizes[dim + 1 :])

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import first_outside
 from ._declare import OPS, linear, method
+from ._guards import lazy
 from ._raw import both
 
 __all__ = [
@@ -19,15 +21,20 @@ __all__ = [
     "index_put_",
 ]
 
+_index_put_add = lazy("scatter", "index_put_add")
+
 
 def extremes(index: Any) -> tuple[int, int]:
     """The least and the greatest of some indices. `argmin` and `item` are NumPy's quickest way to them in a small array."""
     return index.item(index.argmin()), index.item(index.argmax())
 
 
+_ALL = slice(None)
+
+
 def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
     """Indices per dimension as NumPy takes them: None, a tensor or an array each."""
-    return tuple(slice(None) if i is None else getattr(i, "_array", i) for i in indices)
+    return tuple([_ALL if i is None else i._array if type(i) is Tensor else getattr(i, "_array", i) for i in indices])
 
 
 def _index_array(input: Any, indices: Any) -> Any:
@@ -50,9 +57,7 @@ def _index_array(input: Any, indices: Any) -> Any:
 
 def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
     """Zeros of a shape with values added at the indices."""
-    from ..kernels.scatter import index_put_add
-
-    return index_put_add(np.zeros(shape, input.dtype), _np_index(indices), input)
+    return _index_put_add(tuple(shape), _np_index(indices), input)
 
 
 @linear(_index_array, node="IndexBackward0",
@@ -85,7 +90,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:
-                found += [wrap(i) for i in np.nonzero(array)]
+                found += [wrap(i) for i in array.nonzero()]
             continue
         if array.size and item._level is None:
             n = input._array.shape[dim]
@@ -98,7 +103,9 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
     if len(shapes) == 1:
         return tuple(found)
     try:
-        np.broadcast_shapes(*shapes)
+        common = shapes[0] if shapes else ()
+        for shape in shapes[1:]:
+            common = broadcast_shapes(common, shape)
     except ValueError:
         listed = ", ".join(str(list(s)) for s in shapes)
         raise IndexError(
@@ -115,9 +122,7 @@ def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
 def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     place = _np_index(indices)
     if accumulate:
-        from ..kernels.scatter import index_put_add
-
-        return index_put_add(input.copy(), place, np.broadcast_to(values, input[place].shape).astype(input.dtype))
+        return _index_put_add(input, place, values.astype(input.dtype, copy=False))
     out = input.copy()
     out[place] = values
     return out
@@ -151,7 +156,7 @@ def _index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool) ->
 
 
 def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool) -> tuple[Any, ...]:
-    found = _checked(input, [None if i is None else i for i in indices])
+    found = _checked(input, indices)
     if values.dtype is not input.dtype:
         if values.dim() == 0 and dtypes.can_cast(values.dtype, input.dtype):
             values = values.to(input.dtype)
@@ -165,7 +170,7 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
     while values.dim() > len(target) and values.shape[0] == 1:
         values = values.squeeze(0)
     try:
-        fits = np.broadcast_shapes(target, tuple(values.shape)) == target
+        fits = broadcast_shapes(target, values._array.shape) == target
     except ValueError:
         fits = False
     if not fits:
@@ -181,9 +186,12 @@ def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
     given = [d for d, i in enumerate(indices) if i is not None]
     if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
         return input._array[_np_index(indices)].shape
-    rest = [n for d, n in enumerate(input.shape) if d >= len(indices) or indices[d] is None]
+    rest = [n for d, n in enumerate(input._array.shape) if d >= len(indices) or indices[d] is None]
     at = given[0] if given[-1] - given[0] + 1 == len(given) else 0
-    return (*rest[:at], *np.broadcast_shapes(*(tuple(indices[d].shape) for d in given)), *rest[at:])
+    common: tuple[int, ...] = ()
+    for d in given:
+        common = broadcast_shapes(common, indices[d]._array.shape)
+    return (*rest[:at], *common, *rest[at:])
 
 
 @method

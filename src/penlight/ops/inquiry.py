@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import slow
+from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._args import broadcast_shape
 from ._declare import method, plain
@@ -129,7 +131,7 @@ def _isclose_array(input: Any, other: Any, rtol: float, atol: float, equal_nan: 
         close = close | (np.isnan(input) & np.isnan(other))
     if rtol == 0 and atol == 0:
         return close
-    with np.errstate(all="ignore"):
+    with silent():
         if input.dtype.kind in "biu":
             input, other = input.astype(np.float64), other.astype(np.float64)
         allowed, actual = atol + np.abs(rtol * other), np.abs(input - other)
@@ -186,6 +188,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     _need_tensors("equal", input, other)
+    if not slow() and input._array.dtype is other._array.dtype:
+        a, b = input._array, other._array
+        return a.shape == b.shape and bool((a == b).all())
     return input.shape == other.shape and bool((input == other).all())
 
 

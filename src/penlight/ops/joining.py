@@ -12,6 +12,9 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
 from ..autograd.views import history_first
+from ..kernels.slim import flip as flip_array
+from ..kernels.slim import roll as roll_array
+from ..kernels.slim import tile as tile_array
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
 from ._declare import linear, method
@@ -288,7 +291,7 @@ def _repeat_rule(grad: Any, input_shape: tuple[int, ...], repeats: tuple[int, ..
     return xp.reshape(xp._sum_dims(folded, tuple(range(0, len(shape), 2)), False), tuple(input_shape))
 
 
-@linear(np.tile, node="RepeatBackward0", input=_repeat_rule)
+@linear(tile_array, node="RepeatBackward0", input=_repeat_rule)
 def _repeat(input: Tensor, repeats: tuple[int, ...]) -> Tensor: ...
 
 
@@ -320,7 +323,7 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 
 
 @linear(
-    lambda input, dims: np.flip(input, dims).copy(),
+    lambda input, dims: flip_array(input, dims).copy(),
     node="FlipBackward0",
     input=lambda grad, dims, xp: xp._flip(grad, dims),
 )
@@ -341,7 +344,15 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     return _flip(input, wrap_dims(tuple(wanted), input.dim()) if wanted else ())
 
 
-@linear(lambda input, shifts, dims: np.roll(input, shifts, dims) if dims else np.roll(input, shifts[0]), node="RollBackward0",
+def _roll_array(input: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    if not dims:
+        return roll_array(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    for shift, dim in zip(shifts, dims):
+        input = roll_array(input, shift, dim)
+    return input
+
+
+@linear(_roll_array, node="RollBackward0",
         input=lambda grad, shifts, dims, xp: xp._roll(grad, tuple(-s for s in shifts), dims))  # fmt: skip
 def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor: ...
 

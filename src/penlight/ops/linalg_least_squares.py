@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import linalg as kernels
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import differentiable
@@ -103,7 +104,7 @@ def _pinv_kernel(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         U, values, Vh = np.linalg.svd(input, full_matrices=False)
         sizes = values
     limit = np.maximum(atol, rtol * sizes.max(-1))[..., None]
-    with np.errstate(all="ignore"):
+    with silent():
         inverse = np.where(sizes > limit, 1 / values, 0).astype(values.dtype)
     return kernels.adjoint(Vh) @ (inverse[..., None] * kernels.adjoint(U))
 

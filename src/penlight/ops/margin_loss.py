@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
+from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._args import values_of
 from ._declare import differentiable
@@ -44,7 +45,7 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
             )
         kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
         raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
-    with np.errstate(over="ignore"):
+    with silent():
         return reduce_values(np.log1p(np.exp(-target * input)), reduction)
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.slim import broadcast_to
+from ..kernels.slim import tril as tril_array
+from ..kernels.slim import triu as triu_array
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
@@ -88,7 +91,7 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked(input, mask, value, _dispatch.inplace)
 
 
-@linear(lambda input, mask: np.broadcast_to(input, mask.shape)[mask], node="MaskedSelectBackward0",
+@linear(lambda input, mask: broadcast_to(input, mask.shape)[mask], node="MaskedSelectBackward0",
         input=lambda grad, input_shape, mask, xp: xp.sum_to(xp._masked_scatter(xp.zeros_for(grad, mask.shape), mask, grad), input_shape))  # fmt: skip
 def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
 
@@ -114,7 +117,14 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return _dispatch.given("masked_select", _masked_select(input, wide), out)
 
 
-@plain(lambda input: np.stack(np.nonzero(input)).T if input.ndim else np.zeros((int(bool(input)), 0), np.int64))
+def _nonzero_array(input: Any) -> Any:
+    """The indices as the columns of a matrix that lies row by row in memory, as PyTorch's does."""
+    if not input.ndim:
+        return np.zeros((int(bool(input)), 0), np.int64)
+    return np.array(input.nonzero()).T
+
+
+@plain(_nonzero_array)
 def _nonzero(input: Tensor) -> Tensor: ...
 
 
@@ -148,7 +158,7 @@ def _triangle(kernel: Any, name: str) -> Any:
 
 
 @linear(
-    _triangle(np.tril, "tril"),
+    _triangle(tril_array, "tril"),
     node="TrilBackward0",
     inplace=True,
     input=lambda grad, diagonal, xp: xp.tril(grad, diagonal),
@@ -164,7 +174,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @linear(
-    _triangle(np.triu, "triu"),
+    _triangle(triu_array, "triu"),
     node="TriuBackward0",
     inplace=True,
     input=lambda grad, diagonal, xp: xp.triu(grad, diagonal),

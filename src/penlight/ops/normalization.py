@@ -33,6 +33,7 @@ __all__ = [
 Ints = tuple[int, ...]
 
 _small_layer_norm, _small_batch_norm = quiet(norm_small.layer_norm), quiet(norm_small.batch_norm)
+_small_batch_norm_eval = quiet(norm_small.batch_norm_eval)
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
 
@@ -219,7 +220,9 @@ def _batch_array(
     """Normalise, and move the running statistics towards those of the batch."""
     empty = np.zeros(0, input.dtype)
     if not training:
-        out, _ = channels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+        out = _small_batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+        if out is None:
+            out, _ = channels.batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
         return out, empty, empty
     if not input.size:
         return input.copy(), empty, empty
@@ -489,7 +492,13 @@ def _group_rule(place: int) -> Any:
     return rule
 
 
-@differentiable(lambda input, weight, bias, group, eps: channels.group_norm(input, group, weight, bias, eps),
+def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
+    return norm_small.group_norm(input, group, weight, bias, eps) or channels.group_norm(
+        input, group, weight, bias, eps
+    )
+
+
+@differentiable(_group_array,
                 node="NativeGroupNormBackward0", results=("result0", "result1", "result2"),
                 input=_group_rule(0), weight=_group_rule(1), bias=_group_rule(2))  # fmt: skip
 def _native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, group: int, eps: float) -> Any: ...

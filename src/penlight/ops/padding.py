@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -20,9 +21,10 @@ __all__ = [
 Ints = tuple[int, ...]
 
 
-def _pairs(pad: Ints) -> list[tuple[int, int]]:
+@lru_cache(256)
+def _pairs(pad: Ints) -> tuple[tuple[int, int], ...]:
     """PyTorch lists the last dimension first; the kernels want a pair for each dimension, in their order."""
-    return [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+    return tuple([(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)])
 
 
 @differentiable(lambda input, pad, value: kernels.pad(input, _pairs(pad), "constant", value), node="ConstantPadNdBackward0",
@@ -69,6 +71,8 @@ both("pad_by_mode", lambda input, padding, mode: kernels.pad(input, _pairs(paddi
 def _amounts(pad: Any) -> Ints:
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    if all([type(n) is int for n in pad]):
+        return tuple(pad)
     for place, n in enumerate(pad):
         if type(n) is not int and (isinstance(n, float) or not hasattr(n, "__index__")):
             raise TypeError(
@@ -93,8 +97,9 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(amounts)} while the input has {input.dim()} dimensions."
         )
-    for dim, (low, high) in enumerate(_pairs(amounts), input.dim() - len(amounts) // 2):
-        n = input.shape[dim]
+    shape = input._array.shape if min(amounts, default=0) < 0 else ()
+    for dim, (low, high) in enumerate(_pairs(amounts) if shape else (), input.dim() - len(amounts) // 2):
+        n = shape[dim]
         if n + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError(
                 f"narrow(): length must be non-negative. The input size {n}, plus negative padding {low} and {high}, resulted in "
@@ -145,7 +150,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 def _check(input: Tensor, amounts: Ints, dims: int, mode: str) -> None:
     """Refuse borders that the input is too small for."""
-    shape, lead = tuple(input.shape), input.dim() - dims
+    shape = input._array.shape
+    lead = len(shape) - dims
     pairs = _pairs(amounts)
     if mode != "circular":
         if input.dtype is dtypes.bool_:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._tensor_memory import storage_offset_of
+from .._tensor_memory import root_of, storage_offset_of
 from ..autograd import views
 from ..autograd.node import Edge, Node
 from ..tensor import Tensor
@@ -444,18 +444,19 @@ OPS["_as_strided"].jvp = _as_strided_jvp
 
 
 def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
-    return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    array = tensor._array
+    return (array.shape if tensor._level is None else tuple(tensor.shape), tensor.stride(), storage_offset_of(array))
 
 
 def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
     """Refuse a window by strides that leaves its memory."""
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
-    if any(s < 0 for s in stride):
+    if stride and min(stride) < 0:
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
         )
-    need = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0
+    need = offset + sum([(n - 1) * s for n, s in zip(size, stride)]) + 1 if 0 not in size else 0
     if need * itemsize > nbytes:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {itemsize} requiring a "
@@ -474,7 +475,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    check_window(size, stride, offset, input.element_size(), input.untyped_storage().nbytes())
+    check_window(size, stride, offset, input.element_size(), root_of(input._array).nbytes)
     return _as_strided(input, size, stride, offset, geometry_of(input))
 
 

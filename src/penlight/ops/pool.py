@@ -15,7 +15,7 @@ from ..kernels import pool as kernels
 from ..kernels import pool_small
 from ..tensor import Tensor
 from . import _dispatch
-from ._declare import OPS, differentiable, linear, quiet
+from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
 
 __all__ = [
@@ -35,8 +35,6 @@ __all__ = [
 
 Ints = tuple[int, ...]
 
-_small_avg_pool, _small_max_pool = quiet(pool_small.avg_pool), quiet(pool_small.max_pool)
-
 # ----- The ops ------------------------------------------------------------------------------------------------------
 
 
@@ -53,8 +51,8 @@ def unbatch(result: Any, like: Any, dims: int) -> Any:
 
 
 def _place_array(input: Any, indices: Any, shape: Ints, dims: int, distinct: bool) -> Any:
-    if distinct and len(shape) == 4 and dims == 2 and input.size <= pool_small.SMALL:
-        small = pool_small.max_pool_backward(input, indices, shape)
+    if input.size <= pool_small.SMALL:
+        small = pool_small.max_pool_backward(input, indices, shape, dims, distinct)
         if small is not None:
             return small
     placed = kernels.max_pool_backward(batch(input, dims), batch(indices, dims), batch(shape, dims), distinct)
@@ -80,7 +78,7 @@ def _mean_array(
     divisor_override: int | None,
 ) -> Any:
     if input.size <= pool_small.SMALL and divisor_override is None:
-        small = _small_avg_pool(input, kernel_size, stride, padding)
+        small = pool_small.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
             return small
     dims = len(kernel_size)
@@ -93,7 +91,7 @@ def _mean_array(
 def _mean_back_array(input: Any, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
                      divisor_override: int | None) -> Any:  # fmt: skip
     if input.size <= pool_small.SMALL and divisor_override is None:
-        small = pool_small.avg_pool_backward(input, shape, kernel_size, stride, padding)
+        small = pool_small.avg_pool_backward(input, shape, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
             return small
     dims = len(kernel_size)
@@ -129,7 +127,7 @@ def _max_rule(
 
 def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
     if input.size <= pool_small.SMALL:
-        small = _small_max_pool(input, kernel_size, stride, padding, dilation)
+        small = pool_small.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         if small is not None:
             return small
     dims = len(kernel_size)

@@ -12,6 +12,7 @@ from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, linear, method
 from ._guards import lazy
+from .indices import extremes
 
 __all__ = [
     "argwhere",
@@ -27,9 +28,13 @@ __all__ = [
 def _take_flat(input: Any, index: Any) -> Any:
     if input.size == 0 and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    for bad in index.reshape(-1)[(index.reshape(-1) < -input.size) | (index.reshape(-1) >= input.size)][:1]:
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
-    return np.take(input, index)
+    if index.size:
+        low, high = extremes(index)
+        if low < -input.size or high >= input.size:
+            flat = index.reshape(-1)
+            bad = flat[(flat < -input.size) | (flat >= input.size)][0]
+            raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
+    return input.take(index)
 
 
 _put_array = lazy("scatter", "put")
@@ -129,15 +134,15 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
             f"{input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
     place = wrap_dim(dim, input.dim())
+    shape, where = input._array.shape, indices._array.shape
     others = broadcast_shape(
-        tuple(1 if d == place else n for d, n in enumerate(input.shape)),
-        tuple(1 if d == place else n for d, n in enumerate(indices.shape)),
+        (*shape[:place], 1, *shape[place + 1 :])[: len(shape)], (*where[:place], 1, *where[place + 1 :])[: len(where)]
     )
-    wide = input.expand(tuple(input.shape[d] if d == place else n for d, n in enumerate(others)))
-    if input.shape[place]:
-        indices = indices.remainder(input.shape[place])
+    wide = input.expand((*others[:place], *shape[place : place + 1], *others[place + 1 :]))
+    if shape and shape[place]:
+        indices = indices.remainder(shape[place])
     return wide.gather(
-        place, indices.expand(tuple(indices.shape[d] if d == place else n for d, n in enumerate(others))), out=out
+        place, indices.expand((*others[:place], *where[place : place + 1], *others[place + 1 :])), out=out
     )
 
 

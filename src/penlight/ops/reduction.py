@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels._rowtools import quiet
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
 from ..kernels.reduce import reduce_sum
+from ..kernels.silence import silent
 from ..kernels.softmax import logsumexp as logsumexp_kernel
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
@@ -50,7 +52,7 @@ def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
         return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
     if input.size > _MANY and _own_way(input, dim):
         return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
-    return input.sum(axis=dim, keepdims=keepdim)
+    return _add_reduce(input, dim, keepdims=keepdim)
 
 
 _MANY = 1 << 16  # elements
@@ -117,6 +119,7 @@ both("spread", _spread_array, _spread_tensor)
 
 
 _FLOAT32 = dtypes.float32.np
+_add_reduce: Any = np.add.reduce  # what `sum` and `mean` of an array end up calling
 _FEW = 512  # elements, whose sum is quicker as a product with ones
 _ONES = np.ones(_FEW, np.float32)
 
@@ -197,14 +200,19 @@ def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
         if input.size > _MANY and _own_way(input, dim):
             dim = tuple(range(input.ndim)) if dim is None else dim
             return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
-        return input.mean(axis=dim, keepdims=keepdim)
-    with np.errstate(all="ignore"):  # the mean of nothing is NaN
+        total = _add_reduce(input, dim, keepdims=keepdim)
+        total /= input.size if dim is None else _count(input.shape, dim)
+        return total
+    with silent():  # the mean of nothing is NaN
         count = math.prod(input.shape if dim is None else [input.shape[d] for d in dim])
         return input.sum(axis=dim, keepdims=keepdim) / np.asarray(count, input.dtype)
 
 
 def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
-    return math.prod(shape[d] for d in dim)
+    count = 1
+    for d in dim:
+        count *= shape[d]
+    return count
 
 
 @linear(_mean_all_array, node="MeanBackward0",
@@ -308,7 +316,7 @@ both("any_zero", lambda x: not np.all(x), lambda x: True)
 both("_others", _others_array, _others_graph)
 
 
-@np.errstate(over="ignore")
+@quiet
 def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size >= FOLDS_FROM and input.dtype is _FLOAT32:
         product = fold(input, "product", dim, keepdim)
@@ -409,11 +417,11 @@ def _truth(kernel: Any) -> Any:
     return run
 
 
-@plain(_truth(np.all))
+@plain(_truth(np.logical_and.reduce))
 def _all(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 
 
-@plain(_truth(np.any))
+@plain(_truth(np.logical_or.reduce))
 def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 
 
@@ -449,8 +457,8 @@ def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
     count = _count(input.shape, dim)
     centred = input - _mean_array(input, dim, True)
     squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
-    total = squares.sum(axis=dim, keepdims=keepdim)
-    return total / np.asarray(np.maximum(count - correction, 0), total.dtype)
+    total = _add_reduce(squares, dim, keepdims=keepdim)
+    return total / np.asarray(max(count - correction, 0), total.dtype)
 
 
 def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
@@ -490,7 +498,7 @@ def _spread_arguments(
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     dims = wrap_dims(dim, input.dim())
-    if _count(input.shape, dims) <= correction:
+    if _count(input._array.shape, dims) <= correction:
         import warnings
 
         warnings.warn(

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.large import one_pass
+from ..kernels.silence import silent
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -84,7 +85,7 @@ def _round_at(input: Any, decimals: int) -> Any:
     _no_rounding("round_vml_cpu" if decimals == 0 else "round_cpu", "biuc", input.dtype)
     if decimals == 0:
         return np.rint(input)
-    with np.errstate(all="ignore"):
+    with silent():
         scale = 10.0 ** max(decimals, -decimals)
         return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 

@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import slow
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
-from ._guards import no_derivative
+from ._guards import late, lazy, no_derivative
 
 __all__ = [
     "binomial",
     "multinomial",
     "poisson",
 ]
+
+engine_of, inside_vmap = late("random", "engine_of"), late("random", "inside_vmap")
+_drawn_from = late("random", "_drawn_from")
 
 # ----- In place -----------------------------------------------------------------------------------------------------
 
@@ -33,12 +37,13 @@ def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
 def _filler(module: str, name: str, contiguous: bool = False) -> Any:
     """A kernel that draws for every element; `contiguous` tells the draw whether the tensor is."""
 
-    def kernel(input: Any, engine: Any, *parameters: Any) -> Any:
-        from importlib import import_module
+    draw = lazy(module, name)
 
-        draw = getattr(import_module("penlight.kernels." + module), name)
-        more = {"contiguous": bool(input.flags.c_contiguous)} if contiguous else {}
-        return _in_memory_order(input, lambda shape: draw(engine, shape, input.dtype, *parameters, **more))
+    def kernel(input: Any, engine: Any, *parameters: Any) -> Any:
+        if input.flags.c_contiguous:
+            return draw(engine, input.shape, input.dtype, *parameters)
+        more = (False,) if contiguous else ()
+        return _in_memory_order(input, lambda shape: draw(engine, shape, input.dtype, *parameters, *more))
 
     return kernel
 
@@ -64,20 +69,21 @@ def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
     differentiable(kernel, node=node, inplace=True, input=_flat)(face)
 
 
+_fill_uniform, _fill_normal = _filler("rng_uniform", "uniform"), _filler("rng_normal", "normal", contiguous=True)
+
+
 def _complex_uniform(input: Any, engine: Any, low: float, high: float) -> Any:
-    run = _filler("rng_uniform", "uniform")
     if input.dtype.kind != "c":
-        return run(input, engine, low, high)
+        return _fill_uniform(input, engine, low, high)
     parts = np.ascontiguousarray(input).view(input.real.dtype)
-    return run(parts, engine, low, high).view(input.dtype)
+    return _fill_uniform(parts, engine, low, high).view(input.dtype)
 
 
 def _complex_normal(input: Any, engine: Any, mean: float, std: float) -> Any:
-    run = _filler("rng_normal", "normal", contiguous=True)
     if input.dtype.kind != "c":
-        return run(input, engine, mean, std)
+        return _fill_normal(input, engine, mean, std)
     parts = np.ascontiguousarray(input).view(input.real.dtype)
-    return run(parts, engine, mean, std / 2**0.5).view(input.dtype)
+    return _fill_normal(parts, engine, mean, std / 2**0.5).view(input.dtype)
 
 
 for _name, _kernel, _node, _parameters in (
@@ -96,29 +102,26 @@ for _name, _kernel, _node, _parameters in (
     _declare_filler(_name, _kernel, _node, _parameters)
 
 
-def _randint(input: Any, engine: Any, low: int, high: int | None) -> Any:
-    from ..kernels.rng_integers import randint as draw
+_draw_randint, _draw_bernoulli = lazy("rng_integers", "randint"), lazy("rng_uniform", "bernoulli")
+_draw_bernoulli_each, _draw_multinomial = lazy("rng_uniform", "bernoulli_each"), lazy("rng_samplers", "multinomial")
+_draw_poisson, _draw_binomial = lazy("rng_rejection", "poisson"), lazy("rng_rejection", "binomial")
 
-    return _in_memory_order(input, lambda shape: draw(engine, shape, low, high, input.dtype))
+
+def _randint(input: Any, engine: Any, low: int, high: int | None) -> Any:
+    return _in_memory_order(input, lambda shape: _draw_randint(engine, shape, low, high, input.dtype))
 
 
 def _bernoulli(input: Any, engine: Any, p: float) -> Any:
-    from ..kernels.rng_uniform import bernoulli as draw
-
-    return _in_memory_order(input, lambda shape: draw(engine, p, shape, input.dtype))
+    return _in_memory_order(input, lambda shape: _draw_bernoulli(engine, p, shape, input.dtype))
 
 
 def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
-    from ..kernels.rng_uniform import bernoulli_each as draw
-
-    return draw(engine, np.broadcast_to(p, input.shape), input.dtype)
+    return _draw_bernoulli_each(engine, p if p.shape == input.shape else np.broadcast_to(p, input.shape), input.dtype)
 
 
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
-    from ..random import engine_of, inside_vmap
-
     engine = engine_of(generator)
-    if inside_vmap():
+    if slow() and inside_vmap():
         from ..func.randomness import check_filled
 
         check_filled(input)
@@ -153,6 +156,8 @@ def _named_bounds(
     name: str, given: tuple[Any, ...], more: dict[str, Any], defaults: tuple[Any, Any]
 ) -> tuple[Any, Any]:
     """`from` and `to`, by place or by name; `from` is no name that Python lets a function have."""
+    if not more and len(given) == 2:
+        return given
     values = dict(zip(("from", "to"), given))
     for key, value in more.items():
         if key not in ("from", "to") or key in values:
@@ -248,9 +253,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 def _draw_each(input: Any, engine: Any) -> Any:
-    from ..kernels.rng_uniform import bernoulli_each as draw
-
-    return draw(engine, input, input.dtype)
+    return _draw_bernoulli_each(engine, input, input.dtype)
 
 
 @differentiable(_draw_each, node="BernoulliBackward0", input=lambda grad, xp: xp.zeros_like(grad))
@@ -308,13 +311,10 @@ def multinomial(
     >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
-    from ..kernels.rng_samplers import multinomial as draw
-    from ..random import _drawn_from, engine_of
-
     made = _drawn_from((input,), lambda t: _multinomial_rows(t, num_samples, replacement, generator))
     if made is not None:
         return made
-    drawn = wrap(draw(engine_of(generator), input._array, int(num_samples), bool(replacement)))
+    drawn = wrap(_draw_multinomial(engine_of(generator), input._array, int(num_samples), bool(replacement)))
     return _dispatch.given("multinomial", drawn, out)
 
 
@@ -327,9 +327,7 @@ def _multinomial_rows(input: Tensor, num_samples: int, replacement: bool, genera
 
 
 def _poisson_array(input: Any, engine: Any) -> Any:
-    from ..kernels.rng_rejection import poisson as draw
-
-    return draw(engine, input)
+    return _draw_poisson(engine, input)
 
 
 @differentiable(_poisson_array, node="PoissonBackward0", input=_flat)
@@ -343,16 +341,12 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
-    from ..random import _drawn_from, engine_of
-
     made = _drawn_from((input,), lambda t: poisson(t, generator))
     return _poisson(input, engine_of(generator)) if made is None else made
 
 
 def _binomial_array(count: Any, prob: Any, engine: Any) -> Any:
-    from ..kernels.rng_rejection import binomial as draw
-
-    return draw(engine, count, prob)
+    return _draw_binomial(engine, count, prob)
 
 
 @differentiable(
@@ -372,8 +366,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
     tensor([5.])
     """
-    from ..random import _drawn_from, engine_of
-
     for name, value in (("count", count), ("prob", prob)):
         if value.dtype.category != dtypes.FLOATING:
             raise ValueError(

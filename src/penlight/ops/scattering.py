@@ -13,6 +13,7 @@ from ._args import broadcast_shape, first_outside, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, not_implemented
 from ._raw import both
+from .indices import extremes
 from .selection import _scatter_arguments
 
 __all__ = [
@@ -292,10 +293,11 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
             f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
         )
     n = input.shape[dim] if input.dim() else 1
-    places = values_of(index).reshape(-1)
-    for bad in places[(places < 0) | (places >= n)][:1]:
+    places = values_of(index)
+    if places.size and not 0 <= places.item(places.argmin()) <= places.item(places.argmax()) < n:
+        bad = places[(places < 0) | (places >= n)][0]
         raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
-    return input, dim, index.reshape(-1), source
+    return input, dim, index if index.dim() == 1 else index.reshape(-1), source
 
 
 @method
@@ -322,7 +324,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
     out, place = _slices(input, dim, index)
-    out[place] = np.asarray(value).astype(out.dtype)
+    out[place] = value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
     return out
 
 
@@ -349,15 +351,19 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         raise RuntimeError("Index has to be a vector/scalar")
     n = input.shape[dim] if input.dim() else 1
     array = values_of(index).reshape(-1)
-    for bad in array[(array < -n) | (array >= n)][:1]:
+    low = high = 0
+    if array.size:
+        low, high = extremes(array)
+    if low < -n or high >= n:
+        bad = array[(array < -n) | (array >= n)][0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
     name = "_index_fill_tensor"
     if not isinstance(value, Tensor):
         if isinstance(value, complex) and not input.is_complex():
             raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
         name, value = "_index_fill", dtypes.number_for(value, input.dtype)
-    places = index.reshape(-1)
-    if array.size and array.min() < 0:
+    places = index if index.dim() == 1 else index.reshape(-1)
+    if low < 0:
         places = places % n
     if isinstance(value, Tensor) and index._level is None:
         places = places.unique()  # so that the value's gradient counts no slice twice

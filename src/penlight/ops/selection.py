@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.slim import put_along, take_along
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
+from ._guards import lazy
 from ._raw import both
 from .indices import extremes
 
@@ -26,11 +28,14 @@ __all__ = [
     "scatter_add",
 ]
 
+_INT64 = dtypes.int64.np
+scatter_add_array, index_add_array = lazy("scatter", "scatter_add"), lazy("scatter", "index_add")
+
 # ----- Along a dimension --------------------------------------------------------------------------------------------
 
 
 def _check_index(index: Tensor, name: str) -> None:
-    if index.dtype not in (dtypes.int64, dtypes.int32) and index.numel():
+    if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32) and index.numel():
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
 
 
@@ -61,17 +66,15 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
         return input.take(index * columns + _starts(columns, 1)[: index.shape[1], 0])
     if index.ndim and index.shape[:dim] + index.shape[dim + 1 :] != input.shape[:dim] + input.shape[dim + 1 :]:
         input = input[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
-    return np.take_along_axis(input, index, dim) if index.ndim else np.take(input, index, dim).reshape(())
+    return take_along(input, index, dim) if index.ndim else np.take(input, index, dim).reshape(())
 
 
 def _gather_back(grad: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
-    from ..kernels.scatter import scatter_add
-
     if not shape or not index.size:
         return np.asarray(grad).sum() if not shape else np.zeros(shape, grad.dtype)
     if index.ndim == 0:
         grad, index = grad.reshape(1), index.reshape(1)
-    return scatter_add(np.zeros(shape, grad.dtype), dim, index, grad)
+    return scatter_add_array(shape, dim, index, grad)
 
 
 @linear(_gather_array, node="GatherBackward0",
@@ -84,12 +87,13 @@ def _gather_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Ten
 
 
 def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
-    if not index.numel():
+    if not index._array.size:
         return
     _check_index(index, name)
-    if max(index.dim(), 1) != max(input.dim(), 1):
+    shape, where = input._array.shape, index._array.shape
+    if (len(where) or 1) != (len(shape) or 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for d, (n, m) in enumerate(zip(index.shape, input.shape)):
+    for d, (n, m) in enumerate(zip(where, shape)):
         if d != dim and n > m:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
@@ -116,8 +120,13 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     if input.ndim == 0:
         return np.asarray(src, input.dtype).reshape(-1)[0] if index.size else out
     _check_bounds(index, input.shape[dim], dim)
-    place = _places(index, dim)
-    out[place] = src[tuple(slice(n) for n in index.shape)] if isinstance(src, np.ndarray) and src.ndim else src
+    shape, size = input.shape, index.shape
+    if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
+        src = src[tuple([slice(n) for n in size])]
+    if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
+        put_along(out, index, src, dim)
+    else:
+        out[_places(index, dim)] = src
     return out
 
 
@@ -167,11 +176,9 @@ both("fill_up", _fill_up, _fill_up_graph)
 
 
 def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
-    from ..kernels.scatter import scatter_add as kernel
-
     if input.ndim == 0:
         return (input + (src.sum() if index.size else 0)).astype(input.dtype)
-    return kernel(input, dim, index, src)
+    return scatter_add_array(input, dim, index, src)
 
 
 @linear(_scatter_add_array, node="ScatterAddBackward0", inplace=True,
@@ -181,22 +188,23 @@ def _scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 def _scatter_arguments(name: str, input: Tensor, dim: int, index: Tensor, src: Any) -> Any:
-    dim = wrap_dim(dim, input.dim())
+    shape, where = input._array.shape, index._array.shape
+    dim = wrap_dim(dim, len(shape))
     _check_index(index, name)
-    if max(index.dim(), 1) != max(input.dim(), 1):
+    if (len(where) or 1) != (len(shape) or 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if isinstance(src, Tensor):
-        if max(src.dim(), 1) != max(index.dim(), 1):
+        given = src._array.shape
+        if (len(given) or 1) != (len(where) or 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
         if src.dtype is not input.dtype:
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-        for d, (i, n, s) in enumerate(zip(index.shape, input.shape, src.shape)):
+        for d, (i, n, s) in enumerate(zip(where, shape, given)):
             if (d != dim and i > n) or i > s:
                 raise RuntimeError(
-                    f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
-                    f"{dim} and to be no larger size than src {list(src.shape)}"
+                    f"Expected index {list(where)} to be no larger than self {list(shape)} apart from dimension "
+                    f"{dim} and to be no larger size than src {list(given)}"
                 )
-        return input, dim, index, src
     return input, dim, index, src
 
 
@@ -289,14 +297,18 @@ def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
 
 
 def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    from ..kernels.scatter import index_add as kernel
-
     if input.ndim == 0:
-        return kernel(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
-    return kernel(input, dim, index, source, alpha)
+        return index_add_array(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
+    return index_add_array(input, dim, index, source, alpha)
 
 
-@linear(lambda input, shape, dim, index: _index_add_array(np.zeros(shape, input.dtype), dim, index, input, 1),
+def _index_select_back(input: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    if shape:
+        return index_add_array(tuple(shape), dim, index, input, 1)
+    return _index_add_array(np.zeros(shape, input.dtype), dim, index, input, 1)
+
+
+@linear(_index_select_back,
         node="IndexSelectBackwardBackward0", input=lambda grad, dim, index, xp: xp._index_select(grad, dim, index))  # fmt: skip
 def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor: ...
 
@@ -320,10 +332,11 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise IndexError(f"{name}(): Index is supposed to be a vector")
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
-    array = index._array
-    n = input.shape[dim] if input.dim() else 1
-    if array.size and index._level is None and (int(array.min()) < 0 or int(array.max()) >= n):
-        raise IndexError("index out of range in self")
+    array, shape = index._array, input._array.shape
+    if array.size and index._level is None:
+        low, high = extremes(array)
+        if low < 0 or high >= (shape[dim] if shape else 1):
+            raise IndexError("index out of range in self")
 
 
 @linear(_index_add_array, node="IndexAddBackward0", inplace=True,
@@ -345,12 +358,13 @@ def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None
     if input.dtype is not source.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
         raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    size = source.shape[dim] if source.dim() > dim else 1
+    shape = source._array.shape
+    size = shape[dim] if len(shape) > dim else 1
     if index.numel() != size:
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({size}), for dim: {dim}"
         )
-    own, given = list(input.shape), list(source.shape)
+    own, given = list(input._array.shape), list(shape)
     if own[:dim] + own[dim + 1 :] != given[:dim] + given[dim + 1 :] or len(own) != len(given):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd import views
+from ..kernels.slim import expand_dims
 from ..tensor import Tensor
 from ._args import infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import OPS, install_method, linear, method
@@ -212,12 +213,18 @@ def ravel(input: Tensor) -> Tensor:
 
 
 def _squeeze_array(input: Any, dim: Any) -> Any:
-    axes = tuple(d for d in ((dim,) if isinstance(dim, int) else dim) if input.ndim and input.shape[d] == 1)
-    return np.squeeze(input, axes) if axes else input.view()
+    shape = input.shape
+    if isinstance(dim, int):
+        return input.squeeze(dim) if shape and shape[dim] == 1 else input.view()
+    axes = tuple([d for d in dim if shape and shape[d] == 1])
+    return input.squeeze(axes) if axes else input.view()
 
 
 @linear(
-    np.squeeze, view=True, node="SqueezeBackward0", input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape)
+    lambda input: input.squeeze(),
+    view=True,
+    node="SqueezeBackward0",
+    input=lambda grad, input_shape, xp: xp.reshape(grad, input_shape),
 )
 def _squeeze_all(input: Tensor) -> Tensor: ...
 
@@ -240,7 +247,7 @@ def _squeeze_dim(input: Tensor, dim: int) -> Tensor: ...
 def _squeeze_dims(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 
-@linear(np.expand_dims, view=True, node="UnsqueezeBackward0", input=lambda grad, dim, xp: xp._squeeze_dim(grad, dim))
+@linear(expand_dims, view=True, node="UnsqueezeBackward0", input=lambda grad, dim, xp: xp._squeeze_dim(grad, dim))
 def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 
 
@@ -307,7 +314,13 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
             [2, 2, 2]])
     """
     target = list(sizes(args if size is None else (size,), "expand"))
-    shape = tuple(input.shape)
+    shape = input._array.shape
+    if len(target) == len(shape) and -1 not in target:
+        for n, m in zip(target, shape):
+            if m != n and m != 1:
+                break
+        else:
+            return _expand(input, tuple(target))
     extra = len(target) - len(shape)
     if extra < 0:
         kind = f"{_type_name(input)}{{{list(shape)}}}"

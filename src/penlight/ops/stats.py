@@ -12,9 +12,9 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method
-from ._guards import not_implemented
+from ._guards import lazy, not_implemented
 from .extremes import _share
-from .reduction import _count, _spread_arguments, _var_rule, in_out, named_result
+from .reduction import _add_reduce, _count, _spread_arguments, _var_rule, in_out, named_result
 
 __all__ = [
     "aminmax",
@@ -26,13 +26,21 @@ __all__ = [
     "var_mean",
 ]
 
+_FEW = 4096  # elements that need no blocks
+_var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "nansum")
+
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    from ..kernels.reduce import var_mean as kernel
-
-    return kernel(input, dim, correction, keepdim)
+    if 0 < input.size <= _FEW and input.dtype.char in "fd":
+        count = _count(input.shape, dim)
+        mean = _add_reduce(input, dim, keepdims=True) / count
+        centred = input - mean
+        total = _add_reduce(centred * centred, dim, keepdims=keepdim)
+        spread = total / np.asarray(max(count - correction, 0), total.dtype)
+        return spread, mean if keepdim else np.asarray(mean).reshape(np.shape(spread))
+    return _var_mean_kernel(input, dim, correction, keepdim)
 
 
 def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
@@ -109,9 +117,9 @@ def _nansum_array(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if input.dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
-    from ..kernels.reduce import nansum as kernel
-
-    return kernel(input, dim, keepdim)
+    if input.dtype.itemsize >= 4 and input.size <= _FEW:
+        return _add_reduce(input, dim, keepdims=keepdim, where=input == input)
+    return _nansum_kernel(input, dim, keepdim)
 
 
 def _nansum_rule(grad: Any, input: Any, dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:

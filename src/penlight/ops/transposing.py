@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import install_method, linear, method
@@ -27,7 +25,7 @@ __all__ = [
 
 
 @linear(
-    lambda input, dim0, dim1: np.swapaxes(input, dim0, dim1) if input.ndim else input.view(),
+    lambda input, dim0, dim1: input.swapaxes(dim0, dim1) if input.ndim else input.view(),
     view=True,
     node="TransposeBackward0",
     input=lambda grad, dim0, dim1, xp: xp._transpose(grad, dim0, dim1),
@@ -40,7 +38,10 @@ def _t(input: Tensor) -> Tensor: ...
 
 
 @linear(
-    np.transpose, view=True, node="PermuteBackward0", input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims))
+    lambda input, dims: input.transpose(dims),
+    view=True,
+    node="PermuteBackward0",
+    input=lambda grad, dims, xp: xp._permute(grad, _inverse(dims)),
 )
 def _permute(input: Tensor, dims: tuple[int, ...]) -> Tensor: ...
 
@@ -98,7 +99,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    places = tuple(wrap_dim(d, ndim) for d in dims)
+    places = tuple([wrap_dim(d, ndim) for d in dims])
     if len(set(places)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return _permute(input, places)

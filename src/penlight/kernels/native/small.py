@@ -1,0 +1,108 @@
+"""Native kernels on small arrays, called in as few steps as can be.
+
+Note [Small arrays in machine code]
+NumPy takes more than half a microsecond for each of its functions, however few the elements; a native kernel takes about one for all
+that it does. So what needs several of NumPy's calls is done in machine code on small float32 arrays too. A kernel is compiled when
+it is first used, which takes some milliseconds, and from the first call on: results must not depend on how often
+something was called before. Whoever calls `rows` has made sure that the arrays are float32, contiguous, large enough and its own to write to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from . import available, kernel
+from .traced import _define_total, define_flat, kernel_of
+
+SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
+_FLOAT = np.dtype(np.float32)
+_runs: dict[Any, Any] = {}  # by body and what it holds: the compiled function, or None if there is none
+
+
+def _held(body: Callable[..., None]) -> tuple[Any, ...] | None:
+    """What makes a body what it is, as the key of a table; None if that is not easily told. See `signature` in traced.py."""
+    cells = body.__closure__  # type: ignore[attr-defined]
+    if cells is None:
+        return ()
+    held = []
+    for cell in cells:
+        value = cell.cell_contents
+        kind = type(value)
+        if kind is FunctionType:
+            if value.__closure__ is not None or value.__defaults__ is not None:
+                return None
+            value = value.__code__
+        elif kind is float:
+            if not value:
+                value = repr(value)  # 0.0 and -0.0 are one key
+            elif value != value:
+                return None
+        elif kind is not int and kind is not bool and value is not None:
+            return None
+        held.append(value)
+    return tuple(held)
+
+
+def _run_of(define: Any, body: Any, arrays: int, numbers: int) -> Any:
+    held = _held(body)
+    if held is None or body.__defaults__ is not None:
+        return None
+    key = (body.__code__, define, arrays, numbers, *held)
+    try:
+        return _runs[key]
+    except KeyError:
+        kinds: Any = ("float32",) * arrays if define is define_flat else arrays
+        made = kernel_of(define, body, kinds, numbers) if available() else None
+        _runs[key] = run = None if made is None or made.partial else made.run
+        return run
+
+
+def _suited(arrays: tuple[np.ndarray, ...], size: int) -> tuple[np.ndarray, ...] | None:
+    """The arrays, contiguous all, if they are of float32 and of this size."""
+    scattered = False
+    for array in arrays:
+        if array.dtype is not _FLOAT or array.size != size:
+            return None
+        scattered |= not array.flags.c_contiguous
+    return tuple([np.ascontiguousarray(array) for array in arrays]) if scattered else arrays
+
+
+def elementwise(
+    body: Callable[..., None], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...] = ()
+) -> np.ndarray | None:
+    """What `body(*arrays, out, *numbers)` writes to `out`, which is as large as each of the arrays; None if there is no machine code."""
+    first = arrays[0]
+    size = first.size
+    plain = _suited(arrays, size) if size else None
+    run = None if plain is None else _run_of(define_flat, body, len(arrays) + 1, len(numbers))
+    if run is None or plain is None:
+        return None
+    out = np.empty(first.shape, _FLOAT)
+    run(0, size, *[id(array) for array in plain], id(out), *numbers)
+    return out
+
+
+def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | None:
+    """The sum of what `body(*arrays, out)` would write to `out`; None if there is no machine code."""
+    size = arrays[0].size
+    plain = _suited(arrays, size) if size else None
+    run = None if plain is None else _run_of(_define_total, body, len(arrays), 0)
+    if run is None or plain is None:
+        return None
+    out = np.empty(1, _FLOAT)
+    run(0, 1, size, *[id(array) for array in plain], id(out))
+    return out.item()
+
+
+def rows(define: Callable[..., None]) -> Any:
+    """The compiled function of a kernel over rows: call it with 0, the number of rows and of columns, and the arrays' ids.
+    None if this machine has no native kernels."""
+    try:
+        return _runs[define]
+    except KeyError:
+        _runs[define] = run = kernel(define).run if available() else None
+        return run

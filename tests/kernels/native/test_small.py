@@ -1,0 +1,76 @@
+"""Native kernels on small arrays do what NumPy's do."""
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels import activation, softmax
+from penlight.kernels.native import available, small
+
+pytestmark = pytest.mark.skipif(not available(), reason="this machine has no native kernels")
+rng = np.random.default_rng(0)
+
+
+def body(x, y, out):
+    np.multiply(x, y, out)
+    out += 1.0
+
+
+def scaled(factor):
+    def body(x, out):
+        np.multiply(x, factor, out)
+
+    return body
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 9, 100])
+def test_elementwise(size):
+    x, y = rng.standard_normal((2, size)).astype(np.float32)
+    np.testing.assert_array_equal(small.elementwise(body, (x, y)), x * y + np.float32(1))
+    assert small.total(body, (x, y)) == pytest.approx(float((x * y + 1).sum()), rel=1e-5, abs=1e-5)
+
+
+def test_a_body_is_what_it_holds():
+    x = np.ones(4, np.float32)
+    for factor in (2.0, 3.0, 0.0, -0.0, 3):
+        made = small.elementwise(scaled(factor), (x,))
+        np.testing.assert_array_equal(made, x * np.float32(factor))
+        np.testing.assert_array_equal(np.signbit(made), np.signbit(x * np.float32(factor)))
+    assert small.elementwise(scaled(float("nan")), (x,)) is None
+    assert small.elementwise(scaled(np.ones(4, np.float32)), (x,)) is None
+
+
+def test_other_arrays():
+    x = rng.standard_normal((4, 6)).astype(np.float32)
+    np.testing.assert_array_equal(small.elementwise(body, (x.T, x.T)), (x * x + np.float32(1)).T)
+    assert small.elementwise(body, (x, x.astype(np.float64))) is None
+    assert small.elementwise(body, (x, x[:2])) is None
+    assert small.elementwise(body, (x[:0], x[:0])) is None
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 5), (2, 3, 9)])
+def test_rows(shape):
+    x, g = rng.standard_normal((2, *shape)).astype(np.float32)
+    y = softmax.few_rows("softmax", x)
+    np.testing.assert_allclose(y, softmax.softmax(x.astype(np.float64), len(shape) - 1), rtol=1e-6)
+    back = softmax.few_rows("softmax_backward", y, g)
+    np.testing.assert_allclose(
+        back, softmax.softmax_backward(g.astype("f8"), y.astype("f8"), len(shape) - 1), atol=1e-6
+    )
+    assert softmax.few_rows("softmax", x.astype(np.float64)) is None
+    assert softmax.few_rows("softmax_backward", y, g.T) is None or len(shape) == 1
+
+
+@pytest.mark.parametrize("name", ["silu", "mish", "softplus", "elu", "hardswish", "gelu"])
+def test_special_values(name):
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 1e37, -1e37, 88.0, -104.0], np.float32)
+    function = getattr(activation, name)
+    made, expected = function(x), function(x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(made, expected.astype(np.float32), rtol=2e-6, atol=1e-38)
+
+
+def test_the_same_for_the_first_call_and_later_ones():
+    x = torch.randn(17)
+    first = torch.nn.functional.mish(x)
+    assert all(torch.equal(torch.nn.functional.mish(x), first) for _ in range(5))
