@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .._dims import as_int as as_int
 from .._dims import sizes as sizes
 from .._dims import wrap_dim as wrap_dim
