@@ -142,14 +142,14 @@ _PIVOTS = X(data=np.array([3, 3, 3], np.int32), dtype="int32")
 _SOLVE = [S(matrix(3, 3), _PIVOTS, X((3, 2)), adjoint=a) for a in (True, False)] + [
     S(matrix(3, 3), _PIVOTS, X((2, 3)), left=False, adjoint=a) for a in (True, False)
 ]
-record("linalg.lu_solve", _SOLVE, S(matrix(3, 3, dtype="complex128"), _PIVOTS, X((3, 2), "complex128"), adjoint=True), S(matrix(3, 3), _PIVOTS, X((2, 3, 2))),
+record("linalg.lu_solve", _SOLVE, S(X((3, 3), low=1.0), _PIVOTS, X((3, 2))), S(matrix(3, 3, dtype="complex128"), _PIVOTS, X((3, 2), "complex128"), adjoint=True), S(matrix(3, 3), _PIVOTS, X((2, 3, 2))),
        strides=False, errors=[(matrix(3, 3), I(1, 2, 3), X((3, 1))), (matrix(3, 3), X(data=[1, 2], dtype="int32"), X((3, 1))),
                               (matrix(3, 3), X(data=[1, 2, 9], dtype="int32"), X((3, 1))), (matrix(3, 3), _PIVOTS, X((2, 1)))])  # fmt: skip
-record("lu_unpack", S(matrix(3, 3), _PIVOTS), S(matrix(3, 3, grad=False), _PIVOTS, False), S(matrix(3, 3), _PIVOTS, True, False), S(matrix(4, 3), _PIVOTS), S(matrix(3, 4), _PIVOTS),
+record("lu_unpack", S(matrix(3, 3), _PIVOTS), S(X((3, 3)), _PIVOTS), S(matrix(3, 3, grad=False), _PIVOTS, False), S(matrix(3, 3), _PIVOTS, True, False), S(matrix(4, 3), _PIVOTS), S(matrix(3, 4), _PIVOTS),
        errors=[(matrix(3, 3), I(1, 2, 3)), (matrix(3, 3), X(data=[1, 2, 9], dtype="int32"))])  # fmt: skip
 record("linalg.qr", [S(m) for m in _ANY + _EMPTY], S(matrix(3, 5), "complete"), S(matrix(3, 3), "complete"), S(X((5, 3), grad=False), "complete"),
        S(X((5, 3), grad=False), "r"), errors=[(X(3),), (matrix(2, 2), "x"), (X((2, 2), "int64"),)])  # fmt: skip
-record("qr", S(matrix(4, 3)), S(matrix(3, 3), False))
+record("qr", S(matrix(4, 3)), S(matrix(3, 3), False), S(X((3, 2))))
 record("geqrf", [S(m) for m in _ANY + _EMPTY], errors=[(X(3),), (X((2, 2), "int64"),)])
 _TAU = [
     S(X((4, 3)), X(3)),
@@ -200,7 +200,7 @@ record(
 )
 record("linalg.pinv", [S(m) for m in _ANY + _EMPTY], S(matrix(3, 3), rtol=1e-3), S(matrix(3, 3), 1e-3), S(positive(3, 3), hermitian=True), rtol=10,
        errors=[(X(3),), (X((2, 2), "int64"),), S(X((2, 3)), hermitian=True)])  # fmt: skip
-record("pinverse", [S(m) for m in _ANY], rtol=10, errors=[(X(3),)])
+record("pinverse", [S(m) for m in _ANY], S(X((3, 2))), rtol=10, errors=[(X(3),)])
 record("linalg.matrix_rank", [S(m) for m in _ANY + _EMPTY], S(F(np.ones((3, 3)))), S(F(np.diag([3.0, 1.0, 0.1])), atol=0.5), S(F(np.diag([3.0, 1.0, 0.1])), rtol=0.5),
        S(F(np.diag([3.0, 1.0, 0.1])), 2.0), S(F(np.stack([np.eye(2)] * 2)), atol=F([0.5, 2.0], grad=False)), S(F(np.diag([3.0, -1.0])), hermitian=True),
        errors=[(X(3),), (X((2, 2), "int64"),), S(matrix(2, 2), atol=X((), "complex64"))])  # fmt: skip
