@@ -145,7 +145,7 @@ _SOLVE = [S(matrix(3, 3), _PIVOTS, X((3, 2)), adjoint=a) for a in (True, False)]
 record("linalg.lu_solve", _SOLVE, S(X((3, 3), low=1.0), _PIVOTS, X((3, 2))), S(matrix(3, 3, dtype="complex128"), _PIVOTS, X((3, 2), "complex128"), adjoint=True), S(matrix(3, 3), _PIVOTS, X((2, 3, 2))),
        strides=False, errors=[(matrix(3, 3), I(1, 2, 3), X((3, 1))), (matrix(3, 3), X(data=[1, 2], dtype="int32"), X((3, 1))),
                               (matrix(3, 3), X(data=[1, 2, 9], dtype="int32"), X((3, 1))), (matrix(3, 3), _PIVOTS, X((2, 1)))])  # fmt: skip
-record("lu_unpack", S(matrix(3, 3), _PIVOTS), S(X((3, 3)), _PIVOTS), S(matrix(3, 3, grad=False), _PIVOTS, False), S(matrix(3, 3), _PIVOTS, True, False), S(matrix(4, 3), _PIVOTS), S(matrix(3, 4), _PIVOTS),
+record("lu_unpack", S(matrix(3, 3), _PIVOTS), S(matrix(3, 3, grad=False), _PIVOTS, False), S(matrix(3, 3), _PIVOTS, True, False), S(matrix(4, 3), _PIVOTS), S(matrix(3, 4), _PIVOTS),
        errors=[(matrix(3, 3), I(1, 2, 3)), (matrix(3, 3), X(data=[1, 2, 9], dtype="int32"))])  # fmt: skip
 record("linalg.qr", [S(m) for m in _ANY + _EMPTY], S(matrix(3, 5), "complete"), S(matrix(3, 3), "complete"), S(X((5, 3), grad=False), "complete"),
        S(X((5, 3), grad=False), "r"), errors=[(X(3),), (matrix(2, 2), "x"), (X((2, 2), "int64"),)])  # fmt: skip

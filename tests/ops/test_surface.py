@@ -83,7 +83,7 @@ def test_every_differentiable_record_has_samples_for_finite_differences():
         if any(gradients(record, place, False) is not None for place in places):
             if not any(doubles(record, place) for place in places):
                 missing.append(name)
-    assert not missing
+    assert missing == ["lu_unpack"]  # of pivots that are given: its first result has no derivative
 
 
 # Functions that take an object of any kind or give back what they are given, and those that are gone and refuse everything.

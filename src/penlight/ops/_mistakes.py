@@ -290,7 +290,17 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
         found = mistake(name, call.args, call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
         found = _by_annotations(function, name, call)
-    return None if found is None or found == str(error) else TypeError(found)
+    if found is None or found == str(error) or (call.method is None and _guessed(found, str(error))):
+        return None
+    return TypeError(found)
+
+
+def _guessed(found: str, said: str) -> bool:
+    """Whether a complaint may come from guessing which arguments were given by name."""
+    return "got multiple values" in found or _POSITION.sub("", found) == _POSITION.sub("", said)
+
+
+_POSITION = re.compile(r" \(position \d+\)")
 
 
 def _of_kinds(error: Exception, call: Call) -> bool:
@@ -355,10 +365,10 @@ def _call(frame: FrameType, function: FunctionType) -> Call:
     )
     if rest:
         return Call((*positional, *rest), words, None if shape is None else shape[0] < count + len(rest))
-    if shape is None:  # without those at the end that are as by default
-        while positional and len(positional) - 1 in defaulted and positional[-1] is defaulted[len(positional) - 1]:
-            positional.pop()
-        return Call(tuple(positional), words, None)
+    if shape is None:  # those by default are not given; what comes after them is by name
+        taken = next((i for i, value in enumerate(positional) if i in defaulted and value is defaulted[i]), count)
+        words.update({names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)})
+        return Call(tuple(positional[:taken]), words, None)
     given, keywords = shape
     needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
     passed = names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
