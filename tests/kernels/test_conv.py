@@ -225,3 +225,20 @@ class TestParallel:
         shared = conv(x, w, *case[2:])
         monkeypatch.setattr(parallel, "_MAX_THREADS", 1)
         np.testing.assert_allclose(conv(x, w, *case[2:]), shared, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(16, 8, 3, 3), (16, 8, 5, 5)])
+def test_a_gradient_is_the_same_each_time(dtype, shape, either_way):
+    """Threads end in any order; what they made is summed up in the order of its images."""
+    draw = np.random.default_rng(0).standard_normal
+    x = draw((16, shape[1], 32, 32)).astype(dtype)
+    grad = draw((16, shape[0], 32, 32)).astype(dtype)
+    border = (shape[2] // 2,) * 2
+    before = parallel.thread_limit()
+    parallel.set_threads(2)
+    try:
+        results = {conv_weight_grad(grad, x, shape, (1, 1), border, (1, 1), 1).tobytes() for _ in range(25)}
+    finally:
+        parallel.set_threads(before)
+    assert len(results) == 1

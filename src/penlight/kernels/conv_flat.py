@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import native
-from .conv_gather import Ints, overlap, share
+from .conv_gather import Ints, overlap, share, summed
 from .conv_scatter import find_phases
 from .native._table import Numbers, address
 
@@ -257,9 +257,8 @@ def flat_weight(
     x_groups = -(-inner // windows.X_ROWS)
     offsets = np.zeros(x_groups * windows.X_ROWS, np.int64)
     offsets[:inner] = found
-    sums: list[np.ndarray] = []
 
-    def body(first: int, last: int) -> None:
+    def body(first: int, last: int) -> np.ndarray:
         planes = source.buffer()
         upstream = np.empty((source.images, groups, rows, room), np.float32)
         upstream.fill(0)
@@ -286,10 +285,7 @@ def flat_weight(
                     }
                 )  # fmt: skip
                 numbers.run(run)
-        sums.append(total)
+        return total
 
-    share(body, source.count, _NS * grad.size * inner)
-    total = sums[0]
-    for other in sums[1:]:
-        total += other
+    total = summed(body, source.count, _NS * grad.size * inner)
     return total[:, :each, :inner].reshape(grad.shape[1], -1, *kernel)

@@ -54,6 +54,20 @@ def share(body: Callable[[int, int], None], items: int, cost: float) -> None:
         body(0, items)
 
 
+def summed(body: Callable[[int, int], np.ndarray], items: int, cost: float) -> np.ndarray:
+    """The sum of what `body` gives for ranges of the items, as `share` runs it: in their order, so that it does not depend on who was done first."""
+    parts: dict[int, np.ndarray] = {}
+
+    def run(first: int, last: int) -> None:
+        parts[first] = body(first, last)
+
+    share(run, items, cost)
+    total, *others = [parts[first] for first in sorted(parts)]
+    for other in others:
+        total += other
+    return total
+
+
 class _Columns:
     """The windows of a batch as matrices, cut into blocks: of some images, or of some rows of a single image."""
 
@@ -228,9 +242,8 @@ def gather_weight(
     # The sums are added to once for each block, which should not cost more than the block itself.
     least = 2 * groups * each * rows * x.itemsize
     columns = _Columns(x, low, kernel, stride, dilation, place, cost, least)
-    sums: list[np.ndarray] = []
 
-    def body(first: int, last: int) -> None:
+    def body(first: int, last: int) -> np.ndarray:
         total = np.zeros((groups, each, rows), x.dtype)
         for n, stop, where, block in columns.blocks(first, last):
             if columns.merged:
@@ -240,10 +253,7 @@ def gather_weight(
                 block = block.reshape(stop - n, groups, rows, -1)
                 part = np.matmul(flat[n:stop, :, :, where], block.swapaxes(2, 3))
                 total += part[0] if stop - n == 1 else part.sum(0)
-        sums.append(total)
+        return total
 
-    share(body, columns.count, cost)
-    total = sums[0]
-    for other in sums[1:]:
-        total += other
+    total = summed(body, columns.count, cost)
     return total.reshape(channels, x.shape[1] // groups, *kernel)

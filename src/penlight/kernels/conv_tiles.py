@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import native
-from .conv_gather import Ints, share
+from .conv_gather import Ints, share, summed
 from .native._table import Numbers, address
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
@@ -201,9 +201,8 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
     blocks = _Blocks(len(x), grad.shape[2:], shape[1] + shape[2], _WEIGHT_BYTES, _LEAST_SUMMED)
     inputs, upstream = _Planes("x", x, low, blocks, 2), _Planes("g", grad, (0, 0), blocks, 0)
     record = blocks.record()
-    sums: list[np.ndarray] = []
 
-    def body(first: int, last: int) -> None:
+    def body(first: int, last: int) -> np.ndarray:
         total = np.zeros(shape, np.float32)
         mixed, mixed_grad = _sixteen(shape[2], blocks.room), _sixteen(shape[1], blocks.room)
         numbers = Numbers(winograd.TABLE)
@@ -217,11 +216,8 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
         )  # fmt: skip
         sources = inputs.record(address(plane)) | upstream.record(address(plane_grad))
         _run(run, numbers, blocks, first, last, record | sources)
-        sums.append(total)
+        return total
 
-    share(body, blocks.count, 0.03 * grad.size * channels)
-    total = sums[0]
-    for other in sums[1:]:
-        total += other
+    total = summed(body, blocks.count, 0.03 * grad.size * channels)
     flat = total[:, :results, :channels].reshape(16, -1)
     return np.dot(flat.T, _SIGNED).reshape(results, channels, 3, 3)

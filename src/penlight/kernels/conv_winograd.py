@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 
-from .conv_gather import GRAIN_NS, Ints, overlap, share, spans
+from .conv_gather import GRAIN_NS, Ints, overlap, share, spans, summed
 from .conv_scatter import find_phases
 
 _BLOCK_BYTES = 1 << 21
@@ -181,9 +181,8 @@ def winograd_weight(
     tiles = _Tiles(
         x, low, kernel, stride, dilation, place, cost, 8 * channels * x.shape[1] * prod(kernel[1:]) * x.itemsize
     )
-    sums: list[np.ndarray] = []
 
-    def body(first: int, last: int) -> None:
+    def body(first: int, last: int) -> np.ndarray:
         total = np.zeros((4, channels, tiles.rows), x.dtype)
         part = np.empty_like(total)
         buffer = np.empty(4 * channels * tiles.images * tiles.height * tiles.rest, x.dtype)
@@ -197,12 +196,9 @@ def winograd_weight(
             np.add(mix[0], mix[3], out=mix[1])
             np.subtract(mix[0], mix[3], out=mix[2])
             total += np.matmul(mix.reshape(4, channels, -1), block.swapaxes(1, 2), out=part)
-        sums.append(total)
+        return total
 
-    share(body, tiles.count, cost)
-    t0, t1, t2, t3 = total = sums[0]
-    for other in sums[1:]:
-        total += other
+    t0, t1, t2, t3 = total = summed(body, tiles.count, cost)
     total[1:3] *= x.dtype.type(0.5)
     t0 += t1
     t0 += t2
