@@ -123,7 +123,7 @@ def pointwise(
         if small is not None:
             return small
     elif first.size >= NATIVE_FROM and dtype.itemsize <= 4 and dtype.kind not in "iub":
-        result = _by_machine(native or body, arrays, numbers)
+        result = by_machine(native or body, *arrays, numbers=numbers)
         if result is not None:
             return result
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
@@ -142,10 +142,10 @@ def pointwise(
     return narrow(out, dtype)
 
 
-def _by_machine(
-    body: Callable[..., None], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
-) -> np.ndarray | None:
-    """What `pointwise` gives, by machine code; None if that cannot be."""
+def by_machine(body: Callable[..., None], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> np.ndarray | None:
+    """What `pointwise` gives, by machine code; None if that cannot be, or is not worth the while."""
+    if arrays[0].size < NATIVE_FROM:
+        return None
     from .native import available, traced
 
     if not available():

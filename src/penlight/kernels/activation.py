@@ -16,9 +16,12 @@ and 1, it gives exactly 0 also where the gradient is inf or NaN. For the same re
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from ._rowtools import NATIVE_FROM, each_block, narrow, pointwise, quiet, split_shape, widen
+from ._rowtools import NATIVE_FROM, by_machine, each_block, narrow, pointwise, quiet, split_shape, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -426,6 +429,10 @@ def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def hardtanh(x: np.ndarray, low: float = -1.0, high: float = 1.0) -> np.ndarray:
     """x limited to [low, high]."""
+    if x.size >= _CLIP_FROM:
+        result = by_machine(lambda x, out: x.clip(low, high, out=out), x)
+        if result is not None:
+            return result
     wide = widen(x)
     return narrow(np.asarray(wide.clip(wide.dtype.type(low), wide.dtype.type(high))), x.dtype)
 
@@ -540,10 +547,44 @@ def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
     return weight.reshape((-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
 
 
+def _prelu_of(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return np.where(x > 0.0, x, x * weight)
+
+
+def _prelu_slope_of(x: np.ndarray, weight: np.ndarray, g: np.ndarray) -> np.ndarray:
+    return np.where(x > 0.0, g, g * weight)
+
+
+def _prelu_share(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
+    _drop(x * g, x > 0.0, out)
+
+
+def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray | None:
+    """The function by machine code, with the weight as one number or as one for each row, which is a channel of an image."""
+    from .native import operands
+
+    if weight.size == 1:
+        return operands.run(function, (x, weight.reshape(()), *rest))
+    if x.ndim < 3:
+        return operands.run(function, (x, weight, *rest)) if x.ndim == 2 else None
+    spread = np.broadcast_to(_channel_weight(weight, x), (*x.shape[:2], *(1,) * (x.ndim - 2)))
+    return operands.run(function, (x, np.ascontiguousarray(spread), *rest))
+
+
+def _whole_sum(x: np.ndarray) -> np.ndarray:
+    from .reduce import reduce_sum
+
+    return reduce_sum(x, tuple(range(x.ndim)))
+
+
 @quiet
 def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
     wide = np.asarray(widen(x), order="C")
+    if wide.size >= NATIVE_FROM:
+        result = _prelu_by_machine(_prelu_of, wide, widen(weight))
+        if result is not None:
+            return narrow(result, x.dtype)
     out = np.asarray(np.multiply(wide, _channel_weight(widen(weight), x)))
     _blend(wide, wide > 0, out)
     return narrow(out, x.dtype)
@@ -553,13 +594,18 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(dx, dweight) of `prelu`."""
     wide, g = np.asarray(widen(x), order="C"), np.asarray(widen(grad), order="C")
-    positive = wide > 0
-    dx = np.asarray(np.multiply(g, _channel_weight(widen(weight), x)))
-    _blend(g, positive, dx)
-    share = np.asarray(np.multiply(g, wide))
-    _drop(share, positive, share)
+    dx = share = None
+    if wide.size >= NATIVE_FROM:
+        dx = _prelu_by_machine(_prelu_slope_of, wide, widen(weight), g)
+        share = by_machine(_prelu_share, wide, g)
+    if dx is None or share is None:
+        positive = wide > 0
+        dx = np.asarray(np.multiply(g, _channel_weight(widen(weight), x)))
+        _blend(g, positive, dx)
+        share = np.asarray(np.multiply(g, wide))
+        _drop(share, positive, share)
     if weight.size == 1:
-        dweight = np.add.reduce(share, None)
+        dweight = _whole_sum(share)
     else:
         dweight = np.add.reduce(share, tuple(k for k in range(x.ndim) if k != 1)) if x.ndim > 1 else share
     return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)

@@ -1,10 +1,48 @@
-"""Running reductions (cummax, cummin, logcumsumexp) and the gradients of products, exact where factors are zero."""
+"""Running reductions (sums, products, cummax, cummin, logcumsumexp) and the gradients of products, exact where factors are zero."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ._rowtools import is_half, narrow, widen
+from ._rowtools import is_half, narrow, split_shape, widen
+
+_NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
+_BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
+    """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
+    if x.size >= _NATIVE_FROM and x.dtype.kind == "f":
+        result = _running_natively(np.ascontiguousarray(x), dim, ufunc)
+        if result is not None:
+            return result
+    if x.dtype == _SINGLE:
+        return ufunc.accumulate(x, dim, dtype=_DOUBLE).astype(_SINGLE)
+    return ufunc.accumulate(x, dim)
+
+
+def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | None:
+    """The same by machine code, see Note [Native kernels]; None if there is none for this."""
+    from . import native
+    from .native import scan as definitions
+
+    if not native.available() or x.dtype not in (_SINGLE, _DOUBLE):
+        return None
+    outer, n, inner = split_shape(x.shape, dim)
+    product, wide = ufunc is np.multiply, x.dtype == _DOUBLE
+    out = np.empty(x.shape, x.dtype)
+    if inner == 1:
+        shape = (outer, 2 * n if wide else n)
+        native.over_rows(definitions.running, shape, x, out, product=product, wide=wide)
+        return out
+    if wide or inner < 8 or n * inner < _BLOCK:
+        return None
+    so_far = np.empty(-(-inner // 8) * 8, np.float64)
+    for part, result in zip(x.reshape(outer, n, inner), out.reshape(outer, n, inner)):
+        so_far[...] = product
+        native.in_order(definitions.running_down, (n, inner), part, so_far, result, product=product)
+    return out
 
 
 def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
@@ -133,6 +171,8 @@ def _unmerge(rows: np.ndarray, shape: tuple[int, ...], dims: tuple[int, ...]) ->
 
 
 def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
+    if x.dtype.kind == "f":
+        return np.flip(running(np.flip(x, dim), dim, np.add), dim)
     return np.flip(np.cumsum(np.flip(x, dim), dim), dim)
 
 

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from ._rowtools import by_machine
 from .special_common import (
     BLOCK_BYTES,
     Array,
@@ -121,6 +122,9 @@ def erf(x: Array) -> Array:
     if few is not None:
         return few
     if x.dtype == np.float32:
+        result = by_machine(_erf_in_machine_code, x)
+        if result is not None:
+            return result
         out = np.empty(x.shape, np.float32)
         source, target = x.reshape(-1), out.reshape(-1)
         spread(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
@@ -128,6 +132,10 @@ def erf(x: Array) -> Array:
     if is_half(x.dtype):
         return erf(x.astype(np.float32)).astype(x.dtype)
     return unary(_erf64, x)
+
+
+def _erf_in_machine_code(x: Array, out: Array) -> None:
+    out[...] = x.special("erf")  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
 
 
 def _erf32(x: Array, out: Array) -> None:

@@ -136,6 +136,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 # ----- Bags ---------------------------------------------------------------------------------------------------------
 
 MODES = ("sum", "mean", "max")
+_MANY = 1 << 12  # elements; fewer are left to NumPy
 
 
 class Bags:
@@ -177,11 +178,26 @@ def _bag_array(
     out = np.zeros((bags.count, weight.shape[1]), weight.dtype)
     if mode == 2:
         return _bag_largest(rows, indices, bags, out)
-    rows = _bag_rows(rows, bags, per_sample_weights)
-    full = np.flatnonzero(np.bincount(bags.owners, minlength=bags.count))
-    if full.size:
-        out[full] = np.add.reduceat(rows, bags.starts[full], 0)
+    plain_mean = mode == 1 and bags.kept is None and rows.dtype.kind == "f" and rows.dtype.itemsize > 2
+    if not plain_mean:
+        rows = _bag_rows(rows, bags, per_sample_weights)
+    sizes = np.bincount(bags.owners, minlength=bags.count)
+    if not _added(out, bags.owners, rows):
+        full = np.flatnonzero(sizes)
+        if full.size:
+            out[full] = np.add.reduceat(rows, bags.starts[full], 0)
+    if plain_mean:
+        out /= np.maximum(sizes, 1).astype(out.dtype)[:, None]
     return out, np.zeros((0,), np.int64)
+
+
+def _added(out: Any, owners: Any, rows: Any) -> bool:
+    """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
+    if rows.size < _MANY:
+        return False
+    from ..kernels.native.scatter import add_rows
+
+    return add_rows(out, owners, rows)
 
 
 def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass
 from ..kernels.slim import broadcast_to
 from ..kernels.slim import tril as tril_array
 from ..kernels.slim import triu as triu_array
@@ -31,8 +32,12 @@ __all__ = [
 # ----- Masks --------------------------------------------------------------------------------------------------------
 
 
-@pointwise(lambda input, mask, value: np.where(mask, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input),
-           node="MaskedFillBackward0", exempt=("mask",),
+@one_pass
+def _filled(input: Any, mask: Any, value: Any) -> Any:
+    return np.where(mask, _dispatch.cast_number(value, dtypes.from_np(input.dtype)), input)
+
+
+@pointwise(_filled, node="MaskedFillBackward0", exempt=("mask",),
            input=lambda grad, mask, xp: xp.where(mask, 0.0, grad))  # fmt: skip
 def _masked_fill(input: Tensor, mask: Tensor, value: Number) -> Tensor: ...
 

@@ -27,7 +27,7 @@ def _lerp_array(input: Any, end: Any, weight: Any) -> Any:
     """From the nearer end, as PyTorch computes it."""
     span = end - input
     near = np.abs(weight) < 0.5
-    if not isinstance(weight, np.ndarray):
+    if isinstance(weight, (int, float, complex)):
         need_real_value(weight, dtypes.from_np(input.dtype))
         return input + weight * span if near else end - span * (1 - weight)
     return np.where(near, input + weight * span, end - span * (1 - weight))
@@ -49,7 +49,7 @@ def _one_dtype(env: dict[str, Any]) -> None:
 def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
 
 
-@pointwise(only("fcV", "lerp_kernel_tensor", quiet(_lerp_array)), node="LerpBackward1", check=_one_dtype,
+@pointwise(one_pass(only("fcV", "lerp_kernel_tensor", quiet(_lerp_array))), node="LerpBackward1", check=_one_dtype,
            input=lambda grad, weight: grad * (1 - weight),
            end=lambda grad, weight: grad * weight,
            weight=lambda grad, input, end: grad * (end - input))  # fmt: skip

@@ -323,7 +323,7 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.where, inplace=False, exempt=("condition",), node="WhereBackward0",
+@pointwise(one_pass(lambda condition, input, other: np.where(condition, input, other)), inplace=False, exempt=("condition",), node="WhereBackward0",
            input=lambda grad, condition, xp: xp.where(condition, grad, 0.0),
            other=lambda grad, condition, xp: xp.where(condition, 0.0, grad))  # fmt: skip
 def _where(condition: Tensor, input: Tensor, other: Tensor) -> Tensor: ...

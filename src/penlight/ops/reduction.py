@@ -13,6 +13,7 @@ from ..kernels._rowtools import quiet
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
 from ..kernels.reduce import reduce_sum
+from ..kernels.scan import running
 from ..kernels.silence import silent
 from ..kernels.softmax import logsumexp as logsumexp_kernel
 from ..return_types import named_result as named_result
@@ -378,6 +379,8 @@ def _accumulate(ufunc: Any) -> Any:
     def kernel(input: Any, dim: int) -> Any:
         if input.ndim == 0:
             return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+        if input.dtype.kind == "f":
+            return running(input, dim, ufunc)
         return ufunc.accumulate(np.ascontiguousarray(input), dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
     return kernel

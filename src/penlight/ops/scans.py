@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.scan import running
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import merge_dim, wrap_dim
@@ -30,6 +31,8 @@ __all__ = [
 def _cumprod_array(input: Any, dim: int) -> Any:
     if input.ndim == 0:
         return input.astype(np.int64) if input.dtype.kind in "biu" else input.copy()
+    if input.dtype.kind == "f":
+        return running(input, dim, np.multiply)
     return np.multiply.accumulate(input, dim, dtype=np.int64 if input.dtype.kind in "biu" else None)
 
 

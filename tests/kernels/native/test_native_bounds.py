@@ -14,7 +14,7 @@ from penlight.kernels import conv_flat, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
-from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, softmax, traced
+from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, scan, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.scatter import add_rows
 from penlight.kernels.native.sequence import repeat
@@ -40,11 +40,11 @@ def fenced(count, at_end, dtype=np.float32):
 CHOICES = {  # of options that are not flags
     "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size"), "kind": ("float32", "float16", "bfloat16"),
 }
-BY_SIZE = {4: np.float32, 2: np.float16, 1: np.bool_}
+BY_SIZE = {8: np.float64, 4: np.float32, 2: np.float16, 1: np.bool_}
 
 
 def definitions():
-    for module in (attention, norm, recurrent, reduce, softmax):
+    for module in (attention, norm, recurrent, reduce, scan, softmax):
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 options = list(inspect.signature(define).parameters)[1:]

@@ -171,6 +171,24 @@ class Narrow(Array):
         b.emit("store half", self._address(), b.emit("reorder", b.emit("vpackusdw", upper, upper), 0x08))
 
 
+class Wide(Array):
+    """A row of float64 that all rows share, with room for whole vectors: a multiple of eight numbers."""
+
+    def _address(self, half: int) -> Address:
+        return Address(self._pointer, self._step, 2 * self._builder.offset + half * BYTES)
+
+    def load_halves(self) -> tuple[Value, Value]:
+        """Eight doubles at the loop's place, in two values."""
+        low, high = (self._builder.emit("load", self._address(half)) for half in (0, 1))
+        return low, high
+
+    def store_halves(self, low: Value, high: Value) -> None:
+        """Write eight doubles."""
+        self._builder.written.add(self._pointer)
+        for half, value in enumerate((low, high)):
+            self._builder.emit("store", self._address(half), value)
+
+
 class Number:
     """An array that is one number everywhere, passed as that. See `Builder.spread`."""
 
@@ -193,7 +211,7 @@ class Builder:
         self.offset = 0  # bytes that the part of an unrolled loop is ahead
         self.precision = "float32"  # one of KINDS, to which traced kernels round what they compute
         self.partial = False  # set by functions that give NaN where they cannot tell the value
-        self.narrow: dict[int, int] = {}  # the places in rows of elements of another size than float32's
+        self.places: dict[int, int] = {}  # the places in rows of elements of another size than float32's
         self._registers = list(_POINTERS)
         self._asked = self._loops = 0
 
@@ -211,9 +229,22 @@ class Builder:
         pointer = self._argument(width, local, size=size)
         if size == 4:
             return Array(self, pointer)
-        if size not in self.narrow:
-            self.narrow[size] = self._registers.pop()
-        return Narrow(self, pointer, self.narrow[size], kind)
+        return Narrow(self, pointer, self._place(size), kind)
+
+    def doubles(self) -> Wide:
+        """The next argument: one row of float64 for all rows."""
+        return Wide(self, self._argument(0, False, size=8), self._place(8))
+
+    def _place(self, size: int) -> int:
+        """The register with the place in a row of elements of this size."""
+        if size not in self.places:
+            self.places[size] = self._registers.pop()
+        return self.places[size]
+
+    @property
+    def narrow(self) -> bool:
+        """See Note [Narrow arrays]."""
+        return any(size < 4 for size in self.places)
 
     def apart(self, elements: int) -> Array:
         """The next argument: an array whose rows begin so many elements after each other, however many columns are looked at."""

@@ -328,7 +328,7 @@ class _Writer:
             for before, step in pairwise(self.builder.steps):
                 asm.copy_register(step, before)
                 asm.add(step, RDX)
-            for step in self.builder.narrow.values():
+            for step in self.builder.places.values():
                 asm.zero(step)
         elif word in ("bulk", "vectors"):
             name, unroll, after = name
@@ -339,7 +339,7 @@ class _Writer:
             name, unroll, after = name
             for step in self.builder.steps:
                 asm.add_number(step, BYTES * unroll)
-            for size, step in self.builder.narrow.items():
+            for size, step in self.builder.places.items():
                 asm.add_number(step, BYTES * unroll * size // 4)
             asm.compare_numbers(RAX, self.frame.place(("limit", unroll)))
             asm.jump(f"{name} {word[:-4]}", "less")
@@ -463,7 +463,7 @@ class Kernel:
         self.least = 8 if flat and builder.narrow else together  # rows or elements that one thread must take together
         self._element_sizes = [array.size for array in builder.arrays]
         self.partial = builder.partial  # gives NaN where it cannot tell; so whoever finds NaN asks NumPy
-        self.narrow = bool(builder.narrow)  # works on whole vectors only, see Note [Narrow arrays]
+        self.narrow = builder.narrow  # works on whole vectors only, see Note [Narrow arrays]
         self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
@@ -502,7 +502,10 @@ class Kernel:
 
     def _find_sizes(self, rows: int, columns: int) -> list[int]:
         lines = {None: rows, GROUPED: -(-rows // GROUP) * columns}
+        wide = -(-columns // 8) * 8  # see `Wide`
         return [
-            rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
+            wide
+            if a.size == 8
+            else rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
             for a in self._arrays
         ]

@@ -169,6 +169,15 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
             raise Untraceable
         return out[0].write(result.value)
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3 or kwargs:
+            raise Untraceable
+        return where(*args)
+
+    def special(self, name: str) -> Stand:
+        """A function that is no ufunc."""
+        return Stand(value=_SPECIAL[name](self.value))
+
     def clip(self, low: float, high: float, out: Stand | None = None) -> Stand:
         value = self.value
         if low != -np.inf:
@@ -197,11 +206,14 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
 def where(chosen: Any, yes: Any, no: Any) -> Stand:
     """`np.where` of stand-ins."""
-    if type(chosen) is not Mask:
+    if type(chosen) is not Mask or type(yes) is Mask or type(no) is Mask:
         raise Untraceable
     like = chosen.value
     one, other = (v.value if isinstance(v, Stand) else f.full(like, _number(v)) for v in (yes, no))
     return Stand(value=f.where(like, one, other))
+
+
+_SPECIAL = {"erf": f.erf}
 
 
 class Mask(Stand):

@@ -1,0 +1,61 @@
+"""Running sums and products: in float64 whatever the way, and rounded once."""
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels.scan import running
+
+SHAPES = [
+    ((5,), 0),
+    ((5001,), 0),
+    ((7, 1003), 1),
+    ((3, 8), 1),
+    ((30, 401), 0),
+    ((3, 50, 100), 1),
+    ((500, 9), 0),
+    ((9, 500, 3), 1),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape, dim", SHAPES)
+def test_like_long_doubles(shape, dim, dtype, either_way):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    factors = (1 + x / 100).astype(dtype)
+    sums, products = running(x, dim, np.add), running(factors, dim, np.multiply)
+    exact = np.cumsum(x.astype(np.longdouble), dim), np.cumprod(factors.astype(np.longdouble), dim)
+    assert sums.dtype == products.dtype == dtype and sums.shape == shape
+    if dtype == np.float32:
+        np.testing.assert_array_equal(sums, exact[0].astype(dtype))
+        np.testing.assert_allclose(products, exact[1].astype(dtype), rtol=7e-8)
+    else:
+        np.testing.assert_allclose(sums, exact[0].astype(dtype), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(products, exact[1].astype(dtype), rtol=1e-13)
+
+
+def test_infinity_and_nan_stay_behind(either_way):
+    for place in (0, 1, 2, 3, 4, 7, 2500, 2999):
+        x = np.ones((2, 3000), np.float32)
+        x[1, place] = np.inf
+        for ufunc in (np.add, np.multiply):
+            out = running(x, 1, ufunc)
+            assert np.isfinite(out[0]).all() and np.isfinite(out[1, :place]).all() and (out[1, place:] == np.inf).all()
+        x[1, place] = np.nan
+        out = running(np.ascontiguousarray(x.T), 0, np.add).T
+        assert np.isfinite(out[0]).all() and np.isfinite(out[1, :place]).all() and np.isnan(out[1, place:]).all()
+
+
+def test_ops(either_way):
+    torch.manual_seed(0)
+    x = torch.randn(60, 70)
+    for f in (
+        lambda v: v.cumsum(0), lambda v: v.cumsum(1), lambda v: v.t().cumsum(0), lambda v: v[:, ::2].cumsum(1),
+        lambda v: (v / 10 + 1).cumprod(0), lambda v: (v / 10 + 1).cumprod(1),
+    ):  # fmt: skip
+        a, b = x.clone().requires_grad_(), x.double().requires_grad_()
+        torch.testing.assert_close(f(a).double(), f(b), rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(
+            torch.autograd.grad(f(a).sum(), a)[0].double(), torch.autograd.grad(f(b).sum(), b)[0], rtol=1e-5, atol=1e-5
+        )
+    assert torch.full((1000,), 0.1).cumsum(0)[-1].item() == 100.0  # not 99.99905, as sums in float32 are
