@@ -12,8 +12,9 @@ import numpy as np
 
 from . import dtypes
 from .autograd import modes, views
-from .autograd.node import NO_EDGE
+from .autograd.node import NO_EDGE, AccumulateGrad
 from .ops import _dispatch
+from .ops._declare import OPS
 from .ops.indices import index as select_index
 from .ops.indices import index_put_
 from .ops.parts import _select as select_op
@@ -22,6 +23,7 @@ from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
+COPY = OPS["_copy"]
 _INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -278,25 +280,51 @@ def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
     if tensor._meta is not None or (versions is not None and type(versions) is not list) or 0 in array.strides:
         return False
     tracked = modes.is_grad_enabled()
-    if tracked and getattr(tensor, "_edge", None) is not NO_EDGE:
-        return False
+    recorded = tracked and getattr(tensor, "_edge", None) is not NO_EDGE
     source = value
     if isinstance(value, Tensor):
         source = value._array
         if source.dtype is not array.dtype or source is array or (source.ndim and source.shape[0] == 1):
             return False
-        if (tracked and getattr(value, "_edge", None) is not NO_EDGE) or not _dispatch.may_write(tensor, source):
+        if not _dispatch.may_write(tensor, source):
             return False
+        recorded = recorded or (tracked and getattr(value, "_edge", None) is not NO_EDGE)
     elif not _is_plain_number(value, array.dtype):
         return False
     place = _plain_place(index, array.shape)
     if place is NO_PLACE:
         return False
+    if recorded:
+        return type(place) is tuple and _write_recorded(tensor, place, value, source)
     try:
         array[place] = source
     except (IndexError, ValueError, TypeError):
         return False  # which is explained elsewhere
     views.bump(tensor)
+    return True
+
+
+def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: Any) -> bool:
+    """The same where a graph is recorded, for a tensor that is no view and whose history can be rewritten: what `copy_` into the view does,
+    without the view. See Note [In-place on a view] in autograd/views.py."""
+    if tensor._view is not None or any([type(item) is np.ndarray for item in place]):
+        return False
+    try:
+        own = tensor._edge
+        theirs = value._edge if isinstance(value, Tensor) else NO_EDGE
+        if own is not NO_EDGE and (own[0] is None or isinstance(own[0], AccumulateGrad)):
+            return False
+        part = tensor._array[(*place, ...)]
+        if np.shape(source) not in ((), part.shape):
+            return False  # it is expanded first, which is a step of the graph
+        part[...] = source
+    except (AttributeError, IndexError, ValueError, TypeError):
+        return False
+    views.bump(tensor)
+    node = _dispatch.new_node(COPY.Backward)
+    node.next_functions = (own, theirs)
+    node.s_src_shape, node.s_src_dtype = np.shape(source), tensor._array.dtype
+    views.rewrite_part(tensor, part, node)
     return True
 
 
@@ -330,7 +358,7 @@ def _plain_place(index: Any, shape: tuple[int, ...]) -> Any:
         elif kind is not Tensor:
             return NO_PLACE
     if simple == len(items):
-        return items
+        return items if items.count(Ellipsis) < 2 else NO_PLACE
     if simple:
         return NO_PLACE
     picks = _picks(items, shape)

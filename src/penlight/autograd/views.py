@@ -278,7 +278,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
         tensor._edge = (node, 0)
         return
     base = info.base
-    copy = CopySlices(base, tensor, node, info.replay)
+    copy = CopySlices(base, tensor._array, node, info.replay)
     if NAMESPACE["SLOW"]:
         from ..ops._dispatch import announce
 
@@ -286,6 +286,13 @@ def rebase(tensor: Tensor, node: Node) -> None:
     move_retain(base, copy)
     base._edge = (copy, 0)
     edge_of(tensor)
+
+
+def rewrite_part(base: Tensor, part: np.ndarray[Any, Any], node: Node) -> None:
+    """Make `node` the history of a part of a tensor that is no view, which it just wrote to."""
+    copy = CopySlices(base, part, node, None)
+    move_retain(base, copy)
+    base._edge = (copy, 0)
 
 
 def move_retain(tensor: Tensor, node: Node) -> None:
@@ -331,13 +338,13 @@ class CopySlices(Node):
     __slots__ = ("fn", "offset", "replay", "shape", "strides", "view_shape", "view_strides")
     saved_slots: tuple[str, ...] = ("fn",)
 
-    def __init__(self, base: Tensor, view: Tensor, fn: Node, replay: Any) -> None:
+    def __init__(self, base: Tensor, part: np.ndarray[Any, Any], fn: Node, replay: Any) -> None:
         self.seq = next(sequence)
         self._hooks = self._fit = None
         self.next_functions = (edge_of(base), *fn.next_functions[1:])
         self.fn: Node | Freed = fn
         self.replay = replay
-        whole, part = base._array, view._array
+        whole = base._array
         self.shape, self.strides = whole.shape, whole.strides
         self.view_shape, self.view_strides = part.shape, part.strides
         self.offset = 0 if replay is not None else _offset(part, whole)

@@ -74,11 +74,26 @@ def _picked(rows: Array, target: Array, ignore_index: int) -> Array | None:
     return target + _starts(count, classes)
 
 
-def few_losses(logs: Array, target: Array, ignore_index: int, reduction: int) -> Array | None:
-    """Minus the log-probabilities (N, C) at the targets (N,): each, their mean (1) or their sum (2); None if this is not the plain case."""
-    picked = _picked(logs, target, ignore_index)
-    if picked is None:
+def _weighed(rows: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array] | None:
+    """Where each row's target lies in memory, what it weighs (0 if it is ignored), and which are ignored; None for what is not simple."""
+    count, classes = rows.shape
+    if not rows.size or not rows.flags.c_contiguous or (weight is not None and weight.dtype is not rows.dtype):
         return None
+    ignored = target == ignore_index
+    place = np.where(ignored, 0, target)
+    if place.item(place.argmin()) < 0 or place.item(place.argmax()) >= classes:
+        return None
+    factors = (~ignored).astype(rows.dtype)
+    if weight is not None:
+        factors *= weight.take(place)
+    return place + _starts(count, classes), factors, ignored
+
+
+def few_losses(logs: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int) -> Array | None:
+    """Minus the log-probabilities (N, C) at the targets (N,): each, their mean (1) or their sum (2); None if this is not simple."""
+    picked = _picked(logs, target, ignore_index) if weight is None else None
+    if picked is None:
+        return _few_weighed(logs, target, weight, ignore_index, reduction)
     found = logs.take(picked)
     if not reduction:
         return np.negative(found, found)
@@ -86,14 +101,47 @@ def few_losses(logs: Array, target: Array, ignore_index: int, reduction: int) ->
     return np.asarray(-total / len(found) if reduction == 1 else -total, found.dtype)
 
 
+def _few_weighed(logs: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int) -> Array | None:
+    made = _weighed(logs, target, weight, ignore_index)
+    if made is None:
+        return None
+    picked, factors, ignored = made
+    token = hush()
+    try:
+        found = logs.take(picked)
+        found *= factors
+        np.negative(found, found)
+        found[ignored] = 0.0
+        if not reduction:
+            return found
+        ones = _ones(len(found), found.dtype)
+        total = found.dot(ones)
+        return np.asarray(total / factors.dot(ones) if reduction == 1 else total, found.dtype)
+    finally:
+        unhush(token)
+
+
 def few_losses_backward(
-    grad: Array, target: Array, shape: tuple[int, int], ignore_index: int, reduction: int
+    grad: Array, target: Array, shape: tuple[int, int], weight: Array | None, ignore_index: int, reduction: int
 ) -> Array | None:
     """The gradient of `few_losses` by the log-probabilities."""
     out = np.zeros(shape, grad.dtype)
-    picked = _picked(out, target, ignore_index)
+    picked = _picked(out, target, ignore_index) if weight is None else None
     if picked is None:
-        return None
+        made = _weighed(out, target, weight, ignore_index)
+        if made is None:
+            return None
+        picked, factors, ignored = made
+        token = hush()
+        try:
+            values = factors * np.negative(grad)
+            if reduction == 1:
+                values /= factors.dot(_ones(len(factors), factors.dtype))
+            values[ignored] = 0.0
+        finally:
+            unhush(token)
+        out.reshape(-1)[picked] = values
+        return out
     out.reshape(-1)[picked] = np.divide(grad, _number(-float(len(picked)) if reduction == 1 else -1.0, grad.dtype))
     return out
 

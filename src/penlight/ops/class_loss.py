@@ -53,8 +53,8 @@ def _batch(array: Any, single: bool) -> Any:
 
 def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int) -> Any:
     single = input.ndim == 1
-    if not single and input.ndim == 2 and weight is None and input.size <= FEW and input.dtype.char in "fd":
-        few = few_losses(input, target, ignore_index, reduction)
+    if not single and input.ndim == 2 and input.size <= FEW and input.dtype.char in "fd":
+        few = few_losses(input, target, weight, ignore_index, reduction)
         if few is not None:
             return few
     where = target.reshape(1) if single else target
@@ -65,8 +65,8 @@ def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reductio
 def _nll_back_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Ints) -> Any:
     input = np.asarray(input)
     single = len(shape) == 1
-    if weight is None and len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":
-        few = few_losses_backward(input, target, shape, ignore_index, reduction)
+    if len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":
+        few = few_losses_backward(input, target, shape, weight, ignore_index, reduction)
         if few is not None:
             return few
     like = np.broadcast_to(np.zeros((), input.dtype), (1, *shape) if single else shape)
@@ -283,7 +283,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         and not label_smoothing
         and not modes.slow()
     ):
-        if logits.dtype.kind == "f" and weight is None:
+        some = 0 < logits.size <= FEW and ignore_index >= 0 and (where == ignore_index).any()
+        if logits.dtype.kind == "f" and weight is None and not some:
             shared = _Shared(input.requires_grad and modes.is_grad_enabled())
             return _shared_nll(_shared_log_softmax(input, 1, shared), target, None, ignore_index, number, shared)
     if target.shape == input.shape:

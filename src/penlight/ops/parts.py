@@ -444,8 +444,9 @@ OPS["_as_strided"].jvp = _as_strided_jvp
 
 
 def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
-    array = tensor._array
-    return (array.shape if tensor._level is None else tuple(tensor.shape), tensor.stride(), storage_offset_of(array))
+    if tensor._level is not None:
+        return (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    return (tensor._array.shape, tensor.stride(), storage_offset_of(tensor._array))
 
 
 def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
@@ -475,7 +476,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    check_window(size, stride, offset, input.element_size(), root_of(input._array).nbytes)
+    memory = root_of(input._array) if input._level is None else input.untyped_storage()
+    check_window(size, stride, offset, input.element_size(), memory.nbytes if input._level is None else memory.nbytes())
     return _as_strided(input, size, stride, offset, geometry_of(input))
 
 
