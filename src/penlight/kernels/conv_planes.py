@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,26 +21,23 @@ def suits_planes(x: np.ndarray, stride: Ints, low: Ints, kernel: Ints, dilation:
     """Whether the native kernels can do the work: also if `x` is in no cache, they read and write it once."""
     if x.dtype != np.float32 or len(stride) > 2 or stride[-1] > 2 or not native.available():
         return False
-    into, _ = overlap(x.shape[2:], low, spans(out, kernel, stride, dilation))
-    return (
-        all(part.stop > part.start for part in into)
-        and _Plane(x, low, kernel, stride, dilation, out).bytes <= _MOST_BYTES
-    )
+    plane = _find_plane(x.shape[2:], low, kernel, stride, dilation, out)
+    return plane.wide > 0 and plane.rows > 0 and plane.bytes <= _MOST_BYTES
 
 
 class _Plane:
     """A scratch plane: where images and taps are in it. In one dimension there is one row."""
 
-    def __init__(self, x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> None:
+    def __init__(self, size: Ints, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> None:
         span = spans(out, kernel, stride, dilation)
-        into, source = overlap(x.shape[2:], low, span)
+        into, source = overlap(size, low, span)
         one = len(out) == 1
         self.stride, self.columns = stride[-1], out[-1]
         self.height = 1 if one else out[0]
         self.each = -(-out[-1] // 8)  # vectors for a row of results
         self.wide = source[-1].stop - source[-1].start
         self.rows = 1 if one else source[0].stop - source[0].start
-        at, size = into[-1].start, x.shape[-1]
+        at = into[-1].start
         reach = (kernel[-1] - 1) * dilation[-1] // self.stride
         chunks = self.wide // (8 * self.stride) + 1
         self.half = -(-max(8 * self.each + reach, at // self.stride + 1 + 8 * chunks) // 8) * 8
@@ -50,8 +48,8 @@ class _Plane:
         self.even, self.odd = top + 4 * (at // self.stride), top + 4 * (self.half + at // 2)
         if self.stride == 2 and at % 2:
             self.even, self.odd = self.odd, self.even + 4
-        self.begin = 4 * (source[-1].start + (0 if one else source[0].start * size))
-        self.line, self.plane = 4 * size, 4 * prod(x.shape[2:])
+        self.begin = 4 * (source[-1].start + (0 if one else source[0].start * size[-1]))
+        self.line, self.plane = 4 * size[-1], 4 * prod(size)
         self.row_step = self.pitch * (1 if one else stride[0])
         self.taps = np.array(
             [
@@ -62,12 +60,31 @@ class _Plane:
             np.int64,
         )
 
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """For eight vectors of results each, where they are in the scratch plane and where in the result, in bytes."""
+        wide = max(self.columns, 8)
+        columns = np.minimum(np.arange(self.each) * 8, wide - 8)
+        rows = np.arange(self.height)[:, None]
+        places = np.stack([(rows * self.row_step + 4 * columns).reshape(-1), 4 * (rows * wide + columns).reshape(-1)])
+        places = np.concatenate([places, np.repeat(places[:, -1:], -places.shape[1] % 8, axis=1)], axis=1)
+        return np.ascontiguousarray(places.reshape(2, -1, 8).swapaxes(0, 1))
+
+    @cached_property
+    def summed(self) -> np.ndarray:
+        """For sums, where vectors are in the scratch plane: none may overlap, and there is an even number."""
+        vectors = (np.arange(self.height)[:, None] * self.row_step + np.arange(self.each) * 32).reshape(-1)
+        return np.append(vectors, vectors[: len(vectors) % 2])
+
     def numbers(self, x: np.ndarray) -> dict[str, int]:
         """What the kernel wants to know of the images."""
         return {
             "x": address(x) + self.begin, "x plane": self.plane, "x line": self.line, "x rows": self.rows,
             "x whole": self.wide // (8 * self.stride), "x even": self.even, "x odd": self.odd, "x pitch": self.pitch,
         }  # fmt: skip
+
+
+_find_plane = lru_cache(maxsize=32)(_Plane)
 
 
 def _run(kernel: Any, numbers: Numbers, planes: int, size: int, work: int) -> None:
@@ -86,16 +103,12 @@ def planes(
     from .native import depthwise
 
     place, channels = out.shape[2:], x.shape[1]
-    plane = _Plane(x, low, w.shape[2:], stride, dilation, place)
+    plane = _find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, place)
     count, taps = len(x) * channels, len(plane.taps)
     direct = out.flags.c_contiguous and plane.columns >= 8
     wide = max(plane.columns, 8)
     result = out if direct else np.empty((*out.shape[:-1], wide), np.float32)
-    columns = np.minimum(np.arange(plane.each) * 8, wide - 8)
-    rows = np.arange(plane.height)[:, None]
-    places = np.stack([(rows * plane.row_step + 4 * columns).reshape(-1), 4 * (rows * wide + columns).reshape(-1)])
-    places = np.concatenate([places, np.repeat(places[:, -1:], -places.shape[1] % 8, axis=1)], axis=1)
-    vectors = np.ascontiguousarray(places.reshape(2, -1, 8).swapaxes(0, 1))
+    vectors = plane.vectors
     weight = np.tile(w.reshape(channels, taps), (len(x), 1))
     shift = np.zeros(count, np.float32) if bias is None else np.tile(bias, len(x))
     numbers = Numbers(depthwise.TABLE)
@@ -117,14 +130,12 @@ def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stri
     """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros, and give NaN."""
     from .native import depthwise
 
-    plane = _Plane(x, low, kernel, stride, dilation, grad.shape[2:])
+    plane = _find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)
     groups = -(-taps // 4)
     found = np.zeros(4 * groups, np.int64)
     found[:taps] = plane.taps
-    columns = np.arange(plane.each) * 32
-    vectors = (np.arange(plane.height)[:, None] * plane.row_step + columns).reshape(-1)
-    vectors = np.append(vectors, vectors[: len(vectors) % 2])
+    vectors = plane.summed
     room = plane.bytes + 32 * (len(vectors) + 2)  # of the gradient: rows of whole vectors, and zeros behind them
     sums = np.empty((count, 4 * groups), np.float32)
     numbers = Numbers(depthwise.TABLE)
