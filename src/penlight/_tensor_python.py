@@ -135,6 +135,10 @@ class AsPython:
     def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
         from .printing import tensor_repr
 
+        if modes.transforms.get() and type(self) is _tensor.Tensor:
+            text = modes.show_within(self)
+            if text is not None:
+                return text
         tangent = None
         if self._meta is not None and self._meta.tangents:
             from .autograd.forward_ad import current_tangent

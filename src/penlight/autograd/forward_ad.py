@@ -52,6 +52,7 @@ class DualLevel:
 
     def __init__(self, name: int = 0) -> None:
         self.name = name  # how `forward_ad` numbers it
+        self.number = 0  # if it is a transform's: how that is counted among the open ones
         self.holders: list[weakref.ref[Any]] = []
 
     # ----- Tangents -------------------------------------------------------------------------------------------------

@@ -63,6 +63,13 @@ sequence = count()
 
 # How many of torch.func's transforms are running here: inside them backward() and the like are refused.
 transforms: ContextVar[int] = ContextVar("penlight_transforms", default=0)
+
+
+def show_within(tensor: Any) -> str | None:
+    """How a tensor prints inside transforms, if not as usual. func/batched.py puts its own in place of this."""
+    return None
+
+
 IN_A_TRANSFORM = (
     "You are attempting to call Tensor.{} inside of a function being transformed by a functorch transform. This is unsupported, "
     "please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {}() outside of a function "

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..autograd import modes
 from ..autograd.modes import IN_A_TRANSFORM
 from ..autograd.node import NO_EDGE
 from ..size import Size
@@ -292,8 +293,16 @@ class Batched(Tensor):
     swapaxes_ = swapdims_ = transpose_
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        inner = repr(self._value).replace("\n", "\n    ")
-        return f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n    {inner}\n)"
+        return _shown(self) or ""
+
+
+def _shown(tensor: Any) -> str | None:
+    from .showing import shown
+
+    return shown(tensor)
+
+
+modes.show_within = _shown
 
 
 def _filled(like: Batched, name: str, size: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched:

@@ -55,15 +55,15 @@ class BatchLevel:
     def __init__(self, size: int, randomness: str = "error", tangents_only: bool = False) -> None:
         self.size, self.randomness = size, randomness
         self.depth = next(_depths)
-        self.number = 0  # how it is counted among the open ones, from 1
+        self.number = 0  # how it is counted among the open transforms, from 1
         # Only tangents are batched here, as in jacfwd: what f computes with stays unbatched.
         self.tangents_only = tangents_only
 
     def __enter__(self) -> BatchLevel:
         stack = interpreters.get()
-        self.number = 1 + sum(level.batching for level in stack)
+        self.number = 1 + modes.transforms.get()
         self._token = interpreters.set((*stack, self))
-        modes.transforms.set(modes.transforms.get() + 1)
+        modes.transforms.set(self.number)
         modes.open_slow_mode()
         return self
 

@@ -37,10 +37,11 @@ Span = tuple[float, float]  # the creation numbers between which a transform's f
 class Entry(AccumulateGrad):
     """Where the gradient of a transform's input arrives. See Note [Entries]."""
 
-    __slots__ = ("live",)
+    __slots__ = ("live", "number")
 
-    def __init__(self, tensor: Tensor, edge: Edge) -> None:
+    def __init__(self, tensor: Tensor, edge: Edge, number: int) -> None:
         super().__init__(tensor)
+        self.number = number  # that of its transform
         self.next_functions = () if edge[0] is None else (edge,)
         self.live = True  # until the transform's function has returned
 
@@ -102,7 +103,8 @@ class Tape:
 
     def __enter__(self) -> Tape:
         self._tokens = grad_mode.set(True), modes.inference.set(False)
-        modes.transforms.set(modes.transforms.get() + 1)
+        self.number = modes.transforms.get() + 1  # how it is counted among the open transforms
+        modes.transforms.set(self.number)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -123,7 +125,7 @@ class Tape:
             tensor = spread(level, tensor)
         value = physical(tensor)
         entry = same(value)
-        entry._edge = (Entry(entry, edge_of(value)), 0)
+        entry._edge = (Entry(entry, edge_of(value), self.number), 0)
         self.entries.append(entry)
         # What the function gets is another tensor at the same place: it may be detached, or written to.
         return wrap_all(levels_of(tensor), same(entry, entry._edge))

@@ -215,7 +215,8 @@ def jvp_of(func: Any, primals: Any, tangents: Any, argnums: Any, strict: bool = 
     _check_tensors(flat, "primals")
     _check_tensors(moves, "tangents")
     level, span = forward_ad.open_level(), (next(modes.sequence), inf)
-    modes.transforms.set(modes.transforms.get() + 1)
+    level.number = modes.transforms.get() + 1
+    modes.transforms.set(level.number)
     try:
         duals = tree_unflatten([_dual(level, p, t) for p, t in zip(flat, moves)], spec)
         arguments = duals if argnums is None else replaced(primals, argnums, duals)

@@ -255,7 +255,9 @@ class _Writer:
         if array.local:
             return
         asm.copy_register(RAX, RDI)
-        if self.builder.flat:
+        if array.apart:
+            asm.multiply_number(RAX, 4 * array.apart)
+        elif self.builder.flat:
             asm.shift_left(RAX, array.size // 2)
         elif array.width is None:
             asm.shift_left(RAX, 2)
@@ -278,9 +280,9 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for pointer, width, _, _, size in builder.arrays:
-            if width is None:
-                asm.add_number(pointer, 4)
+        for pointer, width, _, _, apart, size in builder.arrays:
+            if width is None or apart:
+                asm.add_number(pointer, 4 * (apart or 1))
             elif size < 4 and width:
                 asm.add(pointer, self.frame.place(("narrow", size)))
             elif width == 1:
@@ -502,6 +504,8 @@ class Kernel:
         lines = {None: rows, GROUPED: -(-rows // GROUP) * columns}
         wide = -(-columns // 8) * 8  # see `Wide`
         return [
-            wide if a.size == 8 else lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
+            wide
+            if a.size == 8
+            else rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
             for a in self._arrays
         ]
