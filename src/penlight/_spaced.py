@@ -31,6 +31,8 @@ def arange(
     if _check(dtype, device, "arange"):
         return _on_meta(arange, *args, dtype=dtype, requires_grad=requires_grad, **more)
     start, end, step = _arange_ends(args, more)
+    if start is None or end is None or step is None:
+        raise TypeError("arange(): argument 'end' (position 1) must be Number, not NoneType")
     _accept("arange", more)
     if not (_isfinite(start) and _isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")

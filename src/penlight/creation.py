@@ -174,6 +174,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     found = dtype or dtypes.get_default_dtype()
     if isinstance(s, (bool, int, float, complex)):
         s = dtypes.number_for(s, found, True)
+    elif not isinstance(s, np.generic) and not (isinstance(s, Tensor) and s.dim() == 0):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     return tensor(s, dtype=found, device=device, requires_grad=requires_grad)
 
 
@@ -318,6 +320,8 @@ def full(
     if (dtype is not None or device is not None) and _check(dtype, device, "full"):
         return _on_meta(full, size, fill_value, dtype=dtype, requires_grad=requires_grad)
     _accept("full", more)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     wanted = dtype
     if isinstance(fill_value, Tensor):
         dtype = dtype or fill_value.dtype

@@ -258,4 +258,6 @@ def is_nonzero(input: Tensor) -> bool:
     >>> torch.is_nonzero(torch.tensor([2.0]))
     True
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"is_nonzero(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     return bool(input)
