@@ -157,3 +157,14 @@ def test_taken_over_functions_explain_too():
 ])  # fmt: skip
 def test_forms(name, args, kwargs, words):
     assert _mistakes.mistake(name, args, kwargs) == words
+
+
+def test_arguments_by_name_in_a_dictionary():
+    """Whether an argument came by name can't be seen of `f(*args, **kwargs)`: nothing is claimed that might not be so."""
+    given = {"dim": 0, "descending": True, "stable": True}
+    with pytest.raises(RuntimeError, match="Sort does not support complex dtypes"):
+        torch.argsort(torch.ones(2, dtype=torch.complex64), **given)
+    with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+        torch.linalg.pinv(*[torch.ones(2, 3)], **{"hermitian": True})
+    with pytest.raises(RuntimeError, match="number of dimensions"):
+        torch.permute(*(X, (0,)))

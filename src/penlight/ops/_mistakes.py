@@ -281,18 +281,23 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
             return TypeError(
                 f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
-    method = (
-        not forms(name)[0] and isinstance(call.args[0], Tensor) if call.method is None and call.args else call.method
-    )
-    if method:
-        found = mistake("Tensor." + name, call.args[1:], call.kwargs)
-    else:
-        found = mistake(name, call.args, call.kwargs)
+    method = call.method if call.method is not None else bool(call.args) and not forms(name)[0]
+    known = "Tensor." + name if method else name
+    found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
         found = _by_annotations(function, name, call)
-    if found is None or found == str(error) or (call.method is None and _guessed(found, str(error))):
+    if found is None or found == str(error):
+        return None
+    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, function, call, method)):
         return None
     return TypeError(found)
+
+
+def _fits_by_name(known: str, function: FunctionType, call: Call, method: bool) -> bool:
+    """Whether the arguments fit if all but the first were given by name."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    named = dict(zip(names[1:], call.args[1:]))
+    return mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
 
 def _guessed(found: str, said: str) -> bool:
