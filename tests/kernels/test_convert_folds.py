@@ -48,6 +48,11 @@ def test_folds_of_all_elements(dtype, size, either_way):
     np.testing.assert_allclose(fold(x, "sum"), exact.sum(), rtol=0, atol=1e-7 * np.abs(exact).sum())
     np.testing.assert_allclose(fold(x, "sum", of="squares"), (exact**2).sum(), rtol=3e-7)
     np.testing.assert_allclose(fold(x, "sum", of="size"), np.abs(exact).sum(), rtol=3e-7)
+    holes = x.copy()
+    holes[::7] = np.nan
+    np.testing.assert_allclose(
+        fold(holes, "sum", of="numbers"), np.nansum(holes.astype(np.float64)), rtol=0, atol=1e-7 * np.abs(exact).sum()
+    )
     assert fold(x, "largest") == exact.max() and fold(x, "smallest") == exact.min()
     assert fold(x, "largest", of="size") == np.abs(exact).max()
     ones = (1 + x.astype(np.float32) / 1000).astype(dtype)

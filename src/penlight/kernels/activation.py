@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ._rowtools import NATIVE_FROM, by_machine, each_block, narrow, pointwise, quiet, split_shape, widen
+from ._rowtools import NATIVE_FROM, by_machine, each_block, is_half, narrow, pointwise, quiet, split_shape, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -90,6 +90,8 @@ def _expm1(x: np.ndarray) -> np.ndarray:
 
 def relu(x: np.ndarray) -> np.ndarray:
     """max(x, 0)."""
+    if x.size >= _CLIP_FROM and is_half(x.dtype):
+        return pointwise(_clip, x)
     if x.size < 4096 or x.dtype.kind != "f":
         return np.asarray(np.maximum(x, x.dtype.type(0)))
     if x.size < _CLIP_FROM or not x.flags.c_contiguous:

@@ -18,6 +18,11 @@ from .convert import cast
 FROM = 1 << 14  # elements; below, NumPy's own reductions take no longer
 _PIECE = 1 << 12
 _FLOAT = np.dtype(np.float32)
+_OF: dict[str, Any] = {
+    "squares": np.square,
+    "size": np.abs,
+    "numbers": lambda x: np.where(np.isnan(x), _FLOAT.type(0), x),
+}
 _UFUNCS = {"sum": np.add, "product": np.multiply, "largest": np.maximum, "smallest": np.minimum}
 
 
@@ -36,7 +41,7 @@ def fold(
 ) -> np.ndarray | None:
     """The "sum", "product", "largest" or "smallest" over `dims`, or of all elements; None if there is no kernel for that.
 
-    The result is float32, also of 16-bit floats. `of` is "", "squares" or "size". Where there is NaN, it is the extremum.
+    The result is float32, also of 16-bit floats. `of` is "", "squares", "size" or "numbers". Where there is NaN, it is the extremum.
     """
     if x.size < FROM or not x.flags.c_contiguous:
         return None
@@ -55,7 +60,7 @@ def fold(
         return total.reshape((1,) * x.ndim) if keepdim else total
     lead = x.ndim - len(dims)
     if dims != tuple(range(lead, x.ndim)):
-        return None
+        return _down_columns(x, dims, keepdim) if how == "sum" and not of else None
     rows, columns = prod(shape[:lead]), prod(shape[lead:])
     pieces = columns // _PIECE or 1
     if columns < 8 or (pieces > 1 and columns % _PIECE) or (kernel.narrow and columns % 8):
@@ -68,6 +73,20 @@ def fold(
     _run(kernel, rows * pieces, _PIECE, x, parts)
     _UFUNCS[how].reduce(parts, 1, out=out.reshape(rows))
     return out
+
+
+def _down_columns(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray | None:
+    """The sum over the first dimensions of float32; see Note [Sums over rows]."""
+    from . import native
+    from .native import reduce
+
+    count = len(dims)
+    rows, columns = prod(x.shape[:count]), prod(x.shape[count:])
+    if dims != tuple(range(count)) or columns < 8 or x.dtype != _FLOAT:
+        return None
+    sums = native.sums((rows, columns))
+    native.over_rows(reduce.column_sums, (rows, columns), x, sums)
+    return native.summed(sums).reshape((1,) * count + x.shape[count:] if keepdim else x.shape[count:])
 
 
 def _run(kernel: Any, rows: int, columns: int, x: np.ndarray, out: np.ndarray) -> None:
@@ -83,7 +102,7 @@ def _whole(x: np.ndarray, how: str, of: str, kernel: Any) -> np.ndarray:
         tail = x.reshape(-1)[-rest:]
         if kernel.narrow and rest % 8:
             tail = cast(tail, _FLOAT)
-            tail = np.square(tail) if of == "squares" else np.abs(tail) if of == "size" else tail
+            tail = _OF[of](tail) if of else tail
             parts[rows] = _UFUNCS[how].reduce(tail)
         else:
             last = parts[rows:]

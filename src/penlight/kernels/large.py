@@ -67,7 +67,7 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
 _NATIVE_UFUNCS = frozenset(
     (np.exp, np.expm1, np.log, np.log1p, np.tanh, np.exp2, np.log2, np.log10, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan)
-    + (np.arctan2, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign)
+    + (np.arctan2, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign, np.power)
 )  # fmt: skip
 
 

@@ -62,23 +62,11 @@ _SMALL = 4096
 NATIVE_FROM = 1 << 15
 
 
-def native_column_sums(x: np.ndarray, rows: int, columns: int) -> np.ndarray | None:
-    """The sums of the columns of x as (rows, columns); None if they cannot be had so."""
-    from . import native
-    from .native import reduce as definitions
-
-    if columns < 8 or not native.suits(x):
-        return None
-    sums = native.sums((rows, columns))
-    native.over_rows(definitions.column_sums, (rows, columns), x, sums)
-    return native.summed(sums)
-
-
 def _sum_middle(x: np.ndarray) -> np.ndarray:
     """(outer, n, inner) summed over n; see Note [Column sums] in _rowtools.py."""
     outer, n, inner = x.shape
     if x.size >= NATIVE_FROM and (inner == 1 or outer == 1):
-        total = fold(x.reshape(outer, n), "sum", (1,)) if inner == 1 else native_column_sums(x, n, inner)
+        total = fold(x.reshape(outer, n), "sum", (1,)) if inner == 1 else fold(x.reshape(n, inner), "sum", (0,))
         if total is not None:
             return total.reshape(outer, inner)
     if inner == 1 and outer > 1:
@@ -322,6 +310,9 @@ def _without_nan(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The sum over `dims` of what is not NaN."""
+    quick = fold(x, "sum", dims, keepdim, of="numbers") if dims else None
+    if quick is not None:
+        return narrow(quick, x.dtype)
     return reduce_sum(_without_nan(x)[0], dims, keepdim)
 
 

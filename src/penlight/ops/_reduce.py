@@ -10,6 +10,8 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels._rowtools import is_half
+from ..kernels.folds import FROM as FOLDS_FROM
+from ..kernels.folds import fold
 from ..tensor import Tensor
 
 WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
@@ -47,6 +49,10 @@ def reduce_values(values: Any, reduction: int) -> Any:
         return reduce_values(values.astype(np.float32), reduction).astype(values.dtype)
     if reduction == 1 and isinstance(values, np.ndarray) and not values.size:
         return np.full((), np.nan, values.dtype)  # NumPy would warn about the mean of nothing
+    if reduction and isinstance(values, np.ndarray) and values.size >= FOLDS_FROM:
+        total = fold(values, "sum")
+        if total is not None:
+            return total / np.float32(values.size) if reduction == 1 else total
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
 
 

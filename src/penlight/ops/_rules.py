@@ -15,6 +15,7 @@ import numpy as np
 from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, USED_TWICE, Freed, Node
+from ..kernels.large import LARGE, run_rule
 from ._op import LIST, Op, slot_kind
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         if op.kinds[i] != LIST and edges[place][0] is None:
             results.append(None)
             continue
-        g = rule(*[given[want] for want in op.wants[i]])
+        values = [given[want] for want in op.wants[i]]
+        g = run_rule(rule, *values) if _is_large(op, i, grads) else rule(*values)
         if op.kinds[i] == LIST:
             results += g
             continue
@@ -123,6 +125,18 @@ def _run_rules(node: Any, grads: Any, keep: bool, unpack: Any, xp: Any) -> tuple
         for slot in node.saved_slots:
             setattr(node, slot, FREED)
     return tuple(results)
+
+
+def _is_large(op: Op, i: str, grad: Any) -> bool:
+    """Whether a rule is one for Note [Large elementwise work] in kernels/large.py; generated code does not come here with float32."""
+    wants = op.wants[i]
+    return (
+        type(grad) is np.ndarray
+        and grad.size >= LARGE
+        and op.kind == "pointwise"
+        and wants != ("grad",)
+        and all(want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants)
+    )
 
 
 def unpack_raw(op: Op, node: Any, want: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
-from ..kernels.large import one_pass
+from ..kernels.large import LARGE, one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
@@ -51,7 +51,21 @@ def _times(other: Any, alpha: Any) -> Any:
     return np.multiply(other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
 
 
-@pointwise(lambda input, other, alpha: np.add(input, _times(other, alpha)),
+def _with_multiple(ufunc: Any) -> Any:
+    """`ufunc(input, alpha * other)`, of large arrays in one pass; alpha is passed as a number that may change from call to call."""
+
+    def in_one_pass(input: Any, other: Any, alpha: Any) -> Any:
+        return ufunc(input, np.multiply(other, alpha))
+
+    def run(input: Any, other: Any, alpha: Any) -> Any:
+        if input.size >= LARGE and isinstance(other, np.ndarray):
+            return run_function(in_one_pass, input, other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
+        return ufunc(input, _times(other, alpha))
+
+    return run
+
+
+@pointwise(_with_multiple(np.add),
            node="AddBackward0",
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * alpha)  # fmt: skip
@@ -79,7 +93,7 @@ def no_bools(env: dict[str, Any]) -> None:
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: np.subtract(input, _times(other, alpha)),
+@pointwise(_with_multiple(np.subtract),
            node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
+from ..kernels.large import LARGE, run_function
 from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._args import values_of
@@ -36,6 +37,10 @@ Ints = tuple[int, ...]
 # ----- Classes ------------------------------------------------------------------------------------------------------
 
 
+def _soft_margins(input: Any, target: Any) -> Any:
+    return np.log1p(np.exp(-target * input))
+
+
 def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
     if input.dtype.kind in "biu":
         if input.dtype.kind == "b":
@@ -46,7 +51,8 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
         kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
         raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     with silent():
-        return reduce_values(np.log1p(np.exp(-target * input)), reduction)
+        values = run_function(_soft_margins, input, target) if input.size >= LARGE else _soft_margins(input, target)
+        return reduce_values(values, reduction)
 
 
 def _soft_margin_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:

@@ -70,6 +70,7 @@ both("power_slope", _slope_array, _slope)
 def _pow(input: Tensor, exponent: Number) -> Tensor: ...
 
 
+@one_pass
 def _power_of(input: Any, exponent: Any) -> Any:
     """x**y; integers to negative powers are 0, but for 1 and -1."""
     if input.dtype.kind == "b":
@@ -97,7 +98,7 @@ def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any
     return grad * (result * math.log(base))
 
 
-@pointwise(lambda exponent, base: np.power(np.asarray(base).astype(exponent.dtype), exponent), node="PowBackward2", inplace=False,
+@pointwise(one_pass(lambda exponent, base: np.power(np.asarray(base).astype(exponent.dtype), exponent)), node="PowBackward2", inplace=False,
            exponent=_base_rule)  # fmt: skip
 def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
 

@@ -5,7 +5,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import native
-from penlight.kernels.native import Builder, Kernel, _angles, _functions, operands
+from penlight.kernels.native import Builder, Kernel, _angles, _functions, _powers, operands
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 ODD = np.array([0.0, -0.0, 1, -1, 0.5, -0.5, 2.5, -3, 1e-42, -1e-42, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
@@ -86,6 +86,28 @@ def test_functions_of_two(name, exact, most):
 
 
 @here
+def test_powers():
+    x, y = pairs()
+    known = (x > 0) | ((x == 0) & ~np.signbit(x))
+    known &= np.isfinite(x) & np.isfinite(y)
+    out, partial = compute(_powers.power, x, y)
+    assert partial and not np.isnan(out[known]).any()
+    assert np.isnan(out[~known & (y != 0)]).all()
+    with np.errstate(all="ignore"):
+        compare(out[known], np.power(x[known].astype(np.float64), y[known]), 0.51, False)
+    for exponent in (-2, -1, *range(1, 9)):
+        out, partial = compute(lambda v, n=exponent: _powers.whole_power(v, n), x)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(
+                out,
+                np.power(x.astype(np.float64), exponent).astype(np.float32),
+                rtol=1e-6,
+                atol=1e-44 if exponent > 0 else 1e-38,
+            )
+        assert not partial
+
+
+@here
 def test_logaddexp():
     x, y = pairs()
     out, _ = compute(_angles.logaddexp, x, y)
@@ -137,7 +159,7 @@ def test_ops(either_way):
         lambda x, y, z: torch.hypot(x, z) + torch.logaddexp(x, y), lambda x, y, z: x % z + x % 0.7 + torch.fmod(x, y),
         lambda x, y, z: x.sign() * y + x.abs() + x.frac() + x.floor() * y + torch.copysign(y, x), lambda x, y, z: x.round() * z,
         lambda x, y, z: torch.where(x > 0, x, y) + torch.where((x < 0) & (y > 0.5), z, x), lambda x, y, z: (x > 0) * y,
-        lambda x, y, z: torch.maximum(x, z) * torch.minimum(x, y), lambda x, y, z: x.clamp(-1, 0.5) * x.clamp(min=y),
+        lambda x, y, z: torch.maximum(x, z) * torch.minimum(x, y), lambda x, y, z: x**4 + y**1.7 + y**x + 2**x + z**-0.5, lambda x, y, z: x.clamp(-1, 0.5) * x.clamp(min=y),
     ):  # fmt: skip
         inputs = [v.clone().requires_grad_() for v in (x, y, z)]
         wide = [v.double().requires_grad_() for v in (x, y, z)]

@@ -38,7 +38,7 @@ def fenced(count, at_end, dtype=np.float32):
 
 
 CHOICES = {  # of options that are not flags
-    "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size"), "kind": ("float32", "float16", "bfloat16"),
+    "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size", "numbers"), "kind": ("float32", "float16", "bfloat16"),
 }
 BY_SIZE = {8: np.float64, 4: np.float32, 2: np.float16, 1: np.bool_}
 

@@ -106,7 +106,7 @@ def tan(x: Value) -> Value:
 
     def sine_and_cosine(r: Value) -> tuple[Value, Value]:
         square = b.emit("vmulpd", r, r)
-        sine, cosine = (_of_doubles(square, c) for c in (_SIN, _COS))
+        sine, cosine = (d.polynomial(square, c) for c in (_SIN, _COS))
         sine = d.fma(b.emit("vmulpd", r, square), sine, r)
         near_one = d.fma(square, d.double(-0.5), b.emit("constant", d.double(1.0)))
         return sine, d.fma(b.emit("vmulpd", square, square), cosine, near_one)
@@ -121,15 +121,6 @@ def tan(x: Value) -> Value:
     tangent = d.narrowed((result[0], result[1]))
     tangent = where(at_most(absolute(x), _FAR), tangent, b.emit("constant", _NAN))
     return where(less(absolute(x), 1e-4), x, tangent)
-
-
-def _of_doubles(x: Value, coefficients: tuple[float, ...]) -> Value:
-    """A polynomial in float64, by Horner's rule."""
-    *rest, last = coefficients
-    result = x.builder.emit("constant", d.double(last))
-    for coefficient in reversed(rest):
-        result = d.fma(result, x, x.builder.emit("constant", d.double(coefficient)))
-    return result
 
 
 def _atan_of_ratio(small: Value, large: Value) -> Value:

@@ -395,6 +395,7 @@ _TAKE_NUMBERS = frozenset(
         "constant",
         "vpslld",
         "vpsllq",
+        "vpsrlq",
         "vpsrad",
         "vpsrld",
         "fold",

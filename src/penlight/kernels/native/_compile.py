@@ -52,9 +52,9 @@ _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers a
 # Operations that may write their result over any operand.
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
-    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
+    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vminpd", "vmaxpd", "vpaddq", "vpsubq", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
     + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
-    + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq")
+    + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq", "vpsrlq")
 )  # fmt: skip
 
 
@@ -411,7 +411,7 @@ class _Writer:
                 asm.shuffle(target, *operands)
             case "fold":
                 asm.binary(operands[0], operands[1], operands[2], operands[1])
-            case "vpsrad" | "vpsrld" | "vpslld" | "vpsllq":
+            case "vpsrad" | "vpsrld" | "vpslld" | "vpsllq" | "vpsrlq":
                 asm.shift(operation, target, *operands)
             case _ if len(operands) == 1:
                 asm.unary(operation, target, operands[0])

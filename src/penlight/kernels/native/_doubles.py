@@ -58,3 +58,12 @@ def of_halves(function: Callable[..., Value], *values: Value) -> Value:
     low = b.emit("vcvtpd2ps", low)
     high = function(*[b.emit("vcvtps2pd", b.emit("swap halves", v)) for v in values])
     return b.emit("join", low, b.emit("vcvtpd2ps", high))
+
+
+def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
+    """The sum of coefficients[i] * x**i of doubles, by Horner's rule."""
+    *rest, last = coefficients
+    result = x.builder.emit("constant", double(last))
+    for coefficient in reversed(rest):
+        result = fma(result, x, x.builder.emit("constant", double(coefficient)))
+    return result

@@ -53,6 +53,7 @@ _BINARY = {
     "vminps": (0x5D, 1, 0), "vmaxps": (0x5F, 1, 0), "vandps": (0x54, 1, 0), "vandnps": (0x55, 1, 0),
     "vorps": (0x56, 1, 0), "vxorps": (0x57, 1, 0), "vpaddd": (0xFE, 1, 1), "vpsubd": (0xFA, 1, 1),
     "vaddpd": (0x58, 1, 1), "vsubpd": (0x5C, 1, 1), "vmulpd": (0x59, 1, 1), "vdivpd": (0x5E, 1, 1), "vpcmpgtd": (0x66, 1, 1),
+    "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1), "vpsubq": (0xFB, 1, 1),
     "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
     "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W),
@@ -77,7 +78,7 @@ RELATIONS = {
 # How to round to an integer.
 ROUNDINGS = {"nearest": 0, "floor": 1, "ceil": 2, "trunc": 3}
 # Shifts of each lane by a fixed count: (opcode, its extension).
-_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsllq": (0x73, 6)}
+_SHIFTS = {"vpsrld": (0x72, 2), "vpsrad": (0x72, 4), "vpslld": (0x72, 6), "vpsllq": (0x73, 6), "vpsrlq": (0x73, 2)}
 
 
 class Assembler:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._build import Builder, Value
-from ._functions import absolute, is_nan
+from ._functions import absolute, is_nan, without
 
 _OPERATIONS = {"sum": "vaddps", "product": "vmulps", "largest": "vmaxps", "smallest": "vminps"}
 
 
 def row_folds(b: Builder, fold: str, of: str, kind: str) -> None:
-    """The sum, product, largest or smallest of each row: of its elements, their squares, or (`of` "size") their absolute values."""
+    """The sum, product, largest or smallest of each row: of its elements, their squares, their absolute values ("size"), or
+    (`of` "numbers") of those that are not NaN, with 0 for the others."""
     x, out = b.array(kind=kind), b.per_row()
     extreme = fold in ("largest", "smallest")
 
     def terms() -> Iterable[Value]:
         value = x.load()
+        if of == "numbers":
+            value = without(is_nan(value), value)
         yield value * value if of == "squares" else absolute(value) if of == "size" else value
         if extreme:
             yield is_nan(value)  # the instruction gives the other operand for NaN

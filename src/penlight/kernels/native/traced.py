@@ -26,6 +26,7 @@ import numpy as np
 from .. import native
 from . import _angles as angles
 from . import _functions as f
+from . import _powers as powers
 from ._build import KINDS, Builder, Value
 from ._compile import Kernel
 from ._x86 import Pooled
@@ -47,12 +48,12 @@ def _sign(x: Value) -> Value:
     return f.where(f.is_nan(x), x, f.only(f.greater(x, 0.0), one) - f.only(f.less(x, 0.0), one))
 
 
-def _power(x: Value, exponent: float) -> Value:
-    if exponent == 3:
-        return x * x * x
-    if exponent == -2:
-        return 1.0 / (x * x)
-    raise Untraceable
+def _power(x: Any, exponent: Any) -> Value:
+    if isinstance(x, Value) and not isinstance(exponent, Value):
+        product = powers.whole_power(x, int(exponent)) if exponent == int(exponent) else None
+        if product is not None:
+            return product
+    return _of_values(powers.power)(x, exponent)
 
 
 def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any], Value]:
