@@ -112,7 +112,7 @@ def _quick_weight(
     """The gradient of the weights in a way that is right for finite numbers; None if no such way suits the sizes."""
     sizes = x, weight_shape, stride, dilation, groups, grad.shape
     if suits_tiles(*sizes):
-        return tiles_weight(grad, x, padding)
+        return tiles_weight(grad, x, padding, groups)
     if suits_flat(*sizes):
         return flat_weight(grad, x, padding, weight_shape[2:], stride, dilation, groups)
     if suits_winograd(*sizes):
@@ -138,7 +138,7 @@ def _correlate(
     if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
         depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous and _is_tame(x, w):
-        tiles(x, w, low, out, bias)
+        tiles(x, w, low, groups, out, bias)
     elif suits_flat(x, w.shape, stride, dilation, groups, out.shape):
         flat(x, w, low, stride, dilation, groups, out, bias)
     elif suits_winograd(x, w.shape, stride, dilation, groups, out.shape) and _is_tame(x, w):

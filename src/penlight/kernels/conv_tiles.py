@@ -27,6 +27,7 @@ _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
 _LEAST_TILES = 48  # of a block: fewer make poor products
 _LEAST_SUMMED = 256  # the same for sums
+_LEAST_CHANNELS = 16  # fewer make mixing take longer than what it saves
 _LEAST_WORK = 1 << 19  # products of the plain way: below, preparations take longer
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
@@ -39,12 +40,12 @@ def suits_tiles(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, group
     """Whether the sizes allow this and make it worth while."""
     return (
         weight[2:] == (3, 3)
-        and prod(stride) == prod(dilation) == groups == 1
-        and weight[0] >= 8
-        and weight[1] >= 8
+        and prod(stride) == prod(dilation) == 1
+        and weight[0] >= _LEAST_CHANNELS * groups
+        and weight[1] >= _LEAST_CHANNELS
         and out[2] > 1
         and out[3] > 1
-        and prod(out) * weight[1] >= _LEAST_WORK
+        and prod(out) * weight[1] >= _LEAST_WORK * groups
         and x.dtype == np.float32
         and native.available()
     )
@@ -93,7 +94,7 @@ class _Planes:
         plane = np.empty((2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
         start, pitch = address(plane), 8 * self.half
         known = {
-            "plane": self.rows * self.columns * 4, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
+            "plane": self.rows * self.columns * 4, "others": _others(self.array), "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
             "first": start, "first odd": start + 4 * self.half, "scratch": plane.size // 8,
             "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
         }  # fmt: skip
@@ -111,7 +112,7 @@ class _Planes:
         odd = even + 4 * self.half
         if self.at % 2:  # the first column is an odd one of the scratch plane
             even, odd = odd, even + 4
-        source = address(self.array) + 4 * (blocks.first * self.array[0].size + first * self.columns + self.skip)
+        source = address(self.array) + blocks.first * self.array.strides[0] + 4 * (first * self.columns + self.skip)
         return {
             f"{self.of} source": source, f"{self.of} rows": last - first, f"{self.of} even": even, f"{self.of} odd": odd,
         }  # fmt: skip
@@ -132,6 +133,11 @@ def _run(kernel: Any, numbers: Numbers, blocks: _Blocks, first: int, last: int, 
         }
     )  # fmt: skip
     numbers.run(kernel)
+
+
+def _others(array: np.ndarray) -> int:
+    """Bytes between the last plane of an image and the first of the next: of those that belong to other groups of channels."""
+    return int(array.strides[0] - array.shape[1] * array.strides[1])
 
 
 def _sixteen(rows: int, room: int) -> np.ndarray:
@@ -155,8 +161,19 @@ def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
     return mixed, *((1, w.shape[1]) if swapped else (w.shape[1], 1))
 
 
-def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.ndarray | None = None) -> None:
-    """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `conv_gather.gather` does for one group."""
+def tiles(
+    x: np.ndarray, w: np.ndarray, low: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `conv_gather.gather` does."""
+    each, channels = len(w) // groups, w.shape[1]
+    for g in range(groups):
+        rows = slice(g * each, (g + 1) * each)
+        part = x[:, g * channels : (g + 1) * channels]
+        _tiles(part, w[rows], low, out[:, rows], None if bias is None else bias[rows])
+
+
+def _tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.ndarray | None) -> None:
+    """For one group, which may be a part of the channels."""
     from .native import winograd
 
     run = winograd.correlate()
@@ -167,7 +184,7 @@ def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nda
     shift = np.zeros(results, np.float32) if bias is None else np.ascontiguousarray(bias)
     width = out.shape[3]
     record = blocks.record()
-    record["y"] = address(out) + 4 * (blocks.first * out[0].size + 2 * blocks.top * width)
+    record["y"] = address(out) + blocks.first * out.strides[0] + 8 * blocks.top * width
     record["y rows"] = np.minimum(2 * blocks.bottom, out.shape[2]) - 2 * blocks.top
 
     def body(first: int, last: int) -> None:
@@ -181,7 +198,7 @@ def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nda
                 "x into": address(mixed), "x apart": mixed.strides[0], "rows": results, "inner": channels, "bias": address(shift),
                 "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
                 "products": address(products), "products apart": products.strides[0],
-                "y plane": 4 * out[0, 0].size, "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
+                "y plane": 4 * out[0, 0].size, "y others": _others(out), "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
                 "y scratch": address(result), "y pitch": 64 * blocks.eights,
             }
         )  # fmt: skip
@@ -190,8 +207,17 @@ def tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nda
     share(body, blocks.count, 0.03 * out.size * channels)
 
 
-def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
+def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
     """The transpose of `tiles` in its weights, for contiguous `grad` and `x`."""
+    each, channels = grad.shape[1] // groups, x.shape[1] // groups
+    parts = [
+        _tiles_weight(grad[:, g * each : (g + 1) * each], x[:, g * channels : (g + 1) * channels], low)
+        for g in range(groups)
+    ]
+    return parts[0] if groups == 1 else np.concatenate(parts)
+
+
+def _tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
     from .native import winograd
 
     run = winograd.weigh()

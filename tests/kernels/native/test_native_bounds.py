@@ -111,11 +111,11 @@ for batch, channels, results, size, low in TILES:
         shapes = (batch, channels, *size), (results, channels, 3, 3), out, (results,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        conv_tiles.tiles(x, w, low, y, bias)
+        conv_tiles.tiles(x, w, low, 1, y, bias)
         assert y.max() == 9 * channels + 2
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
-        assert (conv_tiles.tiles_weight(y, x, low) == wanted).all()
+        assert (conv_tiles.tiles_weight(y, x, low, 1) == wanted).all()
 for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20), (1, 18), (3, 3), (1, 1)), ((41,), (20,), (3,), (2,)), ((2, 4, 16), (1, 2, 8), (2, 2, 2), (2, 2, 2))]:
     for at_end in (True, False):
         print("pooling", sizes, out, kernel, stride, at_end, flush=True)

@@ -40,13 +40,26 @@ def test_like_the_plain_way(batch, channels, results, size, low):
     y = np.empty(conv_output_shape(x.shape, w.shape, ONE, low, ONE), np.float32)
     expected = np.empty(y.shape)
     gather(x.astype(float), w.astype(float), low, ONE, ONE, 1, expected, bias.astype(float))
-    tiles(x, w, low, y, bias)
+    tiles(x, w, low, 1, y, bias)
     close(y, expected)
-    tiles(x, w, low, y)
+    tiles(x, w, low, 1, y)
     close(y, expected - bias.astype(float).reshape(-1, 1, 1))
     grad = draw(*y.shape, seed=1)
     expected = gather_weight(grad.astype(float), x.astype(float), low, (3, 3), ONE, ONE, 1)
-    close(tiles_weight(grad, x, low), expected)
+    close(tiles_weight(grad, x, low, 1), expected)
+
+
+@pytest.mark.usefixtures("_blocks")
+@pytest.mark.parametrize("groups", [2, 3])
+def test_groups(groups):
+    x, w, bias = draw(5, 9 * groups, 14, 17), draw(8 * groups, 9, 3, 3), draw(8 * groups)
+    y, expected = np.empty((5, 8 * groups, 14, 17), np.float32), np.empty((5, 8 * groups, 14, 17))
+    gather(x.astype(float), w.astype(float), ONE, ONE, ONE, groups, expected, bias.astype(float))
+    tiles(x, w, ONE, groups, y, bias)
+    close(y, expected)
+    grad = draw(*y.shape, seed=1)
+    expected = gather_weight(grad.astype(float), x.astype(float), ONE, (3, 3), ONE, ONE, groups)
+    close(tiles_weight(grad, x, ONE, groups), expected)
 
 
 @pytest.mark.parametrize("flip", [False, True])
@@ -57,9 +70,9 @@ def test_weights_in_any_layout(flip, swap):
     w = w[:, :, ::-1, ::-1] if flip else w
     y, expected = np.empty((2, 24, 10, 12), np.float32), np.empty((2, 24, 10, 12), np.float32)
     gather(x, np.ascontiguousarray(w), (0, 0), ONE, ONE, 1, expected)
-    tiles(x, w, (0, 0), y)
+    tiles(x, w, (0, 0), 1, y)
     close(y, expected)
-    tiles(x, np.asfortranarray(w), (0, 0), y)
+    tiles(x, np.asfortranarray(w), (0, 0), 1, y)
     close(y, expected)
 
 
@@ -80,38 +93,40 @@ def test_several_threads():
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_infinity_and_nan_stay_where_they_belong(value, either_way):
-    x, w = draw(30, 8, 20, 20), draw(8, 8, 3, 3)
+    x, w = draw(30, 16, 20, 20), draw(16, 16, 3, 3)
     x[1, 2, 9, 9] = value
+    assert either_way == "numpy" or suits_tiles(x, w.shape, ONE, ONE, 1, (30, 16, 18, 18))
     y = conv(x, w, ONE, (0, 0), ONE, 1)
     assert np.isfinite(y[[0, *range(2, 30)]]).all()
     hit = ~np.isfinite(y[1])
     assert hit[:, 7:10, 7:10].all()
-    assert hit.sum() == 8 * 9
+    assert hit.sum() == 16 * 9
     dw = conv_weight_grad(np.ones_like(y), x, w.shape, ONE, (0, 0), ONE, 1)
     assert not np.isfinite(dw[:, 2]).any()
-    assert np.isfinite(dw[:, [0, 1, 3, 4, 5, 6, 7]]).all()
+    assert np.isfinite(dw[:, [0, 1, *range(3, 16)]]).all()
 
 
 def test_a_result_depends_on_its_window_only():
     x, w = draw(1, 8, 30, 30), draw(8, 8, 3, 3)
     y = np.empty((1, 8, 28, 28), np.float32)
-    tiles(x, w, (0, 0), y)
+    tiles(x, w, (0, 0), 1, y)
     x[:, :, 11, 12] += 1000
     z = np.empty_like(y)
-    tiles(x, w, (0, 0), z)
+    tiles(x, w, (0, 0), 1, z)
     same = y == z
     assert not same[:, :, 9:12, 10:13].any()
     assert (~same).sum() == 8 * 9
 
 
 def test_only_what_suits():
-    x = draw(64, 8, 16, 16)
-    out = (64, 8, 14, 14)
-    assert not suits_tiles(x[:4], (8, 8, 3, 3), ONE, ONE, 1, (4, *out[1:]))
-    assert suits_tiles(x, (8, 8, 3, 3), ONE, ONE, 1, out)
-    assert not suits_tiles(x.astype(float), (8, 8, 3, 3), ONE, ONE, 1, out)
-    assert not suits_tiles(x, (8, 8, 3, 3), (1, 2), ONE, 1, out)
-    assert not suits_tiles(x, (8, 8, 3, 3), ONE, (2, 1), 1, out)
-    assert not suits_tiles(x, (8, 4, 3, 3), ONE, ONE, 2, out)
-    assert not suits_tiles(x, (8, 8, 3, 5), ONE, ONE, 1, out)
-    assert not suits_tiles(x[:, :, 0], (8, 8, 3), (1,), (1,), 1, out[:3])
+    x = draw(64, 16, 16, 16)
+    out = (64, 16, 14, 14)
+    assert suits_tiles(x, (16, 16, 3, 3), ONE, ONE, 1, out)
+    assert suits_tiles(draw(64, 32, 16, 16), (32, 16, 3, 3), ONE, ONE, 2, (64, 32, 14, 14))
+    assert not suits_tiles(x[:2], (16, 16, 3, 3), ONE, ONE, 1, (2, *out[1:]))
+    assert not suits_tiles(x.astype(float), (16, 16, 3, 3), ONE, ONE, 1, out)
+    assert not suits_tiles(x, (16, 16, 3, 3), (1, 2), ONE, 1, out)
+    assert not suits_tiles(x, (16, 16, 3, 3), ONE, (2, 1), 1, out)
+    assert not suits_tiles(x, (16, 8, 3, 3), ONE, ONE, 2, out)
+    assert not suits_tiles(x, (16, 16, 3, 5), ONE, ONE, 1, out)
+    assert not suits_tiles(x[:, :, 0], (16, 16, 3), (1,), (1,), 1, out[:3])

@@ -23,7 +23,20 @@ from ._products import G_ROWS, X_ROWS, add_totals, clear, dot_step, in_groups, o
 from ._table import Table, count, function, multiples
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, Address, Assembler
 
-_SOURCE = ("plane", "line", "whole", "first", "first odd", "pitch", "scratch", "back", "planes", "into", "apart")
+_SOURCE = (
+    "plane",
+    "others",
+    "line",
+    "whole",
+    "first",
+    "first odd",
+    "pitch",
+    "scratch",
+    "back",
+    "planes",
+    "into",
+    "apart",
+)
 # What differs from block to block: a record, which is copied to the table's beginning. Of the input `x` and of the gradient `g`:
 #   source, rows: where the first row to be copied lies, and how many there are;
 #   even, odd: where its columns go in the scratch plane.
@@ -32,7 +45,7 @@ _SOURCE = ("plane", "line", "whole", "first", "first odd", "pitch", "scratch", "
 RECORD = ("x source", "x rows", "x even", "x odd", "g source", "g rows", "g even", "g odd",
           "images", "tile rows", "panels", "image", "length", "y", "y rows")  # fmt: skip
 # The table. Of the input and of the gradient:
-#   plane, line: bytes from plane to plane and from row to row;
+#   plane, others, line: bytes from plane to plane, more of them from image to image, where there are other channels, and from row to row;
 #   whole: how often there are sixteen columns;
 #   first, first odd, pitch, scratch: where the scratch plane begins, bytes from one of its rows to the next, its size in vectors;
 #   back: bytes from the end of a row of tiles to the beginning of the next;
@@ -44,7 +57,7 @@ TABLE = Table(
     [*RECORD, "blocks", "record", *[f"{of} {what}" for of in "xg" for what in _SOURCE], "eights", "skip", "row"]
     + ["rows", "inner", "weight", "weight row", "weight inner", "weight apart", "products", "products apart"]
     + ["x groups", "g groups", "sums", "sums row", "sums apart"]
-    + ["y plane", "y line", "y whole", "y tail", "y scratch", "y pitch", "bias"]
+    + ["y plane", "y others", "y line", "y whole", "y tail", "y scratch", "y pitch", "bias"]
     + ["image left", "channel left", "source", "into image", "into", "factor", "second", "result", "bias now"]
     + ["panel left", "frequency left", "group left"],
     masks=["x", "x second", "g", "g second", "y"],  # for the rests of rows
@@ -106,6 +119,7 @@ def _spread(asm: Assembler, of: str) -> None:
     _advance(asm, "source", f"{of} plane")
     _advance(asm, "into", "row")
     _again(asm, "channel left", f"{of} plane")
+    _advance(asm, "source", f"{of} others")
     _advance(asm, "into image", "image")
     _again(asm, "image left", f"{of} image")
 
@@ -352,6 +366,7 @@ def _gather(asm: Assembler) -> None:
     asm.add_number(RAX, 4)
     asm.add_to_memory(_at("bias now"), RAX)
     _again(asm, "channel left", "y plane")
+    _advance(asm, "source", "y others")
     _advance(asm, "into image", "image")
     _again(asm, "image left", "y image")
 
