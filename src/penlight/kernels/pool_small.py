@@ -58,6 +58,7 @@ class _Table:
         self.inside = np.where(valid, places, first[:, None])
         self.complete = bool(valid.all())
         self.padded = self.inside if self.complete else np.where(valid, places, size)
+        self.by_taps = np.ascontiguousarray(self.padded.T)
         self.taps = places.shape[1]
         self.rows = np.arange(windows) * self.taps
         self.counts = valid.sum(1)
@@ -76,7 +77,7 @@ class _Table:
             rank = np.arange(len(element)) - np.repeat(np.cumsum(counts) - counts, counts)
             table = np.full((size, max(int(counts.max(initial=0)), 1)), windows)
             table[element, rank] = owner
-            self.back = table, bool((table == windows).any())
+            self.back = np.ascontiguousarray(table.T), bool((table == windows).any())
         return self.back
 
 
@@ -127,12 +128,12 @@ def _largest(x: np.ndarray, table: _Table, dims: int) -> tuple[Any, Any] | None:
 
 
 def _sums(x: np.ndarray, table: np.ndarray, padded: bool) -> np.ndarray:
-    """For each row of the table the sum of the elements there, of all rows of x."""
+    """For each column of the table the sum of the elements there, of all rows of x."""
     if padded:
         longer = np.zeros((len(x), x.shape[1] + 1), x.dtype)
         longer[:, :-1] = x
         x = longer
-    return np.add.reduce(x.take(table, 1), 2)
+    return np.add.reduce(x.take(table, 1), 1)
 
 
 def max_pool(
@@ -197,7 +198,7 @@ def _mean(x: np.ndarray, table: _Table, divisor: Any, dims: int) -> np.ndarray |
     planes = prod(lead)
     if not 0 < planes * table.padded.size <= _TAPS:
         return None
-    total = _sums(x.reshape(planes, -1), table.padded, not table.complete)
+    total = _sums(x.reshape(planes, -1), table.by_taps, not table.complete)
     return np.divide(total, divisor, out=total, casting="same_kind").reshape(*lead, *table.out)
 
 

@@ -11,6 +11,7 @@ from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
 from ..kernels.large import LARGE, one_pass
+from ..kernels.slim import moveaxis
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
@@ -97,6 +98,9 @@ def _clamp_low(input: Tensor, min: Tensor) -> Tensor: ...
 def _clamp_high(input: Tensor, max: Tensor) -> Tensor: ...
 
 
+_REAL = (float, int, None.__class__)
+
+
 def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -109,6 +113,9 @@ def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
             return run(OPS["_clamp_low"], (input, min))
         _, low, high = _as_operands(input, min, max)
         return run(OPS["_clamp_tensor"], (input, low, high))
+    array = getattr(input, "_array", None)
+    if array is not None and array.dtype.kind == "f" and type(min) in _REAL and type(max) in _REAL:
+        return run(OPS["_clamp"], (input, min, max))
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
     if common is not input.dtype and run is not _dispatch.inplace:
@@ -270,7 +277,10 @@ def _softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
 
 
 def _log_softmax_back_array(grad: Any, result: Any, dim: int) -> Any:
-    if 0 < grad.size <= _SMALL and dim == grad.ndim - 1:
+    if 0 < grad.size <= _SMALL and grad.dtype.char == "f":
+        if dim != grad.ndim - 1:
+            found = _softmax_kernels.few_rows("log_softmax_backward", _as_last(result, dim), _as_last(grad, dim))
+            return _softmax_kernels.log_softmax_backward(grad, result, dim) if found is None else _from_last(found, dim)
         found = _softmax_kernels.few_rows("log_softmax_backward", result, grad)
         if found is not None:
             return found
@@ -300,8 +310,21 @@ def _rowwise(kernel: Any) -> Any:
     return lambda input, dim: kernel(input.reshape(1), 0).reshape(()) if input.ndim == 0 else kernel(input, dim)
 
 
+def _as_last(input: Any, dim: int) -> Any:
+    """A copy with a dimension as the last one."""
+    return np.ascontiguousarray(moveaxis(input, dim, input.ndim - 1))
+
+
+def _from_last(rows: Any, dim: int) -> Any:
+    return np.ascontiguousarray(moveaxis(rows, rows.ndim - 1, dim))
+
+
 def _small_softmax(input: Any, dim: int) -> Any:
     """Along any dimension, with the shift."""
+    rows = _as_last(input, dim)
+    found = _softmax_kernels.few_rows("softmax", rows)
+    if found is not None:
+        return _from_last(found, dim)
     out = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
     np.exp(out, out)
     out /= np.add.reduce(out, dim, keepdims=True)
@@ -334,8 +357,10 @@ def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 def _log_softmax_array(input: Any, dim: int) -> Any:
     if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks
-        if dim == input.ndim - 1 and (found := _softmax_kernels.few_rows("log_softmax", input)) is not None:
-            return found
+        last = dim == input.ndim - 1
+        found = _softmax_kernels.few_rows("log_softmax", input if last else _as_last(input, dim))
+        if found is not None:
+            return found if last else _from_last(found, dim)
         shifted = np.subtract(input, np.maximum.reduce(input, dim, keepdims=True), order="C")
         exps = np.exp(shifted)
         if dim == input.ndim - 1:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd import modes
+from ..autograd.node import NO_EDGE
 from ..size import Size
 from ..tensor import Tensor, wrap
 from ._args import as_int, broadcast_shape, wrap_dim
@@ -168,6 +170,8 @@ def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
 
 
 def _repeat_each(input: Tensor, repeats: int, dim: int) -> Tensor:
+    if not modes.slow() and (not modes.is_grad_enabled() or getattr(input, "_edge", None) is NO_EDGE):
+        return wrap(input._array.repeat(repeats, dim))
     from ..layout import contiguous_format
 
     shape = tuple(input.shape)

@@ -73,6 +73,12 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> torch.tensor([1.7]).to(torch.int64)
     tensor([1])
     """
+    if not kwargs and len(args) == 1:  # what programs write most: x.to(device), x.to(dtype)
+        kind = args[0].__class__
+        if kind is device and args[0].type == "cpu":
+            return input
+        if kind is dtypes.dtype:
+            return _convert(input, args[0])
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
     where, other = kwargs.pop("device", None), None
     kwargs.pop("non_blocking", None)

@@ -248,9 +248,25 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return dot(a, b)
     if da == 2 and db == 1:
         return mv(a, b)
+    if _plain(a, b):
+        try:
+            return wrap(NAMESPACE["call"](np.matmul, (a._array, b._array)))
+        except ValueError:
+            pass  # which is explained below
     if da == 1 and db == 2:
         return mm(a.unsqueeze(0), b).squeeze_(0)
     return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
+
+
+def _plain(a: Tensor, b: Tensor) -> bool:
+    """Whether nothing is recorded, and small arrays can be multiplied as they are."""
+    x, y = a._array, b._array
+    if x.dtype is not y.dtype or x.dtype.char not in "fd" or x.size > _SMALL or y.size > _SMALL or NAMESPACE["SLOW"]:
+        return False
+    return not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None)
+
+
+_SMALL = 4096  # elements; of larger ones it matters how they are multiplied
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
