@@ -74,7 +74,7 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
         from .native import small
         from .native import softmax as definitions
 
-        _runs[name] = run = small.rows(getattr(definitions, name))
+        _runs[name] = run = small.run_over_rows(getattr(definitions, name))
     if run is None:
         return None
     out = np.empty(first.shape, _FLOAT)

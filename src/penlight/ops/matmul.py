@@ -19,6 +19,7 @@ from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, bilinear, differentiable, install_method, method
 from ._guards import c_name, not_implemented
 from ._raw import both, graph
+from .shape import _expand, _unsafe_view, _view
 from .transposing import _t
 
 if TYPE_CHECKING:
@@ -285,8 +286,6 @@ def _should_fold(a: Tensor, b: Tensor) -> bool:
 
 def _folded(a: Tensor, b: Tensor) -> Tensor:
     """A batch times one matrix or vector, either way round: the batch as one tall matrix."""
-    from .shape import _unsafe_view
-
     swapped = b.dim() > a.dim()
     batch = b.mT if swapped else a
     single = b if not swapped else a.t() if a.dim() == 2 else a
@@ -306,8 +305,6 @@ def _alike(x: Any, y: Any) -> bool:
 
 def _batched_alike(a: Tensor, b: Tensor) -> Tensor:
     """`_batched` of batches of one shape: the same ops, without a look at what they are given."""
-    from .shape import _expand, _unsafe_view, _view
-
     x, y = a._array, b._array
     *batch, n, k = x.shape
     p, count = y.shape[-1], math.prod(batch)
@@ -318,8 +315,6 @@ def _batched_alike(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:
-    from .shape import _unsafe_view
-
     if _alike(a._array, b._array):
         if not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None):
             return wrap(_matmul_array(a._array, b._array))
@@ -461,7 +456,8 @@ def addmm(
 
 def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
     """Refuse an added term that does not expand to the product's shape."""
-    if tuple(input.shape) != shape:
+    own = tuple(input.shape)
+    if len(own) > len(shape) or any([n != m and n != 1 for n, m in zip(reversed(own), reversed(shape))]):
         input.expand(shape)
 
 

@@ -476,8 +476,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    memory = root_of(input._array) if input._level is None else input.untyped_storage()
-    check_window(size, stride, offset, input.element_size(), memory.nbytes if input._level is None else memory.nbytes())
+    nbytes = root_of(input._array).nbytes if input._level is None else input.untyped_storage().nbytes()
+    check_window(size, stride, offset, input.element_size(), nbytes)
     return _as_strided(input, size, stride, offset, geometry_of(input))
 
 

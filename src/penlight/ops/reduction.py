@@ -21,7 +21,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
-from ._guards import not_implemented
+from ._guards import lazy, not_implemented
 from ._halves import in_float32
 from ._out import check_out
 from ._raw import both
@@ -455,9 +455,34 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
 # ----- Spread -------------------------------------------------------------------------------------------------------
 
 
+_FEW_SPREAD = 4096  # elements
+_spreads = lazy("native.small", "spreads")
+
+
+def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The mean and the variance over the last dimensions of a small float32 array, and the shape of the result; None for any other."""
+    shape = input.shape
+    last = len(shape) - len(dim)
+    if (
+        input.dtype is not _FLOAT32
+        or not 0 < input.size <= _FEW_SPREAD
+        or dim != tuple(range(last, len(shape)))
+        or not dim
+    ):
+        return None
+    count = _count(shape, dim)
+    found = _spreads(input, input.size // count, count)
+    return None if found is None else (*found, shape[:last] + (1,) * (len(dim) if keepdim else 0))
+
+
 @in_float32
 def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     count = _count(input.shape, dim)
+    few = _of_rows(input, dim, keepdim)
+    if few is not None:
+        variance = few[1]
+        variance *= count / (count - correction) if count > correction else np.inf
+        return variance.reshape(few[2])
     centred = input - _mean_array(input, dim, True)
     squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
     total = _add_reduce(squares, dim, keepdims=keepdim)

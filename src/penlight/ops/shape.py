@@ -164,7 +164,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     >>> torch.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
-    shape = input.shape
+    shape = input._array.shape if input._level is None else tuple(input.shape)
     if not shape:
         for dim in (start_dim, end_dim):
             wrap_dim(dim, 0)

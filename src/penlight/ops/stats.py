@@ -14,7 +14,7 @@ from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method
 from ._guards import lazy, not_implemented
 from .extremes import _share
-from .reduction import _add_reduce, _count, _spread_arguments, _var_rule, in_out, named_result
+from .reduction import _add_reduce, _count, _of_rows, _spread_arguments, _var_rule, in_out, named_result
 
 __all__ = [
     "aminmax",
@@ -33,6 +33,12 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 
 
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    few = _of_rows(input, dim, keepdim)
+    if few is not None:
+        mean, variance, shape = few
+        count = _count(input.shape, dim)
+        variance *= count / (count - correction) if count > correction else np.inf
+        return variance.reshape(shape), mean.reshape(shape)
     if 0 < input.size <= _FEW and input.dtype.char in "fd":
         count = _count(input.shape, dim)
         mean = _add_reduce(input, dim, keepdims=True) / count

@@ -74,3 +74,13 @@ def test_the_same_for_the_first_call_and_later_ones():
     x = torch.randn(17)
     first = torch.nn.functional.mish(x)
     assert all(torch.equal(torch.nn.functional.mish(x), first) for _ in range(5))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (5, 100)])
+def test_spreads(shape):
+    x = rng.standard_normal(shape).astype(np.float32) + 100
+    mean, variance = small.spreads(x, *shape)
+    np.testing.assert_allclose(mean, x.mean(1, dtype="f8"), rtol=1e-6)
+    np.testing.assert_allclose(variance, x.var(1, dtype="f8"), rtol=1e-4, atol=1e-8)
+    assert small.spreads(x.T, *shape[::-1]) is None or 1 in shape
+    assert small.spreads(x.astype(np.float64), *shape) is None

@@ -4,7 +4,7 @@ Note [Small arrays in machine code]
 NumPy takes more than half a microsecond for each of its functions, however few the elements; a native kernel takes about one for all
 that it does. So what needs several of NumPy's calls is done in machine code on small float32 arrays too. A kernel is compiled when
 it is first used, which takes some milliseconds, and from the first call on: results must not depend on how often
-something was called before. Whoever calls `rows` has made sure that the arrays are float32, contiguous, large enough and its own to write to.
+something was called before. Whoever calls `run_over_rows` has made sure that the arrays are float32, contiguous, large enough and its own to write to.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from . import available, kernel
+from ._build import Builder
+from .norm import _mean_and_variance
 from .traced import _define_total, define_flat, kernel_of
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
@@ -98,7 +100,7 @@ def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | 
     return out.item()
 
 
-def rows(define: Callable[..., None]) -> Any:
+def run_over_rows(define: Callable[..., None]) -> Any:
     """The compiled function of a kernel over rows: call it with 0, the number of rows and of columns, and the arrays' ids.
     None if this machine has no native kernels."""
     try:
@@ -106,3 +108,22 @@ def rows(define: Callable[..., None]) -> Any:
     except KeyError:
         _runs[define] = run = kernel(define).run if available() else None
         return run
+
+
+def _spread(b: Builder) -> None:
+    """The mean and the variance of each row."""
+    x, mean, variance = b.array(), b.per_row(), b.per_row()
+    columns = b.number()
+    middle, square = _mean_and_variance(b, x, columns())
+    mean.put(middle)
+    variance.put(square)
+
+
+def spreads(x: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The mean and the variance of each of so many rows of a contiguous float32 array; None if there is no machine code."""
+    run = run_over_rows(_spread)
+    if run is None or x.dtype is not _FLOAT or x.size != rows * columns or not x.flags.c_contiguous:
+        return None
+    mean, variance = np.empty(rows, _FLOAT), np.empty(rows, _FLOAT)
+    run(0, rows, columns, id(x), id(mean), id(variance), columns)
+    return mean, variance
