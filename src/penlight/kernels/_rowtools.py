@@ -36,7 +36,7 @@ BLOCK_ELEMENTS = 1 << 16
 GROUP = 64  # rows; see Note [Column sums]
 _LONG_ROW = 4096  # columns; see Note [Row sums]
 NATIVE_FROM = 1 << 12  # elements; below, compiling a kernel would not be worth the while
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 THREADS_FROM = 1 << 16  # elements; below, waking a thread costs more than it saves
 
 
@@ -122,8 +122,8 @@ def pointwise(
         small = _small().elementwise(native or body, arrays, numbers)
         if small is not None:
             return small
-    elif first.size >= NATIVE_FROM and dtype.itemsize <= 4 and dtype.kind not in "iub":
-        result = by_machine(native or body, *arrays, numbers=numbers)
+    elif first.size >= NATIVE_FROM and (dtype == _DOUBLE or (dtype.itemsize <= 4 and dtype.kind not in "iub")):
+        result = by_machine(body if native is None or dtype == _DOUBLE else native, *arrays, numbers=numbers)
         if result is not None:
             return result
     if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):

@@ -74,7 +74,7 @@ def test_functions_decide_by_numbers():
             np.testing.assert_array_equal(result, expected)
             np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
     assert operands.run(lambda x, p: x, (x, 1)) is None  # hands its operand on
-    assert operands.run(lambda x, p: x > p, (x, 1)) is None  # gives a mask
+    np.testing.assert_array_equal(operands.run(lambda x, p: x > p, (x, 1)), x > 1)
     assert operands.run(lambda x, p: x + p, (x, [1])) is None
 
 

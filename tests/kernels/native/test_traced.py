@@ -94,7 +94,11 @@ def test_views_and_other_dtypes(monkeypatch):
     machine, plain = both_ways(monkeypatch, activation.silu, half)
     assert machine.dtype == np.float16
     np.testing.assert_allclose(machine, plain, rtol=1e-3)
-    machine, plain = both_ways(monkeypatch, activation.silu, x.astype(float), runs=0)
+    machine, plain = both_ways(monkeypatch, activation.silu, x.astype(float))
+    assert machine.dtype == np.float64
+    np.testing.assert_allclose(machine, plain, rtol=1e-15)
+    whole = np.arange(6300).reshape(90, 70)
+    machine, plain = both_ways(monkeypatch, activation.relu, whole, runs=0)
     np.testing.assert_array_equal(machine, plain)
 
 

@@ -27,6 +27,10 @@ Arrays of 16-bit floats and of truth values are read and written as they are: `l
 `store` rounds them. They have a place in the row of their own, which moves on by two or one bytes for an element. There are no
 masked loads and stores for them, so a loop over them has no part for the last elements: rows must be of whole vectors. Whoever
 calls a kernel sees to that, and gives it the last few elements in arrays of eight.
+
+Note [Kernels of float64]
+A flat kernel all of whose arrays are float64 is written down in the same way; a vector then has four elements, and `_compile.py` takes
+the instructions for those. What is told by its bits (signs, exponents) differs, so functions that look at them are others (_float64.py).
 """
 
 from __future__ import annotations
@@ -42,12 +46,19 @@ _POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
 GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
-KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}  # of arrays' elements, with their sizes
+KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1, "float64": 8}  # of arrays' elements, with their sizes
 _NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 
 def _bits(number: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", number))[0])
+
+
+def _bits_of_double(number: float) -> int:
+    bits = int(struct.unpack("<Q", struct.pack("<d", number))[0])
+    if bits and not bits >> 32:
+        raise ValueError(f"{number} is no constant that native kernels have in float64")
+    return bits
 
 
 class Value:
@@ -79,7 +90,7 @@ class Value:
         return self.builder.emit("vdivps", other, self)
 
     def __neg__(self) -> Value:
-        return self.builder.emit("vxorps", self, Pooled(0x80000000))
+        return self.builder.emit("vxorps", self, self.builder.sign)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -212,6 +223,7 @@ class Builder:
         self.precision = "float32"  # one of KINDS, to which traced kernels round what they compute
         self.partial = False  # set by functions that give NaN where they cannot tell the value
         self.places: dict[int, int] = {}  # the places in rows of elements of another size than float32's
+        self.double = False  # whether all arrays and numbers are float64: Note [Kernels of float64]
         self._registers = list(_POINTERS)
         self._asked = self._loops = 0
 
@@ -226,8 +238,12 @@ class Builder:
         if self._asked - 1 in self.spread:
             return Number(self)  # type: ignore[return-value]
         size = KINDS[kind]
+        if (size == 8) != self.double:
+            if self.arrays or not self.flat:
+                raise ValueError("a native kernel on float64 takes nothing else, and is flat")
+            self.double = True
         pointer = self._argument(width, local, size=size)
-        if size == 4:
+        if size >= 4:
             return Array(self, pointer)
         return Narrow(self, pointer, self._place(size), kind)
 
@@ -282,15 +298,19 @@ class Builder:
 
     # Operations
 
-    @staticmethod
-    def constant(number: float) -> Pooled:
+    def constant(self, number: float) -> Pooled:
         """A number as an operand."""
-        return Pooled(_bits(number))
+        return Pooled((_bits_of_double if self.double else _bits)(number))
+
+    @property
+    def sign(self) -> Pooled:
+        """The bit of a number's sign."""
+        return Pooled(1 << 63 if self.double else 1 << 31)
 
     def emit(self, operation: str, *operands: Any) -> Value:
         """Write an operation down. Plain numbers among the operands become constants."""
         if operation not in _TAKE_NUMBERS:
-            operands = tuple(Pooled(_bits(o)) if isinstance(o, (int, float)) else o for o in operands)
+            operands = tuple(self.constant(o) if isinstance(o, (int, float)) else o for o in operands)
             operands = self._readable(operation, operands)
         value = Value(self, operation, operands)
         self.operations.append(value)
@@ -346,7 +366,7 @@ class Builder:
         """See Note [Loops over a row]."""
         self._loops += 1
         name = f"loop{self._loops}"
-        sums = [[self.emit("constant", Pooled(_bits(_NEUTRAL[fold]))) for fold in folds] for _ in range(unroll)]
+        sums = [[self.emit("constant", self.constant(_NEUTRAL[fold])) for fold in folds] for _ in range(unroll)]
         self.operations.append(("begin", name))
         if unroll > 1:
             self.operations.append(("bulk", (name, unroll, "few")))
@@ -369,7 +389,7 @@ class Builder:
     def _fold(self, folds: list[str], sums: list[Value], values: Iterable[Value]) -> None:
         for fold, held, value in zip(folds, sums, values):
             if self.mask is not None:
-                neutral = self.emit("constant", Pooled(_bits(_NEUTRAL[fold])))
+                neutral = self.emit("constant", self.constant(_NEUTRAL[fold]))
                 value = self.emit("blend", neutral, value, self.mask)
             self.emit("fold", fold, held, value)
 
@@ -383,7 +403,7 @@ class Builder:
         return self.emit(fold, value, self.emit("shuffle", value, 0xB1))
 
 
-_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vaddpd", "vmulpd"))
+_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vpaddq", "vaddpd", "vmulpd"))
 # Operations some of whose operands are not values: places, counts, relations, names, or a constant on purpose.
 _TAKE_NUMBERS = frozenset(
     (

@@ -57,6 +57,9 @@ _REUSE = frozenset(
     + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq", "vpsrlq")
 )  # fmt: skip
 
+# What kernels of float64 have instead. Logical operations are the same for all.
+_OF_DOUBLES = {f"v{name}ps": f"v{name}pd" for name in ("add", "sub", "mul", "div", "min", "max", "sqrt")}
+
 
 def _with_constants_held(builder: Builder) -> list[Any]:
     """The operations, with registers, and with the constants of each loop in registers that it leaves free. See Note [Registers]."""
@@ -210,12 +213,12 @@ class _Writer:
         for register, place in zip(_ARGUMENTS, arguments):
             asm.store_register(place, register)
         for i in range(builder.numbers):
-            asm.store_one(frame.place(("number", i)), i)
+            asm.store_one(frame.place(("number", i)), i, builder.double)
         if builder.flat:
             asm.copy_register(RDX, RDI)
             asm.negate(RDX)
             asm.add(RDX, RSI)
-        asm.shift_left(RDX, 2)
+        asm.shift_left(RDX, 3 if builder.double else 2)
         self._limits()
         for i, array in enumerate(builder.arrays):
             self._pointer(leading + i, array)
@@ -258,7 +261,7 @@ class _Writer:
         if array.apart:
             asm.multiply_number(RAX, 4 * array.apart)
         elif self.builder.flat:
-            asm.shift_left(RAX, array.size // 2)
+            asm.shift_left(RAX, array.size.bit_length() - 1)
         elif array.width is None:
             asm.shift_left(RAX, 2)
         elif array.width == GROUPED:
@@ -352,6 +355,8 @@ class _Writer:
 
     def _instruction(self, value: Value) -> None:
         asm, operation, target = self.asm, value.operation, value.register
+        if self.builder.double:
+            operation = _OF_DOUBLES.get(operation, operation)
         operands: list[Any] = [o.register if isinstance(o, Value) else o for o in value.operands]
         match operation:
             case "fma" | "fnma":
@@ -369,7 +374,8 @@ class _Writer:
             case "broadcast":
                 asm.broadcast(target, operands[0])
             case "number":
-                asm.broadcast(target, self.frame.place(("number", operands[0])))
+                spread = asm.broadcast_long if self.builder.double else asm.broadcast
+                spread(target, self.frame.place(("number", operands[0])))
             case "mask":
                 asm.move(target, Address(RSP))
             case "blend":
@@ -378,9 +384,10 @@ class _Writer:
                 no, yes, mask = operands
                 asm.blend(target, no, yes, mask, double=True)
             case _ if operation in RELATIONS:
-                asm.compare(operation, target, *operands)
+                first, second = operands
+                asm.compare(operation, target, first, second, self.builder.double)
             case _ if operation in ROUNDINGS:
-                asm.round(operation, target, operands[0])
+                asm.round(operation, target, operands[0], self.builder.double)
             case _ if operation in ROUNDINGS_OF_DOUBLES:
                 asm.round(ROUNDINGS_OF_DOUBLES[operation], target, operands[0], double=True)
             case "fma of doubles" | "fnma of doubles":
@@ -420,19 +427,19 @@ class _Writer:
 
     def _multiply_add(self, value: Value, name: str) -> None:
         """a * b + c (or c - a * b) in the form of the instruction that overwrites the operand whose register the result has."""
-        target = value.register
+        target, kind = value.register, "pd" if self.builder.double else "ps"
         a, b, c = (o.register if isinstance(o, Value) else o for o in value.operands)
         if target == c:
-            self.asm.binary(f"{name}231ps", target, a, b)
+            self.asm.binary(f"{name}231{kind}", target, a, b)
         elif target == b:
-            self.asm.binary(f"{name}213ps", target, a, c)
+            self.asm.binary(f"{name}213{kind}", target, a, c)
         elif isinstance(b, Pooled):
             self.asm.move(target, c)
-            self.asm.binary(f"{name}231ps", target, a, b)
+            self.asm.binary(f"{name}231{kind}", target, a, b)
         else:
             if target != a:
                 self.asm.move(target, a)
-            self.asm.binary(f"{name}213ps", target, b, c)
+            self.asm.binary(f"{name}213{kind}", target, b, c)
 
 
 def _work(operations: list[Any]) -> int:
@@ -467,7 +474,8 @@ class Kernel:
         self._sizes = lru_cache(64)(self._find_sizes)
         self.length = len(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
-        self._form = (2 if flat else 3) + len(builder.arrays), builder.numbers
+        self.double = builder.double
+        self._form = (2 if flat else 3) + len(builder.arrays), builder.numbers, builder.double
         self.run = _pages.load_kernel(code, *self._form)
 
     @cached_property
@@ -505,7 +513,7 @@ class Kernel:
         wide = -(-columns // 8) * 8  # see `Wide`
         return [
             wide
-            if a.size == 8
+            if a.size == 8 and not self.double
             else rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
             for a in self._arrays
         ]

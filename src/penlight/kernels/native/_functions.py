@@ -61,7 +61,7 @@ def sqrt(x: Value) -> Value:
 
 def absolute(x: Value) -> Value:
     """The absolute value."""
-    return x.builder.emit("vandps", x, _REST)
+    return x.builder.emit("vandps", x, Pooled(x.builder.sign.bits - 1))
 
 
 def where(mask: Value, yes: Value, no: Value) -> Value:
@@ -304,4 +304,4 @@ def erf(x: Value) -> Value:
 
 def with_sign_of(x: Value, size: Value) -> Value:
     """`size`, which is not negative, with the sign of x."""
-    return x.builder.emit("vorps", size, x.builder.emit("vandps", x, _SIGN))
+    return x.builder.emit("vorps", size, x.builder.emit("vandps", x, x.builder.sign))

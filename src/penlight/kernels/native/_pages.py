@@ -74,9 +74,9 @@ def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any
     return function
 
 
-def load_kernel(code: bytes, whole: int, numbers: int) -> Any:
-    """A kernel as a function of `whole` whole numbers (bounds, and arrays by their `id`) and `numbers` floats."""
+def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> Any:
+    """A kernel as a function of `whole` whole numbers (bounds, and arrays by their `id`) and `numbers` floats, or doubles."""
     import ctypes
 
     # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
-    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_float] * numbers)
+    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double if double else ctypes.c_float] * numbers)

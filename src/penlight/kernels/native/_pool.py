@@ -37,7 +37,7 @@ _LEFT, _DONE, _BUSY, _SLEEPING, _LIMIT, _JOB = 0, 64, 128, 136, 144, 192
 _KERNEL, _COUNT, _STEP, _TOTAL, _ARGUMENTS = _JOB, _JOB + 8, _JOB + 16, _JOB + 24, _JOB + 32
 _STACK = _ARGUMENTS + 8 * (len(_REGISTERS) - 2)
 _NUMBERS = _STACK + 8 * _STACKED
-_SIZE = _NUMBERS + 4 * 8
+_SIZE = _NUMBERS + 8 * 8
 
 
 class _Threading(Assembler):
@@ -117,7 +117,7 @@ def _write_take(asm: _Threading) -> None:
     for i, register in enumerate(_REGISTERS[2:]):
         asm.load_register(register, _place(_ARGUMENTS + 8 * i))
     for i in range(8):
-        asm.broadcast(i, _place(_NUMBERS + 4 * i))
+        asm.broadcast_long(i, _place(_NUMBERS + 8 * i))
     asm.load_register(RAX, _place(_KERNEL))
     asm.call(RAX)
     asm.add_number(RSP, room)
@@ -185,7 +185,7 @@ def _write_shared(asm: _Threading, memory: int, take: int, kernel: int, whole: i
         asm.load_register(RAX, Address(RSP, None, above + 8 * i))
         asm.store_register(_place(_STACK + 8 * i), RAX)
     for i in range(numbers):
-        asm.store_one(_place(_NUMBERS + 4 * i), i)
+        asm.store_one(_place(_NUMBERS + 8 * i), i, double=True)  # floats are in the lower half
     asm.load_address(RAX, kernel)
     asm.store_register(_place(_KERNEL), RAX)
     asm.copy_register(RAX, RSI)
@@ -301,14 +301,14 @@ def start(helpers: int) -> None:
         _working = helpers
 
 
-def shared(kernel: int, whole: int, numbers: int) -> Any:
+def shared(kernel: int, whole: int, numbers: int, double: bool = False) -> Any:
     """A kernel's function for all of its rows or elements at once: `(step, total, ...)` instead of `(low, high, ...)`."""
     if whole - len(_REGISTERS) > _STACKED:
         raise ValueError("a native kernel takes too many arguments to be shared between threads")
     pool = _the_pool()
     asm = _Threading()
     _write_shared(asm, pool.address, pool.take, kernel, whole, numbers)
-    return _pages.load_kernel(asm.finish(), whole, numbers)
+    return _pages.load_kernel(asm.finish(), whole, numbers, double)
 
 
 def step(total: int, grain: int) -> int:

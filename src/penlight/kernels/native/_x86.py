@@ -56,7 +56,7 @@ _BINARY = {
     "vminpd": (0x5D, 1, 1), "vmaxpd": (0x5F, 1, 1), "vpaddq": (0xD4, 1, 1), "vpsubq": (0xFB, 1, 1),
     "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
-    "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W),
+    "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W), "vfmadd213pd": (0xA8, 2, 1 | _W), "vfnmadd213pd": (0xAC, 2, 1 | _W),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
@@ -108,10 +108,10 @@ class Assembler:
         opcode, extension = _SHIFTS[name]
         self._vector(f"{name} ymm{target}, {{1}}, {count}", opcode, 1, 1, extension, source, target, bytes((count,)))
 
-    def compare(self, relation: str, target: int, first: int, second: Operand) -> None:
+    def compare(self, relation: str, target: int, first: int, second: Operand, double: bool = False) -> None:
         """All bits of a lane set where the relation holds: a key of RELATIONS."""
-        tail = bytes((RELATIONS[relation],))
-        self._vector(f"vcmpps({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, 0, target, second, first, tail)
+        tail, name = bytes((RELATIONS[relation],)), "vcmppd" if double else "vcmpps"
+        self._vector(f"{name}({relation}) {{}}, ymm{first}, {{}}", 0xC2, 1, int(double), target, second, first, tail)
 
     def blend(self, target: int, no: int, yes: int, mask: int, double: bool = False) -> None:
         """In each lane `yes` where the mask's highest bit is set, else `no`."""
@@ -147,9 +147,10 @@ class Assembler:
         """Write the lanes that the mask selects."""
         self._vector(f"vmaskmovps {{1}}, ymm{mask}, {{0}}", 0x2E, 2, 1, source, target, mask)
 
-    def store_one(self, target: Address, source: int) -> None:
+    def store_one(self, target: Address, source: int, double: bool = False) -> None:
         """Write the lowest lane."""
-        self._vector("vmovss {1}, {0}", 0x11, 1, 2, source, target, wide=False)
+        name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
+        self._vector(f"{name} {{1}}, {{0}}", 0x11, 1, pp, source, target, wide=False)
 
     def swap_halves(self, target: int, source: int) -> None:
         """Exchange the upper four lanes and the lower."""

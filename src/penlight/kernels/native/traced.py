@@ -25,6 +25,7 @@ import numpy as np
 
 from .. import native
 from . import _angles as angles
+from . import _float64 as of_doubles
 from . import _functions as f
 from . import _powers as powers
 from ._build import KINDS, Builder, Value
@@ -35,7 +36,7 @@ _VARIANTS = 64
 _LONG = 40  # operations that are written down; a kernel of fewer waits for memory most of the time
 _GRAIN, _CHEAP_GRAIN = 1 << 15, 1 << 16  # elements that are worth waking a thread for: of a long kernel, of a short one
 _ROW = 4096  # elements that are summed in float32
-_FLOAT, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
+_FLOAT, _DOUBLE, _BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
 _ONES = Pooled(0xFFFFFFFF)
 
 
@@ -54,6 +55,13 @@ def _power(x: Any, exponent: Any) -> Value:
         if product is not None:
             return product
     return _of_values(powers.power)(x, exponent)
+
+
+def _short_power(x: Any, exponent: Any) -> Value:
+    """Of doubles: a square or a cube."""
+    if not isinstance(x, Value) or exponent not in (2.0, 3.0):
+        raise Untraceable
+    return x * x if exponent == 2 else x * x * x
 
 
 def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any], Value]:
@@ -112,6 +120,12 @@ _UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
     np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.minimum(b, a),
 }  # fmt: skip
+# The same in kernels of float64, Note [Kernels of float64]; what is not here is NumPy's there.
+_UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
+    ufunc: _UFUNCS[ufunc]
+    for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.reciprocal, np.sqrt, np.abs)
+    + (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
+} | {np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power}  # fmt: skip
 # Those that give masks; with their operands exchanged they are the others.
 _COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
     np.less: (f.less, f.greater),
@@ -135,14 +149,21 @@ _LOGICAL: dict[np.ufunc, str] = {
 
 
 class Stand(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for a float32 array while a body is traced."""
+    """Stands for an array of float32, or float64, while a body is traced."""
 
-    dtype: np.dtype[Any] = _FLOAT
     ndim = 1
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, read: Callable[[], Value] | None = None, value: Value | None = None) -> None:
-        self._read, self._value, self.written = read, value, False
+    def __init__(
+        self, read: Callable[[], Value] | None = None, value: Value | None = None, double: bool = False
+    ) -> None:
+        self._read, self._value, self._double, self.written = read, value, double, False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What the array's would be."""
+        known = self._double if self._value is None else self._value.builder.double
+        return _DOUBLE if known else _FLOAT
 
     @property
     def value(self) -> Value:
@@ -182,16 +203,16 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
     def clip(self, low: float, high: float, out: Stand | None = None) -> Stand:
         value = self.value
         if low != -np.inf:
-            value = value.builder.emit("vmaxps", value.builder.constant(_number(low)), value)  # NaN stays
+            value = value.builder.emit("vmaxps", value.builder.constant(_number(low, value)), value)  # NaN stays
         if high != np.inf:
-            value = value.builder.emit("vminps", value.builder.constant(_number(high)), value)
+            value = value.builder.emit("vminps", value.builder.constant(_number(high, value)), value)
         return Stand(value=value) if out is None else out.write(value)
 
     def copy(self) -> Stand:
         return Stand(value=self.value)
 
     def __setitem__(self, where: Any, values: Any) -> None:
-        if where is not ... or type(values) is not Stand:
+        if where is not ... or type(values) is not type(self):
             raise Untraceable
         self.write(values.value)
 
@@ -201,7 +222,7 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
     def blend(self, other: Any, chosen: Mask) -> None:
         """`other` where `chosen`."""
-        yes = other.value if isinstance(other, Stand) else f.full(self.value, _number(other))
+        yes = other.value if isinstance(other, Stand) else f.full(self.value, _number(other, self.value))
         self.write(f.where(chosen.value, yes, self.value))
 
 
@@ -210,7 +231,7 @@ def where(chosen: Any, yes: Any, no: Any) -> Stand:
     if type(chosen) is not Mask or type(yes) is Mask or type(no) is Mask:
         raise Untraceable
     like = chosen.value
-    one, other = (v.value if isinstance(v, Stand) else f.full(like, _number(v)) for v in (yes, no))
+    one, other = (v.value if isinstance(v, Stand) else f.full(like, _number(v, like)) for v in (yes, no))
     return Stand(value=f.where(like, one, other))
 
 
@@ -220,18 +241,19 @@ _SPECIAL = {"erf": f.erf}
 class Mask(Stand):
     """Stands for the result of a comparison."""
 
-    dtype = np.dtype(np.bool_)
+    dtype = _BOOL  # type: ignore[assignment]
 
 
 class Factor(Stand):
     """Stands for a number that is passed to a body."""
 
 
-def _number(operand: Any) -> float:
+def _number(operand: Any, beside: Value) -> float:
     """A number among a ufunc's operands that does not change the result's dtype."""
-    if type(operand) in (int, float, np.float32):
+    double = beside.builder.double
+    if type(operand) in (int, float, np.float32) or (double and type(operand) is np.float64):
         return float(operand)
-    if type(operand) is np.ndarray and operand.size == 1 and operand.dtype == _FLOAT:
+    if type(operand) is np.ndarray and operand.size == 1 and operand.dtype == (_DOUBLE if double else _FLOAT):
         return float(operand.reshape(())[()])
     raise Untraceable
 
@@ -244,18 +266,23 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
         if all(masks) or ufunc not in (np.add, np.subtract, np.multiply, np.divide):
             raise Untraceable
         inputs = tuple([_as_numbers(operand) if mask else operand for operand, mask in zip(inputs, masks)])
-    if not any(type(operand) is Stand for operand in inputs):
+    beside = next((operand.value for operand in inputs if type(operand) is Stand), None)
+    if beside is None:
         raise Untraceable  # see the note on numbers
-    operands = [operand.value if isinstance(operand, Stand) else _number(operand) for operand in inputs]
+    double = beside.builder.double
+    operands = [operand.value if isinstance(operand, Stand) else _number(operand, beside) for operand in inputs]
     if ufunc in _INQUIRIES:
+        if ufunc is np.signbit and double:
+            raise Untraceable
         return Mask(value=_INQUIRIES[ufunc](*operands))
     if ufunc in _COMPARISONS:
         straight, exchanged = _COMPARISONS[ufunc]
         a, b = operands
         return Mask(value=straight(a, b) if isinstance(a, Value) else exchanged(b, a))
-    if ufunc not in _UFUNCS:
+    table = _UFUNCS_OF_DOUBLES if double else _UFUNCS
+    if ufunc not in table:
         raise Untraceable
-    value = _UFUNCS[ufunc](*operands)
+    value = table[ufunc](*operands)
     return Stand(value=value.builder.rounded(value, value.builder.precision))
 
 
@@ -282,11 +309,15 @@ def define_flat(
 ) -> None:
     """The kernel of a body that takes arrays of these kinds, then numbers, and rounds what it computes to this precision."""
     b.precision = precision
+    if "float64" in arrays and len(set(arrays)) > 1:
+        raise Untraceable  # see Note [Kernels of float64]
     places = [b.array(kind=kind) for kind in arrays]
     factors = [b.number() for _ in range(numbers)]
 
     def element() -> None:
-        stands = [(Mask if kind == "bool" else Stand)(place.load) for place, kind in zip(places, arrays)]
+        stands = [
+            (Mask if kind == "bool" else Stand)(place.load, None, b.double) for place, kind in zip(places, arrays)
+        ]
         body(*stands, *[Factor(factor) for factor in factors])
         written = [(place, stand) for place, stand in zip(places, stands) if stand.written]
         if not written:
@@ -320,6 +351,8 @@ def define_rows(
     """
     b.precision = precision
     shapes, kinds = zip(*[f"{array} float32".split()[:2] for array in arrays])
+    if "float64" in kinds:
+        raise Untraceable
     makers = {
         "full": lambda kind: b.array(kind=kind),
         "row": lambda kind: b.array(0, kind=kind),

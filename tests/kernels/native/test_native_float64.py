@@ -1,0 +1,135 @@
+"""Kernels of float64: Note [Kernels of float64]."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels import activation, native
+from penlight.kernels.native import operands, traced
+from penlight.kernels.native._compile import Kernel
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+
+ODD = np.array(
+    [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, -1e300]
+    + [709.78, 709.79, 710.0, 800.0, -745.1, -745.2, -746.0, -800.0, 1.0, -1.0, 0.5, 0.7071067811865476, 20.0, -40.0]
+)  # fmt: skip
+
+
+def spread_out(seed: int = 0) -> np.ndarray:
+    """Numbers of all sizes that matter, and odd ones."""
+    numbers = np.random.default_rng(seed)
+    sized = 10.0 ** numbers.uniform(-320, 308, 20_000) * numbers.choice([-1, 1], 20_000)
+    parts = (
+        numbers.uniform(-746, 710, 20_000),
+        numbers.uniform(-1, 1, 20_001),
+        numbers.standard_normal(20_000) * 5,
+        sized,
+        ODD,
+    )
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize(("ufunc", "units"), [(np.exp, 1.0), (np.log, 1.0), (np.tanh, 2.5)])
+@np.errstate(all="ignore")
+def test_functions_against_more_digits(ufunc, units):
+    x = spread_out()
+    if np.finfo(np.longdouble).eps > 1e-18:
+        pytest.skip("no type with more digits here")
+    exact = ufunc(x.astype(np.longdouble))
+    got, expected = operands.run(ufunc, (x,)), exact.astype(float)
+    assert got is not None
+    assert got.dtype == np.float64
+    plain = np.isfinite(expected) & (expected != 0)
+    off = np.abs(got[plain] - exact[plain]) / np.spacing(np.abs(expected[plain]))
+    assert off.max() <= units
+    np.testing.assert_array_equal(got[~plain], expected[~plain])
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(expected[known]))
+
+
+@pytest.mark.parametrize(
+    "ufunc",
+    [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.copysign, np.negative, np.square, np.reciprocal, np.sqrt]
+    + [np.abs, np.sign, np.floor, np.ceil, np.trunc, np.rint],
+)  # fmt: skip
+@np.errstate(all="ignore")
+def test_arithmetic_to_the_last_bit(ufunc):
+    arrays = (spread_out(), spread_out(1)[::-1].copy())[: ufunc.nin]
+    got, expected = operands.run(ufunc, arrays), ufunc(*arrays)
+    assert got is not None
+    np.testing.assert_array_equal(got, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(expected[known]))
+
+
+def test_numbers_keep_their_digits():
+    x = np.linspace(-1, 1, 5000)
+    np.testing.assert_array_equal(operands.run(np.multiply, (x, 0.1)), x * 0.1)
+    np.testing.assert_array_equal(operands.run(np.multiply, (x, np.array(1 / 3))), x * (1 / 3))
+    spread = np.broadcast_to(1 / 3, x.shape)
+    np.testing.assert_array_equal(operands.run(np.subtract, (spread, x)), 1 / 3 - x)
+
+
+def test_nothing_is_computed_in_float32():
+    """What has no machine code in float64, or meets other dtypes, is NumPy's."""
+    x = np.linspace(0.1, 1, 5000)
+    for ufunc in (np.sin, np.expm1, np.log1p, np.exp2, np.log2, np.arctan):
+        assert operands.run(ufunc, (x,)) is None
+    assert operands.run(np.add, (x, x.astype(np.float32))) is None
+    assert operands.run(np.less, (x, 0.5)) is None
+    assert operands.run(np.multiply, (np.broadcast_to(0.1, x.shape), x > 0.5)) is None
+    assert operands.run(np.add, (x.reshape(100, 50), x[:50])) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("sigmoid", ()), ("silu", ()), ("gelu", ("none",)), ("gelu", ("tanh",)), ("elu", (1.5, 1.25, 0.5)), ("softplus", (2.0, 15.0))]
+    + [("logsigmoid", ()), ("mish", ()), ("hardswish", ()), ("leaky_relu", (0.1,)), ("softshrink", ()), ("relu", ())],
+)  # fmt: skip
+def test_activations_both_ways(name, options, monkeypatch):
+    x = np.concatenate([np.random.default_rng(0).standard_normal(70_000) * 4, ODD[:5]])
+    with np.errstate(all="ignore"):
+        machine = getattr(activation, name)(x, *options)
+        monkeypatch.setattr(native, "available", lambda: False)
+        plain = getattr(activation, name)(x, *options)
+    assert machine.dtype == np.float64
+    np.testing.assert_allclose(machine, plain, rtol=4e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_training_in_float64(threads, monkeypatch):
+    """A step of Adam on a network whose layers are large, both ways."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        results = []
+        for available in (True, False):
+            monkeypatch.setattr(native, "available", lambda now=available: now)
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(
+                torch.nn.Linear(20, 100), torch.nn.Tanh(), torch.nn.Linear(100, 100), torch.nn.Sigmoid()
+            ).double()
+            optimizer = torch.optim.Adam(model.parameters(), weight_decay=0.1)
+            for _ in range(2):
+                optimizer.zero_grad()
+                model(torch.randn(1000, 20, dtype=torch.float64)).exp().log().square().mean().backward()
+                optimizer.step()
+            results.append([p.detach().clone() for p in model.parameters()])
+        for a, b in zip(*results):
+            torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_instructions_are_those_of_float64():
+    def body(x, out):
+        np.multiply(x, x, out)
+        out += 1.0
+
+    kernel = Kernel(traced.define_flat, True, body=body, arrays=("float64", "float64"), numbers=0)
+    assert "vmulpd" in kernel.listing
+    assert "vaddpd" in kernel.listing
+    assert "ps " not in kernel.listing.replace("vmovups", "").replace("vmaskmovps", "")
