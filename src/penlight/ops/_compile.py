@@ -171,7 +171,7 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
         body += _array_of_tensor(op, number)
     body += _rest(op)
     if operator is not None:  # what is foreign gets NotImplemented
-        body = [line.replace("return dispatch(", "return dispatch_operator(") for line in body]
+        body = [line.replace("return dispatch(", "return leave_operator(") for line in body]
     return out + ["        " + line for line in body] + _recover(op, arguments, operator)
 
 

@@ -544,6 +544,14 @@ def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     return enter(op, arguments)
 
 
+def leave_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """`dispatch` for an operator."""
+    other = arguments[1]
+    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
+        return dispatch(op, arguments)
+    return _stepping_back(op, arguments[0], other)
+
+
 def inplace_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
     """`x += y`, which is `x = x + y` for foreign operands."""
     other = arguments[1]
