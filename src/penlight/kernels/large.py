@@ -109,7 +109,6 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
     return kernel(*operands) if result is None else result
 
 
-@np.errstate(all="ignore")
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
     if (
@@ -120,6 +119,11 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = _natively(ufunc, operands)
         if result is not None:
             return result
+    return _run_in_ranges(ufunc, *operands)
+
+
+@np.errstate(all="ignore")
+def _run_in_ranges(ufunc: Any, *operands: Any) -> Any:
     size = max(getattr(o, "size", 1) for o in operands)
     grain = _CHEAP // 2 if ufunc in _CHEAP_UFUNCS else _GRAIN
     if size < 2 * grain or thread_count() < 2:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
+from ..folds import fold
 from ..fused import Program
 from . import traced
 from ._compile import Kernel
@@ -31,6 +32,10 @@ class _Plan(NamedTuple):
     spread: tuple[int, ...]  # which arrays are one number everywhere
     kinds: tuple[str, ...]  # of the arrays and the result if the kernel runs over rows, else empty
     rows: int
+    size: int = (
+        0  # if not 0, the kernel is flat, without numbers for arrays or narrow ones, and runs over so many elements,
+    )
+    grain: int = 0  # of which a thread takes at least so many
 
 
 _plans: dict[Any, _Plan | None] = {}
@@ -51,7 +56,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
     for value in values:
         kind = type(value)
         if kind is np.ndarray:
-            if value.dtype != _FLOAT:
+            if value.dtype is not _FLOAT and value.dtype != _FLOAT:
                 if traced.kind_of(value.dtype) is None:
                     return None
                 key.append(value.dtype)
@@ -79,9 +84,13 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
         return None
     if out is None:
         out = np.empty(plan.shape, plan.dtype)
-    elif out.shape != plan.shape or out.dtype != plan.dtype:
-        return None
-    if plan.kinds:
+    elif out.shape != plan.shape or out.dtype != plan.dtype or plan.kernel.partial:
+        return None  # what a partial kernel has written over cannot be computed again
+    elif not out.flags.writeable:
+        raise ValueError("output array is read-only")
+    if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
+        plan.kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
+    elif plan.kinds:
         traced.run_rows(plan.kernel, plan.rows, plan.kinds, (*arrays, out), tuple(numbers))
     else:
         traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
@@ -90,7 +99,8 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
 
 def _has_nan(x: np.ndarray) -> bool:
     """Whether there is NaN among floats, or infinities of both signs."""
-    return bool(np.isnan(np.add.reduce(x, None)))
+    total = fold(x, "sum")
+    return bool(np.isnan(np.add.reduce(x, None) if total is None else total))
 
 
 def _plan(
@@ -120,7 +130,9 @@ def _plan_for(body: Callable[..., None], arrays: list[np.ndarray], numbers: int,
         if len(spread) == len(arrays) or any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
             return None
         kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread, precision=precision)
-        return None if kernel is None else _Plan(kernel, shape, dtype, spread, (), 0)
+        if kernel is None or spread or kernel.narrow:
+            return None if kernel is None else _Plan(kernel, shape, dtype, spread, (), 0)
+        return _Plan(kernel, shape, dtype, (), (), 0, prod(shape), traced.grain_of(kernel))
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays) or 0 in shape:
         return None

@@ -435,6 +435,11 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
     return True
 
 
+def grain_of(kernel: Kernel) -> int:
+    """How many elements are worth waking a thread for."""
+    return _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+
+
 def run_rows(
     kernel: Kernel, rows: int, kinds: tuple[str, ...], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
 ) -> None:
@@ -447,7 +452,7 @@ def run_rows(
     for kind, array in zip(kinds, arrays, strict=True):
         if array.size != sizes[kind.split()[0]]:
             raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
-    grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
+    grain = grain_of(kernel)
     kernel.over(rows, grain // columns + 1, columns, *[id(array) for array in arrays], *numbers)
 
 
@@ -510,9 +515,8 @@ def run_kernel(
         numbers = (*_numbers_of(arrays, spread), *numbers)
         arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
     kernel.check_written(arrays)
-    grain = _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
     rest = size % 8 if kernel.narrow else 0
-    kernel.over(size - rest, grain, *[id(array) for array in arrays], *numbers)
+    kernel.over(size - rest, grain_of(kernel), *[id(array) for array in arrays], *numbers)
     if rest:
         _run_rest(kernel, arrays, rest, numbers)
 
