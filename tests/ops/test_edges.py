@@ -65,3 +65,22 @@ def test_batch_norm_needs_channels(size):
 def test_einsum_over_nothing():
     assert torch.einsum("ij,ij->i", torch.ones(3, 0), torch.ones(3, 1)).tolist() == [0, 0, 0]
     assert torch.einsum("ij,ij->ij", torch.ones(3, 0), torch.ones(3, 1)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "max", "min"])
+def test_a_gradient_that_is_nan_reaches_one_element_only(name):
+    x = torch.tensor([3.0, 1.0, 2.0, 5.0, 4.0], requires_grad=True)
+    (grad,) = torch.autograd.grad(getattr(x, name)(), x, torch.tensor(float("nan")))
+    assert grad.isnan().sum() == 1 and (grad.nan_to_num() == 0).all()
+
+
+def test_logcumsumexp_of_large_numbers_is_as_exact_as_they_are():
+    x = torch.linspace(-2, 2, 260) + 267000
+    exact = x.double().logcumsumexp(0)
+    assert (x.logcumsumexp(0).double() - exact).abs().max() <= 0.01563  # half of what neighbours differ by
+    x.requires_grad_()
+    (grad,) = torch.autograd.grad(x.logcumsumexp(0).sum(), x)
+    wide = x.detach().double().requires_grad_()
+    torch.testing.assert_close(
+        grad.double(), torch.autograd.grad(wide.logcumsumexp(0).sum(), wide)[0], rtol=0.02, atol=0
+    )

@@ -76,8 +76,13 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     wide = widen(x)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if wide.dtype.kind != "c":
-            return narrow(np.logaddexp.accumulate(wide, dim), x.dtype)
+            return narrow(_log_sums(wide, dim), x.dtype)
         return np.ascontiguousarray(np.moveaxis(_complex_scan(np.moveaxis(wide, dim, -1)), -1, dim))
+
+
+def _log_sums(x: np.ndarray, dim: int) -> np.ndarray:
+    """`np.logaddexp.accumulate` in float64, as PyTorch does it: among large numbers each step in float32 would lose what it adds."""
+    return np.logaddexp.accumulate(x, dim, dtype=np.float64)
 
 
 def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -119,7 +124,7 @@ def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, d
     def part(positive: np.ndarray) -> np.ndarray:
         logs = np.log(positive)
         logs -= total
-        logs = np.flip(np.logaddexp.accumulate(np.flip(logs, dim), dim), dim)
+        logs = np.flip(_log_sums(np.flip(logs, dim), dim), dim)
         logs += wide
         return np.exp(logs, logs)
 

@@ -206,10 +206,13 @@ def _all_equal_rule(grad: Any, input: Any, result: Any, lead: int, xp: Any) -> A
     if lead:
         shape = (*tuple(input.shape)[:lead], *(1,) * (ndim - lead))
         grad, result = xp.reshape(grad, shape), xp.reshape(result, shape)
-    hits = xp.cast((input == result) | (xp.isnan(input) & xp.isnan(result)), xp.np_dtype(grad))
+    hits = (input == result) | (xp.isnan(input) & xp.isnan(result))
+    counted = xp.cast(hits, xp.np_dtype(grad))
     if not lead:
-        return hits * (grad / xp._sum_all(hits))
-    return hits * (grad / xp._sum_dims(hits, tuple(range(lead, ndim)), True)) if ndim > lead else hits * grad
+        grad = grad / xp._sum_all(counted)
+    elif ndim > lead:
+        grad = grad / xp._sum_dims(counted, tuple(range(lead, ndim)), True)
+    return xp.where(hits, grad, 0.0)  # the others get 0 even of a gradient that is NaN
 
 
 # `lead` is how many dimensions in front have medians of their own: those of vmap.
