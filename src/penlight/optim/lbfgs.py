@@ -237,9 +237,9 @@ class _Memory:
         al = self.state.setdefault("al", [None] * self.size)
         for i in range(count - 1, -1, -1):
             al[i] = self.old_stps[i].dot(q) * self.ro[i]
-            q.add_(self.old_dirs[i], alpha=-al[i])
+            q.add_(self.old_dirs[i], alpha=-al[i].item())
         r = penlight.mul(q, self.scale)
         for i in range(count):
             be = self.old_dirs[i].dot(r) * self.ro[i]
-            r.add_(self.old_stps[i], alpha=al[i] - be)
+            r.add_(self.old_stps[i], alpha=(al[i] - be).item())
         return r
