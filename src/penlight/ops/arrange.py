@@ -11,6 +11,8 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes
 from ..autograd.node import NO_EDGE
+from ..device import require_cpu
+from ..kernels.slim import lower
 from ..size import Size
 from ..tensor import Tensor, wrap
 from ._args import as_int, broadcast_shape, wrap_dim
@@ -277,7 +279,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _triangle(np.tril_indices, row, col, offset, dtype, device)
+    return _triangle(False, row, col, offset, dtype, device)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
@@ -288,20 +290,19 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _triangle(np.triu_indices, row, col, offset, dtype, device)
+    return _triangle(True, row, col, offset, dtype, device)
 
 
-def _triangle(numbers: Any, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    from ..device import require_cpu
-
     require_cpu(device)
     for name, n in (("row", row), ("col", col)):
         if n < 0:
             raise RuntimeError(f"{name} must be non-negative, got{n}")
     found = dtype or dtypes.int64
-    return wrap(np.stack(numbers(row, offset, col)).astype(found.np, copy=False))
+    inside = ~lower(row, col, offset - 1) if upper else lower(row, col, offset)
+    return wrap(np.array(inside.nonzero()).astype(found.np, copy=False))
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.silence import silent
+from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
@@ -138,7 +139,7 @@ def _by_blocks(x1: Any, x2: Any, compute: Any, out: Any) -> Any:
 
 
 def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
-    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
     if by_product and p == 2 and out.size and x1.shape[-1]:
         squares = np.square(x1).sum(-1)[..., :, None] + np.square(x2).sum(-1)[..., None, :]

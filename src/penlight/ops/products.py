@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.slim import broadcast_to, moveaxis
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
@@ -78,9 +79,9 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _cross_array(input: Any, other: Any, dim: int) -> Any:
     shape = broadcast_shape(input.shape, other.shape)
-    input, other = (np.moveaxis(np.broadcast_to(x, shape), dim, 0) for x in (input, other))
+    input, other = (moveaxis(broadcast_to(x, shape), dim, 0) for x in (input, other))
     out = np.empty(shape, input.dtype)
-    parts = np.moveaxis(out, dim, 0)
+    parts = moveaxis(out, dim, 0)
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         parts[k] = input[i] * other[j] - input[j] * other[i]
