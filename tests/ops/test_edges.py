@@ -84,3 +84,21 @@ def test_logcumsumexp_of_large_numbers_is_as_exact_as_they_are():
     torch.testing.assert_close(
         grad.double(), torch.autograd.grad(wide.logcumsumexp(0).sum(), wide)[0], rtol=0.02, atol=0
     )
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss"])
+def test_a_target_that_is_a_number_counts_with_its_dtype(name):
+    x = torch.zeros(3, requires_grad=True)
+    loss = getattr(F, name)(x, torch.tensor(1.0, dtype=torch.float64))
+    loss.backward()
+    assert loss.dtype is torch.float64 and x.grad.dtype is torch.float32
+
+
+@pytest.mark.parametrize(("logits", "target"), [("float32", "float64"), ("float64", "float32")])
+def test_cross_entropy_with_logits_has_its_targets_dtype(logits, target):
+    x = torch.zeros(3, dtype=getattr(torch, logits), requires_grad=True)
+    loss = F.binary_cross_entropy_with_logits(x, torch.ones(3, dtype=getattr(torch, target)))
+    loss.backward()
+    assert loss.dtype is getattr(torch, target) and x.grad.dtype is x.dtype
+    torch.testing.assert_close(loss.double(), torch.tensor(2.0, dtype=torch.float64).log())

@@ -75,7 +75,7 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         shape = broadcast_shape(a.shape, b.shape)
         input, target = input.expand(shape), target.expand(shape)
     if a.dtype is not b.dtype and input.dtype is not target.dtype:
-        common = dtypes.result_dtype([a, b])
+        common = dtypes.result_dtype([input._array, target._array])  # once expanded, a number's dtype counts in full
         input, target = input.to(common), target.to(common)
     return input, target
 

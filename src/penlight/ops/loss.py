@@ -287,6 +287,10 @@ def binary_cross_entropy_with_logits(
         if target.dtype.category < dtypes.FLOATING:
             kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[target.dtype]
             raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")
+        if weight is None and pos_weight is None:
+            common = dtypes.result_dtype([input._array, target._array])
+            losses = _bce_with_logits(input.to(common), target.to(common), None, None, number)
+            return losses.to(target.dtype)  # which PyTorch computes in
         target = target.to(input.dtype)
     return _bce_with_logits(input, target, weight, pos_weight, number)
 
