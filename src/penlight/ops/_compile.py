@@ -233,8 +233,7 @@ def _in_place(op: Op, name: str) -> list[str]:
     body += _write(op, arrays, leave)
     body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in body]
     out += ["        " + line for line in body]
-    out.append(f"    except (AttributeError, ValueError, TypeError): {leave}")
-    return out
+    return [*out, "    except (AttributeError, ValueError, TypeError): pass", f"    {leave}"]
 
 
 def _write(op: Op, arrays: list[str], leave: str) -> list[str]:

@@ -97,7 +97,8 @@ def _lines(op: Op) -> list[str]:
         f"def {op.name}({arguments}):",
         "    try:",
         *("        " + line for line in body),
-        f"    except (AttributeError, ValueError, TypeError): {leave}",
+        "    except (AttributeError, ValueError, TypeError): pass  # which is explained there",
+        f"    {leave}",
     ]
 
 
