@@ -78,15 +78,17 @@ def _table(calls: list[Call]) -> _Table:
     for function, arguments in calls:
         words.append(function.address)
         for argument in arguments:
-            if isinstance(argument, Counting):
+            if isinstance(argument, int):
+                words.append(argument)
+            elif isinstance(argument, np.ndarray):
+                words.append(id(argument))
+            elif isinstance(argument, Counting):
                 changing.append(len(words))
                 steps.append(argument.step)
                 words.append(argument.first)
-            elif isinstance(argument, Moving):
+            else:
                 arrays.append((len(words), argument))
                 words.append(0)
-            else:
-                words.append(argument if isinstance(argument, int) else id(argument))
     for at, argument in arrays:
         moving.append((at, len(words)))
         changing.append(len(words))

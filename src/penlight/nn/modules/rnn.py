@@ -238,7 +238,9 @@ class RNNBase(Module):
                 hx = self._joined_state(tuple(part.unsqueeze(1) for part in self._state_parts(hx)))
         if hx is None:
             hx = self._zero_state(input, None)
-        self.check_forward_args(input, hx, None)
+            self.check_input(input, None)
+        else:
+            self.check_forward_args(input, hx, None)
         output, final = self._run(input.transpose(0, 1) if self.batch_first else input, hx, None)
         if self.batch_first:
             output = output.transpose(0, 1)
@@ -396,9 +398,11 @@ class LSTM(RNNBase):
         return _apply_permutation(hx[0], permutation), _apply_permutation(hx[1], permutation)
 
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        state = super()._zero_state(input, batch_sizes)
+        if not self.proj_size:
+            return state, state  # nobody writes to it
         cell = self.get_expected_cell_size(input, batch_sizes)
-        zeros = penlight.zeros(cell, dtype=input.dtype, device=input.device)
-        return super()._zero_state(input, batch_sizes), zeros
+        return state, penlight.zeros(cell, dtype=input.dtype, device=input.device)
 
     def _check_state_dims(self, hx: Any, batched: bool) -> None:
         kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
