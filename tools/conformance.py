@@ -79,7 +79,8 @@ def records_part() -> list[str]:
     lines = [
         f"{len(have)} functions and methods have a record: {sum(len(r.samples) for r in records.RECORDS.values())} sample calls and "
         f"{sum(len(r.errors) for r in records.RECORDS.values())} wrong ones, compared with PyTorch in values, dtypes, shapes, strides, gradients, second gradients, "
-        "`grad_fn` names and error messages, and again in 11 dtypes, three memory layouts, without elements and without dimensions.",
+        "`grad_fn` names and error messages, and again in 11 dtypes, three memory layouts, without elements and without dimensions; under vmap with a loop; and with "
+        "each argument replaced by things of other kinds.",
         f"{sum(bool(op.rules) for op in OPS.values())} declared ops have derivatives; gradcheck and gradgradcheck go over them in reverse and forward mode and batched.",
         "",
     ]  # fmt: skip

@@ -128,7 +128,7 @@ def from_schema(torch: Any, name: str, method: bool) -> str | None:
         parts.append(part)
     factory = "layout" in names
     if out and not method:
-        results = sum(a.is_out for a in out[0].arguments)
+        results = sum(a.is_out + (str(a.type) == "List[Tensor]") for a in out[0].arguments if a.is_out)
         parts += [*([] if star else ["*"]), "Tensor? out=None" if results == 1 else "tensors? out=None"]
         star = True
     if factory:

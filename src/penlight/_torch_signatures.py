@@ -531,9 +531,9 @@ sparse_compressed_tensor: object compressed_indices, object plain_indices, objec
 sparse_coo_tensor: object indices, object values, *, dtype? dtype=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None, bool? is_coalesced=None | object indices, object values, ints size, *, dtype? dtype=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None, bool? is_coalesced=None | ints size, *, dtype? dtype=None, device? device=None, bool requires_grad=False, bool? check_invariants=None
 sparse_csc_tensor: object ccol_indices, object row_indices, object values, ints size, *, dtype? dtype=None, layout? layout=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None | object ccol_indices, object row_indices, object values, *, dtype? dtype=None, layout? layout=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None
 sparse_csr_tensor: object crow_indices, object col_indices, object values, ints size, *, dtype? dtype=None, layout? layout=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None | object crow_indices, object col_indices, object values, *, dtype? dtype=None, layout? layout=None, device? device=None, bool pin_memory=False, bool requires_grad=False, bool? check_invariants=None
-split_copy: Tensor input, int split_size, int dim=0, *, Tensor? out=None
+split_copy: Tensor input, int split_size, int dim=0, *, tensors? out=None
 split_with_sizes: Tensor input, ints split_sizes, int dim=0
-split_with_sizes_copy: Tensor input, ints split_sizes, int dim=0, *, Tensor? out=None
+split_with_sizes_copy: Tensor input, ints split_sizes, int dim=0, *, tensors? out=None
 spmm: Tensor input, Tensor mat2, *, Tensor? out=None | Tensor input, Tensor mat2, dtype out_dtype, *, Tensor? out=None
 sqrt: Tensor input, *, Tensor? out=None
 sqrt_: Tensor input
@@ -581,12 +581,12 @@ true_divide: Tensor input, Tensor# other, *, Tensor? out=None | Tensor input, Nu
 trunc: Tensor input, *, Tensor? out=None
 trunc_: Tensor input
 unbind: Tensor input, int dim=0
-unbind_copy: Tensor input, int dim=0, *, Tensor? out=None
+unbind_copy: Tensor input, int dim=0, *, tensors? out=None
 unflatten: Tensor input, int dim, ints sizes
 unfold_copy: Tensor input, int dimension, int size, int step, *, Tensor? out=None
 unsafe_chunk: Tensor input, int chunks, int dim=0
-unsafe_split: Tensor input, int split_size, int dim=0, *, Tensor? out=None
-unsafe_split_with_sizes: Tensor input, ints split_sizes, int dim=0, *, Tensor? out=None
+unsafe_split: Tensor input, int split_size, int dim=0, *, tensors? out=None
+unsafe_split_with_sizes: Tensor input, ints split_sizes, int dim=0, *, tensors? out=None
 unsqueeze: Tensor input, int dim
 unsqueeze_copy: Tensor input, int dim, *, Tensor? out=None
 values_copy: Tensor input, *, Tensor? out=None

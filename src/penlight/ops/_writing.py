@@ -190,14 +190,26 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     """`out=`: write the result into a given tensor, resizing it if it is empty; never in a graph."""
     from ..tensor import Tensor
 
-    outs = out if isinstance(out, (tuple, list)) else (out,)
-    raws = raw if op.outputs > 1 else (raw,)
-    if not all(isinstance(o, Tensor) for o in outs):
-        raise TypeError(f"{op.public}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    several = op.outputs > 1 or op.kind == "multi"
+    outs = outs_of(op.public, out, len(raw) if several else None)
+    raws = raw if several else (raw,)
     inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
     refuse_graph(op.public, inputs, outs)
     fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
     return out
+
+
+def outs_of(name: str, out: Any, count: int | None) -> Sequence[Any]:
+    """The tensors that were given for results: a tuple or list of so many of them, or (None) just one."""
+    from ..tensor import Tensor
+
+    several = isinstance(out, (tuple, list))
+    if several != (count is not None) or not all(isinstance(o, Tensor) for o in (out if several else (out,))):
+        wanted = "Tensor" if count is None else "tuple of Tensors"
+        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}")
+    if several and len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    return out if several else (out,)
 
 
 def refuse_graph(name: str, inputs: Sequence[Any], outs: Sequence[Any]) -> None:
@@ -248,6 +260,7 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     """What a function composed of ops returns: its result, or `out` with the result in it."""
     if out is None:
         return result
+    outs_of(name, out, None)
     refuse_graph(name, (result,), (out,))
     fill_outs(name, (out,), (result._array,))
     return out

@@ -12,7 +12,7 @@ from ..autograd.modes import is_grad_enabled
 from ..tensor import Tensor, wrap
 from ._guards import not_implemented
 from ._raw import both
-from ._writing import fill_outs, refuse_graph
+from ._writing import fill_outs, outs_of, refuse_graph
 from .reduction import named_result
 
 __all__ = [
@@ -179,9 +179,7 @@ def into(function: str, out: Any, results: Any, *inputs: Any) -> Any:
     if out is None:
         return results
     single = isinstance(results, Tensor)
-    outs = (out,) if single else tuple(out)
-    if not all(isinstance(o, Tensor) for o in outs):
-        raise TypeError(f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    outs = tuple(outs_of(function, out, None if single else len(results)))
     refuse_graph(function, inputs, outs)
     fill_outs(function, outs, [r._array for r in ((results,) if single else results)])
     return out if single else type(results)(*outs) if hasattr(results, "_fields") else outs

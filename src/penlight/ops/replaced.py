@@ -225,6 +225,13 @@ _EXAMPLES = {
 }
 
 
+_INNER = {
+    "split_copy": "split_copy_Tensor_out()",
+    "split_with_sizes_copy": "split_with_sizes_copy_out()",
+    "unbind_copy": "unbind_copy_int_out",
+}
+
+
 def _copying(name: str, view: Any) -> Any:
     """`select_copy` for `select`."""
 
@@ -233,7 +240,15 @@ def _copying(name: str, view: Any) -> Any:
         if not isinstance(made, tuple):
             return _dispatch.given(name, _detached_copy(made, "_copy", True), out)
         copies = tuple(_detached_copy(m, "_copy", True) for m in made)
-        return copies if out is None else tuple(_dispatch.given(name, c, o) for c, o in zip(copies, out))
+        if out is None:
+            return copies
+        if not isinstance(out, (tuple, list)):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        if len(out) != len(copies):
+            raise RuntimeError(
+                f"{_INNER.get(name, name)} expected an out= argument of size {len(copies)}, got size {len(out)}"
+            )
+        return tuple(_dispatch.given(name, c, o) for c, o in zip(copies, out))
 
     make.__name__ = make.__qualname__ = name
     short = name.removesuffix("_copy")
