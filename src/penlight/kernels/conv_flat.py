@@ -219,7 +219,7 @@ def _run(planes: _Planes, products: list[_Product], groups: int, bias: np.ndarra
 
     x = planes.x
     channels = products[0].out.shape[1]
-    shift = np.zeros(channels, np.float32) if bias is None else np.ascontiguousarray(bias)
+    shift = np.zeros(channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
     room = max(0 if p.direct else planes.images * p.each * p.plane for p in products)
 
     def body(first: int, last: int) -> None:

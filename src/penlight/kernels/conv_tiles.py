@@ -157,7 +157,7 @@ def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
     swapped = not w.flags.c_contiguous and w.swapaxes(0, 1).flags.c_contiguous
     if swapped:
         w = w.swapaxes(0, 1)
-    mixed = np.dot(mixing, w.reshape(-1, 9).T)
+    mixed = np.dot(mixing, w.reshape(-1, 9).T.astype(np.float32, copy=False))
     return mixed, *((1, w.shape[1]) if swapped else (w.shape[1], 1))
 
 
@@ -181,7 +181,7 @@ def _tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nd
     blocks = _Blocks(len(x), out.shape[2:], results + channels, _BLOCK_BYTES, _LEAST_TILES)
     source = _Planes("x", x, low, blocks, 2)
     weight, row, inner = _mixed_weights(w)
-    shift = np.zeros(results, np.float32) if bias is None else np.ascontiguousarray(bias)
+    shift = np.zeros(results, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
     width = out.shape[3]
     record = blocks.record()
     record["y"] = address(out) + blocks.first * out.strides[0] + 8 * blocks.top * width
@@ -210,6 +210,7 @@ def _tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nd
 def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
     """The transpose of `tiles` in its weights, for contiguous `grad` and `x`."""
     each, channels = grad.shape[1] // groups, x.shape[1] // groups
+    grad = np.ascontiguousarray(grad, np.float32)
     parts = [
         _tiles_weight(grad[:, g * each : (g + 1) * each], x[:, g * channels : (g + 1) * channels], low)
         for g in range(groups)
