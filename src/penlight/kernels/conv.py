@@ -10,7 +10,7 @@ There are six ways to do the work, each in a file of its own, and this file choo
 - `conv_tiles`: with half the multiplications and more, for kernels of 3 x 3, where machine code can be run.
 - `conv_flat`: like the general way, but with windows where they are, where machine code can be run.
 - `conv_scatter`: multiply and then add each tap where it belongs. Cheaper when there are few channels to add to.
-- `conv_depthwise`: one channel to a group; shift, scale and add.
+- `conv_depthwise`: one channel to a group; shift, scale and add. `conv_planes`: the same where machine code can be run.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from .conv_depthwise import depthwise, depthwise_weight
 from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
+from .conv_planes import planes, planes_weight, suits_planes
 from .conv_scatter import scatter
 from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
@@ -97,8 +98,6 @@ def conv_weight_grad(
         return np.zeros(weight_shape, grad.dtype)
     grad, x, kernel = np.ascontiguousarray(grad), np.ascontiguousarray(x), weight_shape[2:]
     with np.errstate(all="ignore"):
-        if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
-            return depthwise_weight(grad, x, padding, kernel, stride, dilation)
         result = _quick_weight(grad, x, weight_shape, stride, padding, dilation, groups)
         # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
         if result is not None and np.isfinite(result).all():
@@ -111,12 +110,17 @@ def _quick_weight(
 ) -> np.ndarray | None:
     """The gradient of the weights in a way that is right for finite numbers; None if no such way suits the sizes."""
     sizes = x, weight_shape, stride, dilation, groups, grad.shape
+    kernel = weight_shape[2:]
+    if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
+        if weight_shape[0] == groups and suits_planes(x, stride, padding, kernel, dilation, grad.shape[2:]):
+            return planes_weight(grad, x, padding, kernel, stride, dilation)
+        return depthwise_weight(grad, x, padding, kernel, stride, dilation)
     if suits_tiles(*sizes):
         return tiles_weight(grad, x, padding, groups)
     if suits_flat(*sizes):
-        return flat_weight(grad, x, padding, weight_shape[2:], stride, dilation, groups)
+        return flat_weight(grad, x, padding, kernel, stride, dilation, groups)
     if suits_winograd(*sizes):
-        return winograd_weight(grad, x, padding, weight_shape[2:], stride, dilation)
+        return winograd_weight(grad, x, padding, kernel, stride, dilation)
     return None
 
 
@@ -136,7 +140,10 @@ def _correlate(
     # The same correlation as a transpose: of one with the flipped kernel, under this border.
     turned = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, low, strict=True))
     if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
-        depthwise(x, w, low, stride, dilation, out, bias)
+        if each == 1 and suits_planes(x, stride, low, kernel, dilation, out.shape[2:]):
+            planes(x, w, low, stride, dilation, out, bias)
+        else:
+            depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous and _is_tame(x, w):
         tiles(x, w, low, groups, out, bias)
     elif suits_flat(x, w.shape, stride, dilation, groups, out.shape):

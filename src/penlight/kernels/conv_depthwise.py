@@ -1,12 +1,11 @@
 """Correlation with one input channel to a group: each tap is a shift, a scaling and an addition.
 
-The images are stored as in Note [Flat phases], so that every tap is one long contiguous operation.
+The images are stored as in Note [Flat phases], so that every tap is one long contiguous operation. The same in machine code: conv_planes.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -14,13 +13,8 @@ import numpy as np
 from .conv_gather import Ints, share
 from .conv_scatter import Phases, find_phases
 
-Taps = tuple[tuple[int, int], ...]  # the number of a tap's phase, and its shift in it
-
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18
-# Machine code is never freed, so only so many sizes of images get their own.
-_MOST_SIZES = 256
-_served: set[tuple[Taps, int]] = set()
 
 
 class _Planes:
@@ -45,37 +39,6 @@ class _Planes:
                 plane = flat[name][: last - first, : prod(width)].reshape(last - first, *width)
                 plane[(slice(None), *inside)] = self.x[(slice(first, last), *outside)]
             yield first, last, {name: a[: last - first] for name, a in flat.items()}
-
-
-@lru_cache(256)
-def _uses(taps: Taps, size: int) -> list[int]:
-    """How often these sizes came. They are part of a native kernel, which is made when they come again, as they do in training."""
-    return [0]
-
-
-def _machine_taps(phases: Phases, times: int, *arrays: np.ndarray) -> Taps | None:
-    """The taps as a native kernel wants them, see Note [Native kernels]; None if it cannot do the work."""
-    from . import native
-
-    if times > 1 or not native.available() or any(a.dtype != np.float32 for a in arrays):
-        return None
-    taps = tuple((phases.names.index(name), shift) for name, shift in phases.taps)
-    uses = _uses(taps, phases.size)
-    uses[0] += 1
-    if uses[0] > 1 and len(_served) < _MOST_SIZES:
-        _served.add((taps, phases.size))
-    return taps if (taps, phases.size) in _served else None
-
-
-def _run_machine(name: str, taps: Taps, phases: Phases, *arrays: np.ndarray) -> None:
-    """A native kernel over planes: the phases, then what else it asks for."""
-    from .native import depthwise as definitions
-    from .native import kernel
-
-    made = kernel(getattr(definitions, name), taps=taps, apart=phases.size)
-    planes = len(arrays[0])
-    made.check(arrays, planes, phases.length)
-    made.run(0, planes, phases.length, *[id(array) for array in arrays])
 
 
 def _runs(phases: Phases, kernel: Ints) -> list[tuple[Ints, int, int, range]]:
@@ -118,15 +81,12 @@ def depthwise(
     whole = out.flags.c_contiguous
     target = (out if whole else np.empty(out.shape, out.dtype)).reshape(-1, times, *place)
 
-    taps = _machine_taps(phases, times, x, w)
-    runs = [] if taps else _runs(phases, w.shape[2:])
+    runs = _runs(phases, w.shape[2:])
 
     def body(first_block: int, last_block: int) -> None:
         total = np.empty((planes.each, times, phases.length), x.dtype)
         scaled = np.empty_like(total)
         for first, last, flat in planes.blocks(first_block, last_block):
-            if taps:
-                _run_machine("depthwise", taps, phases, *flat.values(), weight[first:last], total[: last - first])
             for at, (name, shift, step, run) in enumerate(runs):
                 plane = flat[name]
                 shape, item = (last - first, len(run), phases.length), plane.itemsize
@@ -158,16 +118,12 @@ def depthwise_weight(
     source = grad.reshape(-1, times, *place)
     inner = tuple(slice(n) for n in place[1:])
     result = np.empty((len(source), times, prod(kernel)), x.dtype)
-    taps = _machine_taps(phases, times, x, grad)
 
     def body(first_block: int, last_block: int) -> None:
         wide = np.zeros((planes.each, times, *phases.wide), x.dtype)
         for first, last, flat in planes.blocks(first_block, last_block):
             wide[(slice(last - first), slice(None), slice(None), *inner)] = source[first:last]
             g = wide[: last - first].reshape(last - first, times, -1)
-            if taps:
-                _run_machine("depthwise_weight", taps, phases, *flat.values(), g, result[first:last])
-                continue
             for tap, (name, shift) in enumerate(phases.taps):
                 plane = flat[name][:, shift : shift + phases.length, None]
                 result[first:last, :, tap] = np.matmul(g, plane)[:, :, 0]

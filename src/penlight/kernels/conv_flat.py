@@ -21,7 +21,7 @@ from .native._table import Numbers, address
 _BLOCK_BYTES = 1 << 20  # of the images and the products of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
 _LEAST_ROWS = 4  # channels of the result: fewer leave registers unused
-_LEAST_WORK = 1 << 19  # products for each group: below, preparations take longer
+_LEAST_WORK = 3 << 19  # products for each group: below, preparations take longer
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _SPREAD = 1.5  # what a vector costs whose results must be copied
 _NS = 0.025  # for one product
@@ -35,7 +35,7 @@ def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups
         return False
     phases = find_phases(place, kernel, stride, dilation)
     size = 4 * (len(phases.names) * phases.size * x.shape[1] + phases.length * weight[0])
-    return 8 * len(_vectors(place, phases.width, _SPREAD)[0]) <= 2 * prod(place) and size <= _MOST_BYTES
+    return size <= _MOST_BYTES and 8 * len(_vectors(place, phases.width, _SPREAD)[0]) <= 2 * prod(place)
 
 
 class _Planes:
@@ -82,7 +82,7 @@ def _strided_planes(
     return planes, planes.offsets([(phases.names.index(name), shift) for name, shift in phases.taps])
 
 
-@lru_cache(128)
+@lru_cache(32)
 def _vectors(place: Ints, width: Ints, price: float) -> tuple[np.ndarray, np.ndarray, bool]:
     """Vectors of eight columns that cover results of size `place`, in planes of size `width`.
 
@@ -114,7 +114,7 @@ def _row_starts(place: Ints, width: Ints) -> np.ndarray:
     return rows
 
 
-@lru_cache(128)
+@lru_cache(32)
 def _summed(place: Ints, width: Ints) -> tuple[np.ndarray, Ints]:
     """The same for sums, where no vector may overlap: where each begins in the planes, and the size of a gradient with zeros between its rows."""
     start, _, spread = _vectors(place, width, 1)

@@ -59,7 +59,7 @@ def fill_largest(
         }
     )  # fmt: skip
     planes = prod(x.shape[:2])
-    numbers.over(largest(stride[-1]), planes, -(-_GRAIN // (prod(out) * len(taps))))
+    numbers.over(largest(stride[-1]), planes, numbers.step(planes, -(-_GRAIN // (prod(out) * len(taps)))))
 
 
 def _bordered(x: np.ndarray, padding: Ints, span: Ints) -> np.ndarray:
@@ -93,5 +93,5 @@ def place(grad: np.ndarray, indices: np.ndarray, input_shape: Ints) -> np.ndarra
             "grad": address(grad), "grad plane": 4 * (grad.size // planes), "places": address(indices), "each": grad.size // planes,
         }
     )  # fmt: skip
-    numbers.over(placed(), planes, -(-_GRAIN // size))
+    numbers.over(placed(), planes, numbers.step(planes, -(-_GRAIN // size)))
     return None if numbers["wrong"] else result

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import conv_depthwise, native
+from penlight.kernels import parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_weight_grad
 
 SHAPES = [
@@ -13,6 +13,12 @@ SHAPES = [
     ((1, 2, 15, 16), (7, 7), (1, 1), (3, 3), (1, 1)),
     ((2, 4, 13, 12), (3, 2), (2, 1), (0, 1), (1, 2)),
     ((2, 4, 30), (5,), (1,), (2,), (1,)),
+    ((2, 4, 31), (4,), (2,), (2,), (3,)),
+    ((3, 4, 7, 7), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((1, 2, 40, 50), (5, 5), (3, 2), (3, 1), (2, 1)),
+    ((1, 2, 20, 33), (3, 3), (1, 3), (2, 3), (1, 1)),
+    ((2, 70, 56, 57), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((1, 3, 1, 9), (1, 9), (1, 1), (0, 8), (1, 1)),
     ((1, 2, 6, 5, 7), (2, 3, 3), (1, 2, 1), (1, 1, 0), (1, 1, 1)),
 ]
 
@@ -28,12 +34,6 @@ def test_forward_and_backward(shape, kernel, stride, padding, dilation, either_w
     x, w = draw(shape).astype(np.float32), draw((channels, 1, *kernel)).astype(np.float32)
     bias = draw(channels).astype(np.float32)
     options = stride, padding, dilation, channels
-    for _ in range(2):  # the second time by a kernel of its own
-        check(x, w, bias, options, draw)
-
-
-def check(x, w, bias, options, draw):
-    shape = x.shape
     out = conv(x, w, *options, bias)
     np.testing.assert_allclose(out, exact(conv, x, w, *options, bias), rtol=1e-4, atol=1e-4)
     grad = draw(out.shape).astype(np.float32)
@@ -56,17 +56,25 @@ def test_infinity_stays_in_its_channel(either_way):
     assert np.isinf(dw[1]).any()
 
 
-@pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
-def test_so_many_sizes_get_machine_code(monkeypatch):
-    """It is never freed, so images of ever new sizes are left to NumPy from some time on."""
-    monkeypatch.setattr(conv_depthwise, "_served", set())
-    monkeypatch.setattr(conv_depthwise, "_MOST_SIZES", 2)
-    before = native.kernel.cache_info().currsize
+def test_several_threads(either_way):
     draw = np.random.default_rng(0).standard_normal
-    w = draw((3, 1, 3, 3)).astype(np.float32)
-    for width in (41, 42, 43, 44):
-        x = draw((2, 3, 8, width)).astype(np.float32)
-        for _ in range(2):
-            out = conv(x, w, (1, 1), (1, 1), (1, 1), 3)
-            np.testing.assert_allclose(out, exact(conv, x, w, (1, 1), (1, 1), (1, 1), 3), rtol=1e-4, atol=1e-4)
-    assert native.kernel.cache_info().currsize - before <= 2
+    x, w, grad = (draw(s).astype(np.float32) for s in ((8, 64, 28, 28), (64, 1, 5, 5), (8, 64, 14, 14)))
+    options = (2, 2), (2, 2), (1, 1), 64
+    results = []
+    before = parallel.thread_limit()
+    for threads in (1, 3):
+        parallel.set_threads(threads)
+        results.append((conv(x, w, *options), conv_weight_grad(grad, x, w.shape, *options)))
+    parallel.set_threads(before)
+    for one, three in zip(*results):
+        np.testing.assert_allclose(three, one, rtol=1e-5, atol=1e-4)
+
+
+def test_infinity_is_met_by_those_taps_that_meet_it(either_way):
+    x = np.ones((1, 2, 9, 9), np.float32)
+    x[0, 0, 0, 8] = np.inf
+    options = (1, 1), (0, 0), (1, 1), 2
+    out = conv(x, np.ones((2, 1, 3, 3), np.float32), *options)
+    assert np.isinf(out).sum() == 1
+    dw = conv_weight_grad(np.ones((1, 2, 7, 7), np.float32), x, (2, 1, 3, 3), *options)
+    assert (~np.isfinite(dw)).sum() == 1

@@ -10,11 +10,11 @@ from penlight.kernels import native
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 import numpy as np
-from penlight.kernels import conv_flat, conv_tiles, pool_native
+from penlight.kernels import conv_flat, conv_planes, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
-from penlight.kernels.native import Kernel, attention, depthwise, norm, recurrent, reduce, scan, softmax, traced
+from penlight.kernels.native import Kernel, attention, norm, recurrent, reduce, scan, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.scatter import add_rows
 from penlight.kernels.native.sequence import repeat
@@ -52,11 +52,9 @@ def definitions():
                     yield define, dict(zip(options, values))
 
 
-TAPS = ((0, 0), (0, 1), (1, 0), (1, 5))
-both = [(define, {"taps": TAPS * n, "apart": 38}) for define in (depthwise.depthwise, depthwise.depthwise_weight) for n in (1, 4)]
-for define, options in [*definitions(), *both]:
+for define, options in definitions():
     kernel = Kernel(define, **options)
-    for rows, columns in [(1, 33), (3, 33)] if "apart" in options else SHAPES:
+    for rows, columns in SHAPES:
         if kernel.narrow and columns % 8:
             continue
         for at_end in (True, False):
@@ -130,6 +128,23 @@ for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20),
         pool_native.np = Fenced(at_end)
         assert pool_native.place(grad, places, x.shape).sum() == grad.size
         pool_native.np = np
+
+for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
+    if len(size) == 3:
+        continue
+    for at_end in (True, False):
+        print("planes", batch, channels, size, kernel, stride, low, dilation, at_end, flush=True)
+        kept.clear()
+        shapes = (batch, channels, *size), (channels, 1, *kernel)
+        shapes += conv_output_shape(*shapes, stride, low, dilation), (channels,)
+        x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
+        x[...], w[...], bias[...] = 1, 1, 2
+        conv_planes.np = Fenced(at_end)
+        conv_planes.planes(x, w, low, stride, dilation, y, bias)
+        assert y.max() <= w[0].size + 2
+        y[...] = 1
+        wanted = gather_weight(y, x, low, kernel, stride, dilation, channels)
+        assert (conv_planes.planes_weight(y, x, low, kernel, stride, dilation) == wanted).all()
 
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     for at_end in (True, False):

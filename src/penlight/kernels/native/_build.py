@@ -102,7 +102,6 @@ class Argument(NamedTuple):
     width: int | None  # None for one number, GROUPED for sums over rows
     local: bool  # begins at the first row to be done, not at row 0
     parts: int  # of a row that all share: how many times the columns it is wide
-    apart: int  # how many elements its rows are apart, 0 if the width says it
     size: int  # of an element, in bytes
 
 
@@ -262,10 +261,6 @@ class Builder:
         """See Note [Narrow arrays]."""
         return any(size < 4 for size in self.places)
 
-    def apart(self, elements: int) -> Array:
-        """The next argument: an array whose rows begin so many elements after each other, however many columns are looked at."""
-        return Array(self, self._argument(1, False, apart=elements))
-
     def parts(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
         pointer = self._argument(0 if shared else count, local, count)
@@ -277,11 +272,11 @@ class Builder:
         """The next argument: an array with one number for each row."""
         return Array(self, self._argument(None, local))
 
-    def _argument(self, width: int | None, local: bool, parts: int = 1, apart: int = 0, size: int = 4) -> int:
+    def _argument(self, width: int | None, local: bool, parts: int = 1, size: int = 4) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local, parts, apart, size))
+        self.arrays.append(Argument(pointer, width, local, parts, size))
         return pointer
 
     def sums(self) -> Array:

@@ -258,9 +258,7 @@ class _Writer:
         if array.local:
             return
         asm.copy_register(RAX, RDI)
-        if array.apart:
-            asm.multiply_number(RAX, 4 * array.apart)
-        elif self.builder.flat:
+        if self.builder.flat:
             asm.shift_left(RAX, array.size.bit_length() - 1)
         elif array.width is None:
             asm.shift_left(RAX, 2)
@@ -283,9 +281,9 @@ class _Writer:
         asm.jump("done", "not less")
         asm.label("row")
         self._operations()
-        for pointer, width, _, _, apart, size in builder.arrays:
-            if width is None or apart:
-                asm.add_number(pointer, 4 * (apart or 1))
+        for pointer, width, _, _, size in builder.arrays:
+            if width is None:
+                asm.add_number(pointer, 4)
             elif size < 4 and width:
                 asm.add(pointer, self.frame.place(("narrow", size)))
             elif width == 1:
@@ -514,6 +512,6 @@ class Kernel:
         return [
             wide
             if a.size == 8 and not self.double
-            else rows * a.apart or lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
+            else lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
             for a in self._arrays
         ]

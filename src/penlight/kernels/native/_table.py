@@ -74,9 +74,12 @@ class Numbers:
     def run(self, kernel: Any) -> None:
         kernel(address(self._numbers))
 
-    def over(self, kernel: Any, total: int, grain: int) -> None:
-        """Call a kernel of `function_over` for all of `total`, shared between threads if there are at least two times `grain`."""
-        step = _pool.step(total, grain)
+    def step(self, total: int, grain: int) -> int:
+        """How much of `total` is done at a time by `over`."""
+        return min(_pool.step(total, grain), total)
+
+    def over(self, kernel: Any, total: int, step: int) -> None:
+        """Call a kernel of `function_over` for all of `total`, with `step` from the method, shared between threads if that is less."""
         if step < total:
             _shared_form(kernel)(step, total, address(self._numbers))
         else:
