@@ -109,8 +109,8 @@ def planes(
     wide = max(plane.columns, 8)
     result = out if direct else np.empty((*out.shape[:-1], wide), np.float32)
     vectors = plane.vectors
-    weight = np.tile(w.reshape(channels, taps), (len(x), 1))
-    shift = np.zeros(count, np.float32) if bias is None else np.tile(bias, len(x))
+    weight = np.tile(w.reshape(channels, taps).astype(np.float32, copy=False), (len(x), 1))
+    shift = np.zeros(count, np.float32) if bias is None else np.tile(bias.astype(np.float32, copy=False), len(x))
     numbers = Numbers(depthwise.TABLE)
     numbers.put(
         plane.numbers(x)
@@ -130,6 +130,7 @@ def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stri
     """The transpose of `planes` in its weights, ``(C, 1, *kernel)``. Infinities may meet zeros, and give NaN."""
     from .native import depthwise
 
+    grad = np.ascontiguousarray(grad, np.float32)
     plane = _find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)
     groups = -(-taps // 4)

@@ -130,3 +130,12 @@ def test_only_what_suits():
     assert not suits_tiles(x, (16, 8, 3, 3), ONE, ONE, 2, out)
     assert not suits_tiles(x, (16, 16, 3, 5), ONE, ONE, 1, out)
     assert not suits_tiles(x[:, :, 0], (16, 16, 3), (1,), (1,), 1, out[:3])
+
+
+@pytest.mark.parametrize("groups, kernel", [(1, 3), (2, 3), (1, 5), (32, 3)])
+def test_weights_in_double(groups, kernel):
+    x, w, bias = draw(8, 32, 20, 20), draw(32, 32 // groups, kernel, kernel), draw(32)
+    args = ONE, ONE, ONE, groups
+    close(conv(x, w.astype(float), *args, bias.astype(float)), conv(x, w, *args, bias))
+    grad = draw(*conv_output_shape(x.shape, w.shape, ONE, ONE, ONE), seed=1)
+    close(conv_weight_grad(grad.astype(float), x, w.shape, *args), conv_weight_grad(grad, x, w.shape, *args))
