@@ -41,6 +41,9 @@ _lock = threading.Lock()
 _busy = threading.Lock()  # held while a `parallel_for` runs
 _alone = 0  # how many `blas_alone` there are
 _before = 1  # how many threads BLAS had before the first of them
+_lowered = (
+    False  # whether BLAS was told to use one thread and not yet told otherwise, also by a context that was interrupted
+)
 
 
 class _Job:
@@ -76,11 +79,11 @@ def _helper(jobs: SimpleQueue[_Job]) -> None:
 
 def _forget_helpers() -> None:
     """A forked child has none of the parent's threads."""
-    global _jobs, _helpers, _lock, _busy, _alone
+    global _jobs, _helpers, _lock, _busy, _alone, _lowered
     _jobs, _helpers, _lock, _busy = SimpleQueue(), 0, threading.Lock(), threading.Lock()
-    if _alone and isinstance(_blas, tuple):
+    if _lowered and isinstance(_blas, tuple):
         _blas[1](_before)
-    _alone = 0
+    _alone, _lowered = 0, False
 
 
 if hasattr(os, "register_at_fork"):
@@ -158,23 +161,26 @@ class blas_alone:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        global _alone, _before
+        global _alone, _before, _lowered
         switch = _switch()
         if isinstance(switch, tuple):
             with _lock:
                 if not _alone:
-                    _before = switch[0]()
+                    if not _lowered:
+                        _before = switch[0]()
+                    _lowered = True
                     switch[1](1)
                 _alone += 1
 
     def __exit__(self, *_: object) -> None:
-        global _alone
+        global _alone, _lowered
         switch = _switch()
         if isinstance(switch, tuple):
             with _lock:
                 _alone -= 1
                 if not _alone:
                     switch[1](_before)
+                    _lowered = False
 
 
 def thread_count() -> int:
