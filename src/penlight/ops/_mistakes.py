@@ -281,7 +281,9 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
             return TypeError(
                 f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
             )
-    method = call.method if call.method is not None else bool(call.args) and not forms(name)[0]
+    method = call.method
+    if method is None:
+        method = bool(call.args) and isinstance(call.args[0], Tensor) and not forms(name)[0]
     known = "Tensor." + name if method else name
     found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
@@ -297,7 +299,7 @@ def _fits_by_name(known: str, function: FunctionType, call: Call, method: bool) 
     """Whether the arguments fit if all but the first were given by name."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     named = dict(zip(names[1:], call.args[1:]))
-    return mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
+    return bool(forms(known)[0]) and mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
 
 def _guessed(found: str, said: str) -> bool:
