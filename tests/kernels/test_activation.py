@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import activation as K
+from penlight.kernels import gated
 
 rng = np.random.default_rng(0)
 INF, NAN = float("inf"), float("nan")
@@ -171,10 +172,10 @@ def test_prelu(shape, weights):
     x, weight = np.asarray(rng.standard_normal(shape)), rng.standard_normal(weights)
     grad = np.asarray(rng.standard_normal(shape))
     column = weight.reshape((-1,) + (1,) * (len(shape) - 2)) if weights > 1 else weight.reshape(())
-    np.testing.assert_array_equal(K.prelu(x, weight), np.where(x > 0, x, x * column))
-    dx, dweight = K.prelu_backward(grad, x, weight)
+    np.testing.assert_array_equal(gated.prelu(x, weight), np.where(x > 0, x, x * column))
+    dx, dweight = gated.prelu_backward(grad, x, weight)
     np.testing.assert_array_equal(dx, np.where(x > 0, grad, grad * column))
-    assert K.prelu(x, weight).shape == dx.shape == shape
+    assert gated.prelu(x, weight).shape == dx.shape == shape
     share = np.where(x > 0, 0, x * grad)
     expected = share.sum(tuple(k for k in range(len(shape)) if k != 1)) if weights > 1 else share.sum().reshape(1)
     assert dweight.shape == weight.shape
@@ -185,12 +186,12 @@ def test_prelu(shape, weights):
 def test_glu(dim):
     x = rng.standard_normal((4, 6, 2))
     a, b = np.split(x, 2, dim)
-    y, grad = K.glu(x, dim), rng.standard_normal(a.shape)
+    y, grad = gated.glu(x, dim), rng.standard_normal(a.shape)
     gate = 1 / (1 + np.exp(-b))
     np.testing.assert_allclose(y, a * gate)
     expected = np.concatenate((grad * gate, grad * a * gate * (1 - gate)), dim)
-    np.testing.assert_allclose(K.glu_backward(grad, x, dim), expected)
-    np.testing.assert_allclose(K.glu(np.asfortranarray(x), dim), y)
+    np.testing.assert_allclose(gated.glu_backward(grad, x, dim), expected)
+    np.testing.assert_allclose(gated.glu(np.asfortranarray(x), dim), y)
 
 
 def test_gelu_with_its_distribution_function_kept():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import activation, loss, norm, norm_channels, reduce, scatter, softmax, sorting
+from penlight.kernels import activation, gated, loss, norm, norm_channels, reduce, scatter, softmax, sorting
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -256,11 +256,11 @@ def test_prelu_and_glu():
     x, weight, grad = rng.standard_normal((4, 6, 5)), rng.standard_normal(6), rng.standard_normal((4, 6, 5))
     t_x, t_weight = tensor(x, True), tensor(weight, True)
     theirs = F.prelu(t_x, t_weight)
-    check(A.prelu(x, weight), theirs)
-    check_grads(A.prelu_backward(grad, x, weight), theirs, [t_x, t_weight], grad)
+    check(gated.prelu(x, weight), theirs)
+    check_grads(gated.prelu_backward(grad, x, weight), theirs, [t_x, t_weight], grad)
     theirs = F.glu(t_x, 1)
-    check(A.glu(x, 1), theirs)
-    check_grads([A.glu_backward(grad[:, :3], x, 1)], theirs, [t_x], grad[:, :3])
+    check(gated.glu(x, 1), theirs)
+    check_grads([gated.glu_backward(grad[:, :3], x, 1)], theirs, [t_x], grad[:, :3])
 
 
 # ---------------------------------------------------------------- losses

@@ -16,12 +16,9 @@ and 1, it gives exactly 0 also where the gradient is inf or NaN. For the same re
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from ._rowtools import NATIVE_FROM, by_machine, each_block, is_half, narrow, pointwise, quiet, split_shape, widen
+from ._rowtools import NATIVE_FROM, by_machine, each_block, is_half, narrow, pointwise, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -32,7 +29,7 @@ _CLIP_FROM = 1 << 16  # elements; fewer are clipped sooner than a thread has beg
 _SIXTH = float(np.float32(1 / 6))
 
 
-def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
+def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
     if type(values) is not np.ndarray:
         values.drop(dropped, out)  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
@@ -43,7 +40,7 @@ def _drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     np.bitwise_and(values.view(kind), bits, out=out.view(kind))
 
 
-def _blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
+def blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
     """out = `other` where `chosen`, else as it was; see Note [Selecting without branches]."""
     if type(out) is not np.ndarray:
         out.blend(other, chosen)  # type: ignore[attr-defined]
@@ -112,9 +109,9 @@ def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.
         and grad.flags.c_contiguous
     ):
         out = np.empty_like(grad)  # the shortest way for what small networks do most
-        _drop(grad, np.less_equal(x, threshold), out)
+        drop(grad, np.less_equal(x, threshold), out)
         return out
-    return pointwise(lambda x, g, out: _drop(g, x <= threshold, out), x, grad)
+    return pointwise(lambda x, g, out: drop(g, x <= threshold, out), x, grad)
 
 
 def threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
@@ -122,7 +119,7 @@ def threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
 
     def body(x: np.ndarray, out: np.ndarray) -> None:
         out[...] = x
-        _blend(np.full(1, value, out.dtype), x <= threshold, out)
+        blend(np.full(1, value, out.dtype), x <= threshold, out)
 
     return pointwise(body, x)
 
@@ -252,8 +249,8 @@ def _gelu_backward_everywhere(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> 
     from .special_erf import SLOPE32_END, gelu_slope32
 
     gelu_slope32(x.clip(-SLOPE32_END, SLOPE32_END), out)
-    _blend(np.zeros(1, out.dtype), x < -SLOPE32_END, out)
-    _blend(np.ones(1, out.dtype), x > SLOPE32_END, out)
+    blend(np.zeros(1, out.dtype), x < -SLOPE32_END, out)
+    blend(np.ones(1, out.dtype), x > SLOPE32_END, out)
     out += x * 0.0
     out *= g
 
@@ -324,7 +321,7 @@ def elu_backward(
             np.exp(out, out)
             out *= scale * alpha * input_scale
         if is_result or alpha * input_scale != 1.0:
-            _blend(np.full(1, scale, out.dtype), x > 0, out)
+            blend(np.full(1, scale, out.dtype), x > 0, out)
         out *= g
 
     return pointwise(body, x, grad)
@@ -341,7 +338,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
         out += z.clip(0, np.inf)
         if beta != 1.0:
             out /= beta
-        _blend(x, z > threshold, out)
+        blend(x, z > threshold, out)
 
     return pointwise(body, x)
 
@@ -353,7 +350,7 @@ def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, thresh
         z = x if beta == 1.0 else x * beta
         _sigmoid(z, out)
         out *= g
-        _blend(g, z > threshold, out)
+        blend(g, z > threshold, out)
 
     return pointwise(body, x, grad)
 
@@ -405,7 +402,7 @@ def mish(x: np.ndarray) -> np.ndarray:
         np.multiply(x, n, out)
         n += 2.0
         out /= n
-        _blend(x, x > _MISH_CUT, out)
+        blend(x, x > _MISH_CUT, out)
 
     return pointwise(body, x)
 
@@ -424,7 +421,7 @@ def mish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         out += n
         out /= below
         out *= g
-        _blend(g, x > _MISH_CUT, out)
+        blend(g, x > _MISH_CUT, out)
 
     return pointwise(body, x, grad)
 
@@ -445,7 +442,7 @@ def hardtanh_backward(grad: np.ndarray, x: np.ndarray, low: float = -1.0, high: 
     def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
         outside = x <= low
         outside |= x >= high
-        _drop(g, outside, out)
+        drop(g, outside, out)
 
     return pointwise(body, x, grad)
 
@@ -468,7 +465,7 @@ def hardsigmoid_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         inside = x > -3.0
         inside &= x < 3.0
         np.multiply(g, _SIXTH, out)
-        _drop(out, ~inside, out)
+        drop(out, ~inside, out)
 
     return pointwise(body, x, grad)
 
@@ -493,8 +490,8 @@ def hardswish_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         out += 0.5
         out *= g
         inside = x < 3.0
-        _blend(g, ~inside, out)
-        _drop(out, x <= -3.0, out)
+        blend(g, ~inside, out)
+        drop(out, x <= -3.0, out)
 
     return pointwise(body, x, grad)
 
@@ -507,7 +504,7 @@ def leaky_relu(x: np.ndarray, slope: float = 0.01) -> np.ndarray:
         if 0.0 < slope <= 1.0:
             np.maximum(x, out, out=out)
         else:
-            _blend(x, x > 0, out)
+            blend(x, x > 0, out)
 
     return pointwise(body, x)
 
@@ -517,7 +514,7 @@ def leaky_relu_backward(grad: np.ndarray, x: np.ndarray, slope: float = 0.01) ->
 
     def body(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
         np.multiply(g, slope, out)
-        _blend(g, x > 0, out)
+        blend(g, x > 0, out)
 
     return pointwise(body, x, grad)
 
@@ -539,100 +536,4 @@ def hardshrink(x: np.ndarray, width: float = 0.5) -> np.ndarray:
 
 def shrink_backward(grad: np.ndarray, x: np.ndarray, width: float = 0.5) -> np.ndarray:
     """grad, but 0 where x is within +-width: the gradient of softshrink and hardshrink."""
-    return pointwise(lambda x, g, out: _drop(g, np.abs(x) <= width, out), x, grad)
-
-
-def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A weight for each channel (dim 1), or a single one, shaped to broadcast against x."""
-    if weight.size == 1:
-        return weight.reshape(())
-    return weight.reshape((-1,) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
-
-
-def _prelu_of(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return np.where(x > 0.0, x, x * weight)
-
-
-def _prelu_slope_of(x: np.ndarray, weight: np.ndarray, g: np.ndarray) -> np.ndarray:
-    return np.where(x > 0.0, g, g * weight)
-
-
-def _prelu_share(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
-    _drop(x * g, x > 0.0, out)
-
-
-def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray | None:
-    """The function by machine code, with the weight as one number or as one for each row, which is a channel of an image."""
-    from .native import operands
-
-    if weight.size == 1:
-        return operands.run(function, (x, weight.reshape(()), *rest))
-    if x.ndim < 3:
-        return operands.run(function, (x, weight, *rest)) if x.ndim == 2 else None
-    spread = np.broadcast_to(_channel_weight(weight, x), (*x.shape[:2], *(1,) * (x.ndim - 2)))
-    return operands.run(function, (x, np.ascontiguousarray(spread), *rest))
-
-
-def _whole_sum(x: np.ndarray) -> np.ndarray:
-    from .reduce import reduce_sum
-
-    return reduce_sum(x, tuple(range(x.ndim)))
-
-
-@quiet
-def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """x for x > 0, weight * x below; one weight, or one for each channel (dim 1)."""
-    wide = np.asarray(widen(x), order="C")
-    if wide.size >= NATIVE_FROM:
-        result = _prelu_by_machine(_prelu_of, wide, widen(weight))
-        if result is not None:
-            return narrow(result, x.dtype)
-    out = np.asarray(np.multiply(wide, _channel_weight(widen(weight), x)))
-    _blend(wide, wide > 0, out)
-    return narrow(out, x.dtype)
-
-
-@quiet
-def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(dx, dweight) of `prelu`."""
-    wide, g = np.asarray(widen(x), order="C"), np.asarray(widen(grad), order="C")
-    dx = share = None
-    if wide.size >= NATIVE_FROM:
-        dx = _prelu_by_machine(_prelu_slope_of, wide, widen(weight), g)
-        share = by_machine(_prelu_share, wide, g)
-    if dx is None or share is None:
-        positive = wide > 0
-        dx = np.asarray(np.multiply(g, _channel_weight(widen(weight), x)))
-        _blend(g, positive, dx)
-        share = np.asarray(np.multiply(g, wide))
-        _drop(share, positive, share)
-    if weight.size == 1:
-        dweight = _whole_sum(share)
-    else:
-        dweight = np.add.reduce(share, tuple(k for k in range(x.ndim) if k != 1)) if x.ndim > 1 else share
-    return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
-
-
-@quiet
-def glu(x: np.ndarray, dim: int) -> np.ndarray:
-    """The first half of x along `dim`, times the sigmoid of the second."""
-    outer, n, inner = split_shape(x.shape, dim)
-    halves = widen(x).reshape(outer, 2, n // 2 * inner)
-    gate = sigmoid(halves[:, 1])
-    gate *= halves[:, 0]
-    return narrow(gate.reshape(x.shape[:dim] + (n // 2,) + x.shape[dim + 1 :]), x.dtype)
-
-
-@quiet
-def glu_backward(grad: np.ndarray, x: np.ndarray, dim: int) -> np.ndarray:
-    """Gradient of `glu`."""
-    outer, n, inner = split_shape(x.shape, dim)
-    halves = widen(x).reshape(outer, 2, n // 2 * inner)
-    out = np.empty(halves.shape, halves.dtype)
-    first, second = out[:, 0], out[:, 1]
-    gate = sigmoid(halves[:, 1])
-    np.multiply(widen(grad).reshape(gate.shape), gate, first)
-    np.subtract(1.0, gate, second)
-    second *= halves[:, 0]
-    second *= first
-    return narrow(out.reshape(x.shape), x.dtype)
+    return pointwise(lambda x, g, out: drop(g, np.abs(x) <= width, out), x, grad)

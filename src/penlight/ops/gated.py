@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import activation as kernels
+from ..kernels import gated as kernels
+from ..kernels.activation import leaky_relu
 from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._activation import floats_only, run
@@ -89,7 +90,7 @@ install_method("prelu", prelu)
 
 
 def _rrelu_array(input: Any, noise: Any, lower: float, upper: float, training: bool) -> Any:
-    return input * noise if training else kernels.leaky_relu(input, (lower + upper) / 2)
+    return input * noise if training else leaky_relu(input, (lower + upper) / 2)
 
 
 @pointwise(lambda upstream, input, noise: upstream * noise, inplace=False,

@@ -199,10 +199,10 @@ def try_body(body, dtypes, made):
 FLOATS = [np.float32, np.float16]
 made = []
 with np.errstate(all="ignore"):
-    for ufunc in [*traced._UFUNCS, *traced._COMPARISONS]:
+    for ufunc in [*traced.UFUNCS, *traced.COMPARISONS]:
         for dtype in [*FLOATS, np.float64]:
             print("traced", ufunc, dtype, flush=True)
-            result = np.bool_ if ufunc in traced._COMPARISONS else dtype
+            result = np.bool_ if ufunc in traced.COMPARISONS else dtype
             try_body(body_of(ufunc), [dtype] * ufunc.nin + [result], made)
             kept.clear()
     for a, b in itertools.product((np.float32, np.float16), repeat=2):

@@ -108,7 +108,7 @@ def test_every_ufunc_that_is_known(monkeypatch):
     x[: len(ODD)] = ODD
     y[: len(ODD)] = ODD[::-1]
     partial = {np.sin, np.cos, np.tan, np.fmod, np.remainder, np.floor_divide}  # see Note [Partial functions]
-    for ufunc in traced._UFUNCS.keys() - {np.power} - partial:
+    for ufunc in traced.UFUNCS.keys() - {np.power} - partial:
         arrays = (x, y)[: ufunc.nin]
 
         def body(*blocks):
@@ -118,14 +118,14 @@ def test_every_ufunc_that_is_known(monkeypatch):
         np.testing.assert_allclose(
             machine, plain, rtol=5e-7, atol=1e-7 * (ufunc is np.logaddexp), err_msg=ufunc.__name__
         )
-    for ufunc in traced._COMPARISONS:
+    for ufunc in traced.COMPARISONS:
 
         def choose(a, b, out):
             out[...] = a
             chosen = ufunc(a, 0.5)  # noqa: B023
             chosen &= ~ufunc(b, 0.0)  # noqa: B023
             chosen |= ufunc(0.25, a)  # noqa: B023
-            activation._blend(np.full(1, 9, np.float32), chosen, out)
+            activation.blend(np.full(1, 9, np.float32), chosen, out)
 
         check(*both_ways(monkeypatch, lambda: pointwise(choose, x, y)), True)  # noqa: B023
 

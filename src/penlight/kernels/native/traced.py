@@ -24,12 +24,10 @@ from typing import Any
 import numpy as np
 
 from .. import native
-from . import _angles as angles
-from . import _float64 as of_doubles
 from . import _functions as f
-from . import _powers as powers
 from ._build import KINDS, Builder, Value
 from ._compile import Kernel
+from ._ufuncs import COMPARISONS, INQUIRIES, LOGICAL, SPECIAL, UFUNCS, UFUNCS_OF_DOUBLES, Untraceable
 from ._x86 import Pooled
 
 _VARIANTS = 64
@@ -38,114 +36,6 @@ _GRAIN, _CHEAP_GRAIN = 1 << 15, 1 << 16  # elements that are worth waking a thre
 _ROW = 4096  # elements that are summed in float32
 _FLOAT, _DOUBLE, _BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
 _ONES = Pooled(0xFFFFFFFF)
-
-
-class Untraceable(Exception):
-    """Raised by a stand-in that is asked for more than it can do."""
-
-
-def _sign(x: Value) -> Value:
-    one = f.full(x, 1.0)
-    return f.where(f.is_nan(x), x, f.only(f.greater(x, 0.0), one) - f.only(f.less(x, 0.0), one))
-
-
-def _power(x: Any, exponent: Any) -> Value:
-    if isinstance(x, Value) and not isinstance(exponent, Value):
-        product = powers.whole_power(x, int(exponent)) if exponent == int(exponent) else None
-        if product is not None:
-            return product
-    return _of_values(powers.power)(x, exponent)
-
-
-def _short_power(x: Any, exponent: Any) -> Value:
-    """Of doubles: a square or a cube."""
-    if not isinstance(x, Value) or exponent not in (2.0, 3.0):
-        raise Untraceable
-    return x * x if exponent == 2 else x * x * x
-
-
-def _of_values(function: Callable[[Value, Value], Value]) -> Callable[[Any, Any], Value]:
-    """A function of two values as one of which either may be a number."""
-
-    def run(a: Any, b: Any) -> Value:
-        if not isinstance(a, Value):
-            return function(f.full(b, a), b)
-        return function(a, b if isinstance(b, Value) else f.full(a, b))
-
-    return run
-
-
-_UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
-    np.add: lambda a, b: a + b,
-    np.subtract: lambda a, b: a - b,
-    np.multiply: lambda a, b: a * b,
-    np.divide: lambda a, b: a / b,
-    np.negative: lambda a: -a,
-    np.square: lambda a: a * a,
-    np.reciprocal: lambda a: 1.0 / a,
-    np.sqrt: f.sqrt,
-    np.power: _power,
-    np.abs: f.absolute,
-    np.sign: _sign,
-    np.exp: f.exp,
-    np.expm1: f.expm1,
-    np.log1p: f.log1p,
-    np.log: f.log,
-    np.tanh: f.tanh,
-    np.exp2: f.exp2,
-    np.log2: f.log2,
-    np.log10: f.log10,
-    np.sin: angles.sin,
-    np.cos: angles.cos,
-    np.tan: angles.tan,
-    np.arcsin: angles.asin,
-    np.arccos: angles.acos,
-    np.arctan: angles.atan,
-    np.sinh: angles.sinh,
-    np.cosh: angles.cosh,
-    np.arcsinh: angles.asinh,
-    np.arccosh: angles.acosh,
-    np.arctanh: angles.atanh,
-    np.floor: lambda a: a.builder.emit("floor", a),
-    np.ceil: lambda a: a.builder.emit("ceil", a),
-    np.trunc: lambda a: a.builder.emit("trunc", a),
-    np.rint: lambda a: a.builder.emit("nearest", a),
-    np.arctan2: _of_values(angles.atan2),
-    np.hypot: _of_values(angles.hypot),
-    np.logaddexp: _of_values(angles.logaddexp),
-    np.fmod: _of_values(angles.fmod),
-    np.remainder: _of_values(angles.remainder),
-    np.floor_divide: _of_values(angles.floor_divide),
-    np.copysign: _of_values(lambda a, b: f.with_sign_of(b, f.absolute(a))),
-    np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
-    np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.minimum(b, a),
-}  # fmt: skip
-# The same in kernels of float64, Note [Kernels of float64]; what is not here is NumPy's there.
-_UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
-    ufunc: _UFUNCS[ufunc]
-    for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.reciprocal, np.sqrt, np.abs)
-    + (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
-} | {np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power}  # fmt: skip
-# Those that give masks; with their operands exchanged they are the others.
-_COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
-    np.less: (f.less, f.greater),
-    np.less_equal: (f.at_most, f.at_least),
-    np.greater: (f.greater, f.less),
-    np.greater_equal: (f.at_least, f.at_most),
-    np.equal: (f.equal, f.equal),
-    np.not_equal: (f.not_equal, f.not_equal),
-}
-# And those of one operand.
-_INQUIRIES: dict[np.ufunc, Callable[..., Value]] = {
-    np.isnan: f.is_nan,
-    np.isinf: lambda a: f.equal(f.absolute(a), float("inf")),
-    np.isfinite: lambda a: f.less(f.absolute(a), float("inf")),
-    np.signbit: lambda a: a.builder.emit("vpsrad", a, 31),
-}
-_LOGICAL: dict[np.ufunc, str] = {
-    np.bitwise_or: "vorps", np.bitwise_and: "vandps", np.bitwise_xor: "vxorps",
-    np.logical_or: "vorps", np.logical_and: "vandps", np.logical_xor: "vxorps",
-}  # fmt: skip
 
 
 class Stand(np.lib.mixins.NDArrayOperatorsMixin):
@@ -198,7 +88,9 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
     def special(self, name: str) -> Stand:
         """A function that is no ufunc."""
-        return Stand(value=_SPECIAL[name](self.value))
+        if self.dtype != _FLOAT:
+            raise Untraceable
+        return Stand(value=SPECIAL[name](self.value))
 
     def clip(self, low: float, high: float, out: Stand | None = None) -> Stand:
         value = self.value
@@ -235,9 +127,6 @@ def where(chosen: Any, yes: Any, no: Any) -> Stand:
     return Stand(value=f.where(like, one, other))
 
 
-_SPECIAL = {"erf": f.erf}
-
-
 class Mask(Stand):
     """Stands for the result of a comparison."""
 
@@ -261,7 +150,7 @@ def _number(operand: Any, beside: Value) -> float:
 def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     masks = [type(operand) is Mask for operand in inputs]
     if any(masks):
-        if all(masks) and (ufunc in _LOGICAL or ufunc in (np.invert, np.logical_not)):
+        if all(masks) and (ufunc in LOGICAL or ufunc in (np.invert, np.logical_not)):
             return Mask(value=_on_masks(ufunc, [operand.value for operand in inputs]))
         if all(masks) or ufunc not in (np.add, np.subtract, np.multiply, np.divide):
             raise Untraceable
@@ -271,15 +160,15 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
         raise Untraceable  # see the note on numbers
     double = beside.builder.double
     operands = [operand.value if isinstance(operand, Stand) else _number(operand, beside) for operand in inputs]
-    if ufunc in _INQUIRIES:
+    if ufunc in INQUIRIES:
         if ufunc is np.signbit and double:
             raise Untraceable
-        return Mask(value=_INQUIRIES[ufunc](*operands))
-    if ufunc in _COMPARISONS:
-        straight, exchanged = _COMPARISONS[ufunc]
+        return Mask(value=INQUIRIES[ufunc](*operands))
+    if ufunc in COMPARISONS:
+        straight, exchanged = COMPARISONS[ufunc]
         a, b = operands
         return Mask(value=straight(a, b) if isinstance(a, Value) else exchanged(b, a))
-    table = _UFUNCS_OF_DOUBLES if double else _UFUNCS
+    table = UFUNCS_OF_DOUBLES if double else UFUNCS
     if ufunc not in table:
         raise Untraceable
     value = table[ufunc](*operands)
@@ -294,7 +183,7 @@ def _as_numbers(mask: Stand) -> Stand:
 def _on_masks(ufunc: np.ufunc, values: list[Value]) -> Value:
     if ufunc in (np.invert, np.logical_not):
         return values[0].builder.emit("vxorps", values[0], _ONES)
-    return values[0].builder.emit(_LOGICAL[ufunc], *values)
+    return values[0].builder.emit(LOGICAL[ufunc], *values)
 
 
 @lru_cache(None)
