@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -222,8 +223,18 @@ def cdist(
     return _cdist(x1, x2, float(p), by_product)
 
 
+@lru_cache(32)
+def _all_pairs(rows: int) -> tuple[Any, Any]:
+    return np.triu_indices(rows, 1)
+
+
 def _pdist_array(input: Any, p: float) -> Any:
-    *lead, rows, _ = input.shape
+    *lead, rows, columns = input.shape
+    if not lead and p == 2 and rows * rows * columns <= 1 << 14:
+        first, second = _all_pairs(rows)
+        apart = input.take(first, 0)
+        apart -= input.take(second, 0)
+        return np.sqrt(np.vecdot(apart, apart))
     out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
