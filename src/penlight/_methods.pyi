@@ -227,8 +227,8 @@ class TensorMethods:
         """Products of two batches of matrices."""
     def bool(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool."""
-    def broadcast_to(self, size: Any) -> Tensor:
-        """This tensor expanded to a shape."""
+    def broadcast_to(self, *args: Any, size: Any = ...) -> Tensor:
+        """This tensor expanded to a shape, which may be given as several numbers."""
     def byte(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8."""
     def cauchy_(self, median: builtins.float = ..., sigma: builtins.float = ..., *, generator: Any = ...) -> Tensor:

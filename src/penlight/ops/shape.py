@@ -368,13 +368,29 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other.size())
 
 
-@method
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """This tensor expanded to a shape.
 
     >>> import penlight as torch
-    >>> torch.tensor([1, 2]).broadcast_to((2, 2))
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
     """
     return expand(input, size)
+
+
+def _broadcast_to(input: Tensor, *args: Any, size: Any = None) -> Tensor:
+    """This tensor expanded to a shape, which may be given as several numbers.
+
+    >>> import penlight as torch
+    >>> torch.tensor([1, 2]).broadcast_to(2, 2)
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    if not args and size is None:
+        raise TypeError('broadcast_to() missing 1 required positional arguments: "size"')
+    return expand(input, *(args if size is None else (size,)))
+
+
+_broadcast_to.__name__ = _broadcast_to.__qualname__ = "broadcast_to"
+install_method("broadcast_to", _broadcast_to)
