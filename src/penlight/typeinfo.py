@@ -10,8 +10,10 @@ import numpy as np
 from . import dtypes
 from .device import CPU, on_meta, require_cpu
 from .device import device as Device
-from .layout import contiguous_format as legacy_contiguous_format  # noqa: F401
+from .layout import contiguous_format
 from .tensor import Tensor
+
+legacy_contiguous_format = contiguous_format
 
 # ----- Limits of dtypes ---------------------------------------------------------------------------------------------
 
