@@ -288,8 +288,10 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
         found = _by_annotations(function, name, call)
-    if found is None or found == str(error):
+    if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
         return None
+    if "numpy.ndarray" in found and forms(known)[0] and not isinstance(error, (AttributeError, TypeError, ValueError)):
+        return None  # what the function has made of an argument, not what it was given
     if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, function, call, method)):
         return None
     return TypeError(found)
