@@ -11,7 +11,7 @@ from __future__ import annotations
 import dis
 import re
 from functools import cache
-from types import FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -274,6 +274,8 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     """The mistake in the call of `function` whose frame this is, or None if PyTorch would have found none in its arguments."""
     from .._takeover import _originals
 
+    if not isinstance(error, (AttributeError, TypeError, ValueError)) and _sets_parameters(frame.f_code):
+        return None  # what it was called with can't be seen any more, and the error says what is wrong
     call = _call(frame, _originals.get(function, function))
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
         if _of_kinds(error, call) or isinstance(error, TypeError):
@@ -295,6 +297,14 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, function, call, method)):
         return None
     return TypeError(found)
+
+
+@cache
+def _sets_parameters(code: CodeType) -> bool:
+    """Whether a function gives one of its parameters another value."""
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    stored = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}
+    return any(name in parameters for argval in stored for name in (argval if isinstance(argval, tuple) else (argval,)))
 
 
 def _fits_by_name(known: str, function: FunctionType, call: Call, method: bool) -> bool:
