@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ref
 
 from penlight import dtypes
+from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.tensor import Tensor
 
@@ -121,6 +122,7 @@ def open_mode() -> None:
         _users += 1
         if _users > 1:
             return
+        modes.casting = True
         if borrowed:  # a training loop opens a region in each step: the stubs are made once
             for entry in borrowed.values():
                 entry.take()
@@ -133,6 +135,7 @@ def close_mode() -> None:
     with _lock:
         _users -= 1
         if _users == 0:
+            modes.casting = False
             for entry in borrowed.values():
                 entry.give_back()
 

@@ -23,6 +23,8 @@ from typing import Any
 
 NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "PICKY": 0}
 
+casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
+
 _lock = threading.Lock()
 
 

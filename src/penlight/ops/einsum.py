@@ -61,7 +61,7 @@ def einsum(*args: Any) -> Tensor:
 
 def _plain(operands: list[Any]) -> bool:
     """Whether nothing is recorded and the arrays can be multiplied as they are."""
-    if modes.slow():
+    if modes.slow() or modes.casting:
         return False
     dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
     for t in operands:
