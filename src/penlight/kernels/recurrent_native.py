@@ -16,7 +16,7 @@ import numpy as np
 from . import native
 from .native import recurrent as steps
 from .native.product import WIDTH, panels, products
-from .native.sequence import Argument, Call, Counting, Moving, repeat
+from .native.sequence import Call, Counting, Moving, repeat
 from .parallel import blas_alone, native_thread_count
 from .recurrent_segments import (
     Array,
@@ -73,12 +73,21 @@ def _forwards(
         return out[-1]
     arranged, rows = weights.arranged, _shares(part, weights)
 
-    def calls(at: int, started: Argument, some: slice) -> list[Call]:
-        bounds = Counting(at + some.start, each), Counting(at + some.stop, each)
+    def calls(at: int, some: slice) -> list[Call]:
+        bounds, started = (
+            (Counting(at + some.start, each), Counting(at + some.stop, each)),
+            Moving(out[0][some], out.strides[0]),
+        )
         return [*products(started, arranged, fresh[some]), (run, [*bounds, width, *places(started, some)])]
 
-    repeat(1, *[calls(low, first[some], some) for some in rows])
-    repeat(len(out) - 1, *[calls(low + each, Moving(out[0][some], out.strides[0]), some) for some in rows])
+    # The first step starts from elsewhere; from zeros, as a rule, whose product need not be computed.
+    if first.any():
+        repeat(1, products(first, arranged, fresh))
+    else:
+        fresh.fill(0)
+    arrays = places(first, _ALL)  # held until the kernel has run
+    run(low, low + n, width, *[id(array) for array in arrays])
+    repeat(len(out) - 1, *[calls(low + each, some) for some in rows])
     return out[-1]
 
 
