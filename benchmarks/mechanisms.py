@@ -207,7 +207,10 @@ def _lstm(t: Any) -> tuple[Step, Step]:
     return step, within(step, lambda: replaced(_rnn_loop, "fused", lambda *args: NotImplemented))
 
 
-@mechanism("Winograd", "3 x 3 convolution of 16 x 32 x 26 x 26 to 64 channels, forward and backward; without: im2col")
+@mechanism(
+    "convolution in machine code",
+    "3 x 3 convolution of 16 x 32 x 26 x 26 to 64 channels, forward and backward; without: im2col",
+)
 def _winograd(t: Any) -> tuple[Step, Step]:
     from penlight.kernels import conv
 
