@@ -16,6 +16,7 @@ import numpy as np
 # Three polynomials are evaluated side by side, as the rows of one array: the logarithm's, with eight steps after its
 # leading coefficient, and those of cosine and sine, with two.
 
+_NATIVE_FROM = 1 << 10  # samples
 _CHUNK = 4096  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
 
 _ONE, _HALF, _FOUR, _MINUS_TWO = np.float32(1.0), np.float32(0.5), np.float32(4.0), np.float32(-2.0)
@@ -49,6 +50,8 @@ _HALF_PI = (np.float32(1.5703125), np.float32(4.837512969970703125e-4), np.float
 
 def box_muller32(u: np.ndarray) -> None:
     """Turn each 16 uniform samples of a flat float32 array into 16 normal ones, in place: 8 radii, then 8 angles."""
+    if u.size >= _NATIVE_FROM and u.flags.c_contiguous and _natively(u):
+        return
     blocks = u.view("V32").reshape(-1, 2)  # eight numbers move as one
     size = 8 * min(len(blocks), _CHUNK)
     pair, single = np.empty((2, size), np.float32), np.empty((7, size), np.float32)
@@ -60,6 +63,18 @@ def box_muller32(u: np.ndarray) -> None:
         samples.view("V32")[...] = part
         _transform(samples, single[:, :k], double[:, :k], whole[:, :k])
         part[...] = samples.view("V32")
+
+
+def _natively(u: np.ndarray) -> bool:
+    """The same in machine code; whether that is to be had. See Note [Native kernels]."""
+    from . import native
+
+    if not native.available():
+        return False
+    from .native.normal import box_muller
+
+    native.over_rows(box_muller, (u.size // 16, 8), u)
+    return True
 
 
 def _transform(samples: np.ndarray, single: np.ndarray, double: np.ndarray, whole: np.ndarray) -> None:

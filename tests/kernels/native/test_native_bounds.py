@@ -14,7 +14,7 @@ from penlight.kernels import conv_flat, conv_planes, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
-from penlight.kernels.native import Kernel, attention, norm, recurrent, reduce, scan, softmax, traced
+from penlight.kernels.native import Kernel, attention, norm, normal, recurrent, reduce, scan, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.scatter import add_rows
 from penlight.kernels.native.sequence import repeat
@@ -44,7 +44,7 @@ BY_SIZE = {8: np.float64, 4: np.float32, 2: np.float16, 1: np.bool_}
 
 
 def definitions():
-    for module in (attention, norm, recurrent, reduce, scan, softmax):
+    for module in (attention, norm, normal, recurrent, reduce, scan, softmax):
         for name, define in vars(module).items():
             if inspect.isfunction(define) and define.__module__ == module.__name__ and not name.startswith("_"):
                 options = list(inspect.signature(define).parameters)[1:]
