@@ -98,15 +98,22 @@ def _start_helpers(count: int) -> None:
             _helpers += 1
 
 
-def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
-    """OpenBLAS's functions that read and set its number of threads, False where there are none."""
+def numpy_library() -> Any:
+    """The shared library of NumPy's, by which its BLAS can be reached; None where it cannot."""
     import ctypes
 
     try:
         from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-        library = ctypes.CDLL(_multiarray_umath.__file__)
+        return ctypes.CDLL(_multiarray_umath.__file__)
     except (ImportError, OSError, AttributeError):
+        return None
+
+
+def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
+    """OpenBLAS's functions that read and set its number of threads, False where there are none."""
+    library = numpy_library()
+    if library is None:
         return False
     for prefix in ("scipy_", ""):
         for suffix in ("64_", "_64", "64", ""):

@@ -17,22 +17,12 @@ from typing import Any
 import numpy as np
 
 from ._rowtools import quiet
+from .pool import pool_output_sizes
 
 SMALL = 8192  # elements of a batch
 _TAPS = 1 << 15  # elements of all windows together
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 Ints = tuple[int, ...]
-
-
-def output_sizes(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    """How many windows there are in each dim. With `ceil_mode` the last may hang over, but must begin inside."""
-    result = []
-    for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
-        count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
-        if ceil_mode and (count - 1) * s >= n + p:
-            count -= 1
-        result.append(count)
-    return tuple(result)
 
 
 class _Table:
@@ -83,7 +73,7 @@ class _Table:
 
 @lru_cache(128)
 def _sliding(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> _Table:
-    out = output_sizes(sizes, kernel, stride, padding, dilation, ceil_mode)
+    out = pool_output_sizes(sizes, kernel, stride, padding, dilation, ceil_mode)
     starts = [np.arange(o) * s - p for o, s, p in zip(out, stride, padding, strict=True)]
     return _Table(sizes, starts, [(np.arange(k) * d)[None] for k, d in zip(kernel, dilation, strict=True)])
 

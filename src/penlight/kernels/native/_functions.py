@@ -9,8 +9,6 @@ from __future__ import annotations
 from ._build import Value
 from ._x86 import Pooled
 
-_SIGN = Pooled(0x80000000)
-_REST = Pooled(0x7FFFFFFF)
 _ONE = Pooled(0x3F800000)
 _MAGIC = 12582912.0  # 1.5 * 2**23: a sum with it has the rounded number in its lowest bits
 _MAGIC_BITS = Pooled(0x4B400000)

@@ -47,15 +47,13 @@ def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
     """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; nothing if NumPy has another BLAS."""
     import ctypes
 
+    library = parallel.numpy_library()
     try:
-        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
-
-        library = ctypes.CDLL(_multiarray_umath.__file__)
         return {
             dtype: (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0, one)
             for dtype, (name, one) in _FORMS.items()
         }
-    except (ImportError, OSError, AttributeError):
+    except AttributeError:
         return {}
 
 
