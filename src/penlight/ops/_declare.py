@@ -27,7 +27,7 @@ from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
 from ..kernels.large import LARGE, run_function, run_rule, run_ufunc
 from ..tensor import Tensor, meta_of, wrap
-from . import _compile, _dispatch, _numbers, _rules  # noqa: F401
+from . import _compile, _dispatch, _numbers, _recovery, _rules  # noqa: F401
 from ._layouts import following
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
@@ -43,9 +43,9 @@ NAMESPACE.update(
     float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
-    rewrite=_dispatch.rewrite, inplace_operator=_dispatch.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_dispatch.dispatch_operator, leave_operator=_dispatch.leave_operator, recover_operator=_dispatch.recover_operator,
+    rewrite=_dispatch.rewrite, inplace_operator=_recovery.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_recovery.dispatch_operator, leave_operator=_recovery.leave_operator, recover_operator=_recovery.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
-    recover=_dispatch.recover, explain=saved.explain, input_modified=saved.input_modified,
+    recover=_recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
     result_modified=saved.result_modified, LARGE=LARGE, run_ufunc=run_ufunc, run_rule=run_rule, run_function=run_function,
 )  # fmt: skip
 

@@ -231,6 +231,11 @@ def _wrong_type(op: Op, arguments: tuple[Any, ...], parameter: str, wanted: str)
     return wrong_type(op.public, given, op.parameters.index(parameter), parameter, wanted, f" * ({form})")
 
 
+def number_of(value: np.generic) -> Any:
+    """One of NumPy's numbers as one of Python's. PyTorch takes NumPy's truth values for floats."""
+    return float(value) if isinstance(value, np.bool_) else value.item()
+
+
 def raw_arguments(op: Op, env: dict[str, Any]) -> list[Any]:
     """The arrays and plain arguments for the kernel; a pointwise op's operands in their common dtype."""
     raws: dict[str, Any] = {}
@@ -284,6 +289,35 @@ def silently(kernel: Any, raws: Any) -> Any:
 
 
 exec("def call(kernel, raws): return kernel(*raws)\ndef assign(array, raw): array[...] = raw", NAMESPACE)
+
+
+def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
+    """NumPy's complaint about shapes or dtypes in PyTorch's words."""
+    from ._args import broadcast_shape
+
+    if op.check is not None:
+        op.check(dict(zip(op.parameters, arguments)))
+    settle_all(arguments)  # PyTorch looks at the history before the shapes
+    if op.kind == "pointwise":
+        env = dict(zip(op.parameters, arguments))
+        first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
+        shapes = [env[p]._array.shape for p in first if hasattr(env[p], "_array")]
+        try:
+            broadcast_shape(*shapes)
+        except RuntimeError as better:
+            return better.with_traceback(None)
+    return error
+
+
+def settle_all(arguments: tuple[Any, ...]) -> bool:
+    """Regenerate stale edges among the arguments. See Note [Stale edges] in autograd/views.py."""
+    found = False
+    for value in arguments:
+        if hasattr(value, "_array") and not hasattr(value, "_edge"):
+            if is_grad_enabled():
+                views.settle(value)
+            found = True
+    return found
 
 
 # ----- Recording ----------------------------------------------------------------------------------------------------
@@ -469,111 +503,6 @@ def _pack(node: Any, want: str, value: Tensor, edge: Edge) -> None:
     from ..autograd.packing import keep_packed
 
     keep_packed(node, want, pack_hooks.get().pack(value, edge))
-
-
-# ----- Recovery -------------------------------------------------------------------------------------------------------
-
-
-def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
-    """A generated function met something without `_array` or `_edge`: settle or coerce it and run again, or explain."""
-    if _settle(arguments):
-        if is_grad_enabled():
-            return op.function(*arguments)
-    elif all(op.kinds[p] == PLAIN or hasattr(a, "_array") or (a is None and op.kinds[p] == OPTIONAL) for a, p in zip(arguments, op.parameters)):  # fmt: skip
-        raise error
-    try:
-        return op.function(*arguments) if _taken_over(op, arguments) else dispatch(op, arguments)
-    except Exception as mistake:
-        if mistake.__context__ is error:  # how it was found out is of no use to whoever made the mistake
-            mistake.__suppress_context__ = True
-        raise
-
-
-def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
-    """Whether a class with `__torch_function__` is among the operands. See Note [Functions taken over] in _takeover.py."""
-    from .._takeover import foreign
-
-    return foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
-
-
-def _settle(arguments: tuple[Any, ...]) -> bool:
-    """Regenerate stale edges among the arguments. See Note [Stale edges] in autograd/views.py."""
-    found = False
-    for value in arguments:
-        if hasattr(value, "_array") and not hasattr(value, "_edge"):
-            if is_grad_enabled():
-                views.settle(value)
-            found = True
-    return found
-
-
-# Note [Beside ndarrays]
-# `tensor * ndarray` is NumPy's in PyTorch: the operator steps back, and the array's reflected one converts the tensor, computes outside of any
-# graph, in NumPy's dtypes, and hands the result to `__array_wrap__`. `ndarray * tensor` is refused: the array steps back first, for the tensor's
-# `__array_priority__`, and then the tensor does. `==` and `!=` never step back: Python would compare identities.
-
-
-def recover_operator(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
-    """`recover` for an operator: foreign operands give NotImplemented. See Note [Beside ndarrays]."""
-    first, other = arguments[0], arguments[1]
-    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
-        return recover(op, arguments, error)
-    return _stepping_back(op, first, other)
-
-
-_NUMBERS = (bool, int, float, complex, np.generic)
-
-
-def number_of(value: np.generic) -> Any:
-    """One of NumPy's numbers as one of Python's. PyTorch takes NumPy's truth values for floats."""
-    return float(value) if isinstance(value, np.bool_) else value.item()
-
-
-def _stepping_back(op: Op, first: Any, other: Any) -> Any:
-    if op.name in ("eq", "ne") and isinstance(other, np.ndarray):
-        return dispatch(op, (first.detach(), wrap(other)))
-    return op.function(first, other) if _taken_over(op, (first, other)) else NotImplemented
-
-
-def dispatch_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
-    first, other = arguments
-    if not hasattr(other, "_array") and not isinstance(other, _NUMBERS):
-        return _stepping_back(op, first, other)
-    if op.name == "_rsub" and (hasattr(other, "_array") or isinstance(other, np.generic)):
-        return NAMESPACE["rsub"](*arguments)
-    return enter(op, arguments)
-
-
-def leave_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`dispatch` for an operator."""
-    other = arguments[1]
-    if hasattr(other, "_array") or isinstance(other, _NUMBERS):
-        return dispatch(op, arguments)
-    return _stepping_back(op, arguments[0], other)
-
-
-def inplace_operator(op: Op, arguments: tuple[Any, ...]) -> Any:
-    """`x += y`, which is `x = x + y` for foreign operands."""
-    other = arguments[1]
-    return rewrite(op, arguments) if hasattr(other, "_array") or isinstance(other, _NUMBERS) else NotImplemented
-
-
-def explain_value_error(op: Op, arguments: tuple[Any, ...], error: Exception) -> Exception:
-    """NumPy's complaint about shapes or dtypes in PyTorch's words."""
-    from ._args import broadcast_shape
-
-    if op.check is not None:
-        op.check(dict(zip(op.parameters, arguments)))
-    _settle(arguments)  # PyTorch looks at the history before the shapes
-    if op.kind == "pointwise":
-        env = dict(zip(op.parameters, arguments))
-        first = [*op.exempt, *(p for p in op.parameters if p not in op.exempt)]
-        shapes = [env[p]._array.shape for p in first if hasattr(env[p], "_array")]
-        try:
-            broadcast_shape(*shapes)
-        except RuntimeError as better:
-            return better.with_traceback(None)
-    return error
 
 
 # The in-place forms and `out=`, which build on what is above.
