@@ -28,7 +28,8 @@ _LINALG = "cond matrix_rank solve cholesky cholesky_ex inv inv_ex svd svdvals ei
 
 # By module: what runs in the short dtype, what runs in float32, what runs in the widest dtype of its tensors.
 SHORT = {
-    "ops.matmul": "mm _matmul bmm addmm baddbmm linear",
+    "ops.matmul": "mm _matmul bmm",
+    "ops.affine": "addmm baddbmm linear",
     "ops.conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     "ops.conv_tbc": "conv_tbc",
     "nn.functional": "scaled_dot_product_attention prelu affine_grid",

@@ -111,7 +111,7 @@ from ..ops.margin_loss import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
-from ..ops.matmul import linear as linear
+from ..ops.affine import linear as linear
 from ..ops.nonlinear import (
     celu as celu,
     celu_ as celu_,

@@ -21,6 +21,7 @@ from .reduction import *  # noqa: F403
 from .extremes import *  # noqa: F403
 from .norms import norm as norm
 from .matmul import *  # noqa: F403
+from .affine import *  # noqa: F403
 from .einsum import *  # noqa: F403
 from .indices import *  # noqa: F403
 from .selection import *  # noqa: F403

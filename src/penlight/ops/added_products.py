@@ -11,7 +11,8 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, legacy_sum
 from ._declare import OPS, differentiable, method
-from .matmul import _matmul_array, _scaled_back
+from .affine import _scaled_back
+from .matmul import _matmul_array
 
 if TYPE_CHECKING:
     from ._types import Number

@@ -16,8 +16,9 @@ from ._declare import differentiable
 from ._guards import c_name, not_implemented
 from ._raw import both
 from ._together import Together
+from .affine import baddbmm, linear
 from .joining import cat
-from .matmul import baddbmm, bmm, linear
+from .matmul import bmm
 from .pointwise import where
 
 __all__ = [

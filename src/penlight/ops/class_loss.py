@@ -396,7 +396,7 @@ def linear_cross_entropy(
             f"{tuple(linear_bias.shape) if linear_bias is not None else None}.",
             stacklevel=2,
         )
-    from .matmul import linear as apply
+    from .affine import linear as apply
 
     if len(rest) > 1:
         linear_weight = linear_weight.reshape(-1, features)
