@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 # Note [The same digits]
@@ -16,7 +18,8 @@ import numpy as np
 # Three polynomials are evaluated side by side, as the rows of one array: the logarithm's, with eight steps after its
 # leading coefficient, and those of cosine and sine, with two.
 
-_NATIVE_FROM = 1 << 10  # samples
+_SMALL = 1 << 12  # samples, for which how a kernel is called matters
+_small: list[Any] = []  # that kernel, once it was needed
 _CHUNK = 4096  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
 
 _ONE, _HALF, _FOUR, _MINUS_TWO = np.float32(1.0), np.float32(0.5), np.float32(4.0), np.float32(-2.0)
@@ -50,7 +53,7 @@ _HALF_PI = (np.float32(1.5703125), np.float32(4.837512969970703125e-4), np.float
 
 def box_muller32(u: np.ndarray) -> None:
     """Turn each 16 uniform samples of a flat float32 array into 16 normal ones, in place: 8 radii, then 8 angles."""
-    if u.size >= _NATIVE_FROM and u.flags.c_contiguous and _natively(u):
+    if u.flags.c_contiguous and _natively(u):
         return
     blocks = u.view("V32").reshape(-1, 2)  # eight numbers move as one
     size = 8 * min(len(blocks), _CHUNK)
@@ -67,6 +70,17 @@ def box_muller32(u: np.ndarray) -> None:
 
 def _natively(u: np.ndarray) -> bool:
     """The same in machine code; whether that is to be had. See Note [Native kernels]."""
+    if u.size < _SMALL:
+        if not _small:
+            from .native.normal import box_muller
+            from .native.small import run_over_rows
+
+            _small.append(run_over_rows(box_muller))
+        run = _small[0]
+        if run is None:
+            return False
+        run(0, u.size // 16, 8, id(u))
+        return True
     from . import native
 
     if not native.available():

@@ -37,6 +37,19 @@ _STATE = np.dtype(
 )
 _NO_WORDS = np.zeros(BLOCK, np.uint64)
 _NOTHING = np.zeros(0, np.float32)
+_LOW24 = np.uint64(0xFFFFFF)
+_HIGH21 = np.uint64(0x1FFFFF << 32)
+_F32_SCALE = np.float32(2.0**-24)
+
+
+def low53(words: np.ndarray) -> np.ndarray:
+    """The lower 53 bits of each pair of draws, as int64."""
+    pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
+    bits = pairs << 32
+    bits &= _HIGH21
+    pairs >>= 32
+    bits |= pairs
+    return bits.view(np.int64)
 
 
 class Engine:
@@ -53,7 +66,22 @@ class Engine:
     # generator is always the one that belongs to `_words`: the state to save is that twister and `_next`.
     # After seeding nothing is made until the first draw (`_fresh`), so seeding is cheap and does not even import
     # numpy.random.
-    __slots__ = ("_ahead", "_bits", "_float_normal", "_fresh", "_next", "_normal", "_seed", "_words")
+    #
+    # Note [Uniform samples ahead]
+    # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
+    # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
+    __slots__ = (
+        "_ahead",
+        "_bits",
+        "_doubles",
+        "_float_normal",
+        "_fresh",
+        "_next",
+        "_normal",
+        "_seed",
+        "_singles",
+        "_words",
+    )
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits: Any = None  # a numpy.random.MT19937
@@ -74,6 +102,8 @@ class Engine:
         self._normal: float | None = None
         self._float_normal: float | None = None
         self._ahead: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)  # Note [Normal samples ahead]
+        self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
+        self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         return self
 
     def seed(self) -> int:
@@ -165,6 +195,35 @@ class Engine:
         self._words = made if blocks == 1 else made[-BLOCK:].copy()
         self._next = missing - (blocks - 1) * BLOCK
         return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
+
+    def ahead24(self, n: int) -> np.ndarray | None:
+        """The next n draws as multiples of 2**-24 below 1, float32; None if they reach beyond the block. Not to be written to."""
+        start = self._next
+        stop = start + n
+        if stop > BLOCK:
+            return None
+        words, samples = self._singles
+        if words is not self._words:
+            samples = (self._words & _LOW24).astype(np.float32)
+            samples *= _F32_SCALE
+            self._singles = self._words, samples
+        self._next = stop
+        return samples[start:stop]
+
+    def ahead53(self, n: int) -> np.ndarray | None:
+        """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
+        start = self._next
+        stop = start + 2 * n
+        if stop > BLOCK:
+            return None
+        words, odd, samples = self._doubles
+        if words is not self._words or odd != start & 1:
+            odd = start & 1
+            samples = low53(self._words[odd : BLOCK - odd]) * 2.0**-53
+            self._doubles = self._words, odd, samples
+        self._next = stop
+        first = (start - odd) >> 1
+        return samples[first : first + n]
 
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See native/twister.py."""

@@ -11,6 +11,7 @@ from .rng_engine import Engine
 from .rng_uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 from .silence import silent
 
+_FEW = 256  # samples, for which the number of NumPy's calls counts
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
 _LARGE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
 
@@ -58,6 +59,10 @@ def _count(shape: Shape) -> int:
 
 
 def _from_range(engine: Engine, shape: Shape, low: int, count: int, dtype: np.dtype) -> np.ndarray:
+    if count < _WIDE and shape and (n := _count(shape)) <= _FEW:
+        words = engine.raw(n) if len(shape) == 1 else engine.raw(n).reshape(shape)
+        words = words & (count - 1) if count & (count - 1) == 0 else words % count
+        return words.astype(dtype) if low == 0 else np.add(words.view(np.int64), low).astype(dtype, copy=False)
     draws = engine.random64 if count >= _WIDE else engine.random32
     return _place(draws(_count(shape)), low, count, shape, dtype)
 
@@ -137,6 +142,9 @@ def _check_bounds(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
     if dtype.kind == "c":
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if is_floating(dtype):
+        exact = 1 << digits(dtype)
+        if -exact <= low and high <= exact:
+            return low, high
         low, high = _round_up(low, dtype), _round_down(high, dtype)
         if low >= high:
             raise RuntimeError(

@@ -13,6 +13,7 @@ from .rng_uniform import Shape, fill24, fill53, fma32, fma64, is_floating, narro
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _FUNCTIONS: dict[str, Function] = {}
+_SINGLE, _ZERO = np.dtype(np.float32), np.float32(0.0)
 
 
 def libm(name: str) -> Function:
@@ -46,6 +47,14 @@ def normal(
     mean, std = float(mean), float(std)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if dtype is _SINGLE and contiguous:
+        n = math.prod(shape)
+        samples = None if n & 15 or not 16 <= n <= BLOCK else _samples_ahead(engine, n)
+        if samples is not None:
+            made = samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
+            if mean != 0.0 or std != 1.0:
+                _scale32(made, mean, std)
+            return made
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     if dtype.kind == "c":
@@ -65,8 +74,7 @@ def normal(
         _fill_long(engine, flat, fill53, _box_muller64)
         flat[...] = scale64(flat, mean, std)
     elif flat.dtype.itemsize == 4:
-        if not _take_ahead(engine, flat):
-            _fill_long(engine, flat, fill24, box_muller32)
+        _fill_long(engine, flat, fill24, box_muller32)
         _scale32(flat, mean, std)
     else:
         flat[...] = _fill_rounded(engine, flat.size, mean, std)
@@ -139,7 +147,7 @@ def _few_normals(engine: Engine, n: int) -> list[float]:
 
 def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
     """samples * std + mean in float64, rounded once."""
-    if mean == 0.0 or std == 1.0:
+    if mean == 0.0 or std == 1.0 or (math.frexp(std)[0] == 0.5 and 1e-150 < std < 1e150):  # the product is exact
         if std != 1.0:
             samples *= std
         samples += mean
@@ -182,16 +190,13 @@ def _fill_long(
         out[-16:] = longer[whole:]
 
 
-def _take_ahead(engine: Engine, out: np.ndarray) -> bool:
-    """Fill a small array from samples made ahead; False if its size forbids it."""
+def _samples_ahead(engine: Engine, n: int) -> np.ndarray:
+    """The next n samples, 16 or a small multiple of it, from those made ahead. Not to be written to."""
     # Note [Normal samples ahead]
     # The transform takes some eighty calls of NumPy, which for a hundred numbers cost far more than the arithmetic. So
     # for a small array all that is left of the engine's block is transformed (and the next block, if this one is too
     # short), and the samples are kept for the next calls. They belong to a block and to a place in it, counted from
     # its start: they serve as long as each draw takes a multiple of 16.
-    n = out.size
-    if n & 15 or n > BLOCK:
-        return False
     start = engine._next
     words, first, samples = engine._ahead
     if words is not engine._words or (start - first) & 15 or not first <= start <= first + samples.size - n:
@@ -199,11 +204,11 @@ def _take_ahead(engine: Engine, out: np.ndarray) -> bool:
         samples = np.empty((stop - start) & ~15, np.float32)
         fill24(engine, samples)
         box_muller32(samples)
+        samples += _ZERO  # -0 becomes 0, see `_scale32`
         first = start = start - (stop - BLOCK)
         engine._ahead = engine._words, first, samples
-    out[...] = samples[start - first : start - first + n]
     engine._next = start + n
-    return True
+    return samples[start - first : start - first + n]
 
 
 def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:

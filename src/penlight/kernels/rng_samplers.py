@@ -106,14 +106,17 @@ def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replaceme
         return _with_replacement(engine, weights, num_samples)
     _check_weights(weights)
     # The largest of weight / exponential sample belongs to each index as often as its weight says.
-    score = np.empty_like(weights)
-    ordered = in_memory_order(score)
-    ordered[...] = exponential(engine, ordered.shape, weights.dtype)
+    if weights.flags.c_contiguous:
+        score = exponential(engine, weights.shape, weights.dtype)
+    else:
+        score = np.empty_like(weights)
+        ordered = in_memory_order(score)
+        ordered[...] = exponential(engine, ordered.shape, weights.dtype)
     with silent():
         np.divide(weights, score, out=score)
     score = score.astype(np.float32) if score.dtype.itemsize == 2 else score
     if num_samples == 1:
-        best: np.ndarray = np.argmax(score, axis=-1, keepdims=True)
+        best: np.ndarray = score.argmax(axis=-1, keepdims=True)
         return best
     return _largest(score, num_samples)
 
@@ -149,25 +152,29 @@ def _check_weights(weights: np.ndarray) -> None:
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
-    if not ((wide >= 0) & (wide < np.inf)).all():
+    if not wide.size:
+        return
+    least = np.minimum.reduce(wide, None)  # NaN, if there is one
+    if not (least >= 0 and np.maximum.reduce(wide, None) < math.inf):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (wide.sum(axis=-1) == 0).any():
+    if least == 0 and (wide.sum(axis=-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 def _with_replacement(engine: Engine, weights: np.ndarray, num_samples: int) -> np.ndarray:
     """Look uniform samples up in the cumulative weights, row after row."""
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
-    if not (wide >= 0).all():
+    least = np.minimum.reduce(wide, None, initial=math.inf)  # NaN, if there is one
+    if not least >= 0:
         raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
-    if not np.isfinite(wide).all():
+    if not np.maximum.reduce(wide, None, initial=0.0) < math.inf:
         raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
-    total = np.cumsum(wide.reshape(math.prod(wide.shape[:-1]), wide.shape[-1]), axis=-1, dtype=wide.dtype)
-    if not (total[:, -1:] > 0).any(axis=-1).all():
+    total = wide.reshape(math.prod(wide.shape[:-1]), wide.shape[-1]).cumsum(axis=-1, dtype=wide.dtype)
+    if (least == 0 or not total.shape[1]) and not (total[:, -1:] > 0).any(axis=-1).all():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     total /= total[:, -1:]
     out = np.empty((*weights.shape[:-1], num_samples), np.int64)
     u = uniform53(engine, (len(total), num_samples))
     for row, samples, indices in zip(total.astype(np.float64), u, out.reshape(-1, num_samples), strict=True):
-        indices[...] = np.searchsorted(row, samples)
+        indices[...] = row.searchsorted(samples)
     return out

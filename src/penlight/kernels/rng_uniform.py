@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 
-from .rng_engine import PIECE, Engine
+from .rng_engine import PIECE, Engine, low53
 from .silence import silent
 
 Shape = tuple[int, ...]
 
 _LOW24 = np.int32(0xFFFFFF)
-_HIGH21 = np.uint64(0x1FFFFF << 32)
 _F32_SCALE = np.float32(2.0**-24)
 _F64_SCALE = 2.0**-53
 
@@ -86,14 +85,16 @@ def in_memory_order(array: np.ndarray) -> np.ndarray:
 
 
 _FEW = 256  # samples, for which the number of NumPy's calls counts
-_LOW24_WORD = np.uint64(0xFFFFFF)
+_SINGLE = np.dtype(np.float32)
 
 
 def fill24(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
     if out.size <= _FEW:
-        np.multiply(engine.raw(out.size) & _LOW24_WORD, 2.0**-24, out=out, casting="same_kind")
-        return
+        samples = engine.ahead24(out.size)
+        if samples is not None:
+            out[...] = samples
+            return
     start = 0
     for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
         part = out[start : start + words.size]
@@ -112,26 +113,25 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float64 array with multiples of 2**-53 in [0, 1): two draws each, the lower 53 bits of the pair."""
+    if out.size <= _FEW:
+        samples = engine.ahead53(out.size)
+        if samples is not None:
+            out[...] = samples
+            return
     start = 0
     for words in engine.pieces(2 * out.size):
         part = out[start : start + words.size // 2]
-        part[...] = _low53(words)
+        part[...] = low53(words)
         part *= _F64_SCALE
         start += part.size
 
 
-def _low53(words: np.ndarray) -> np.ndarray:
-    """The lower 53 bits of each pair of draws, as int64."""
-    pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
-    bits = pairs << 32
-    bits &= _HIGH21
-    pairs >>= 32
-    bits |= pairs
-    return bits.view(np.int64)
-
-
 def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
     """Samples from [0, 1) in float64; what most of the other distributions are made from."""
+    n = math.prod(shape)
+    samples = engine.ahead53(n) if n <= _FEW else None
+    if samples is not None:
+        return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     out = np.empty(shape)
     fill53(engine, out.reshape(-1))
     return out
@@ -164,6 +164,11 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
     >>> uniform(Engine(0), (3,), np.dtype("float32"))
     array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
+    if dtype is _SINGLE and low == 0.0 and high == 1.0:
+        n = math.prod(shape)
+        samples = engine.ahead24(n) if n <= _FEW else None
+        if samples is not None:
+            return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     low, high = float(low), float(high)
     check_uniform(dtype, low, high)
     out = np.empty(shape, dtype)
@@ -264,6 +269,10 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if dtype.kind == "c":
         raise not_implemented("bernoulli_scalar_cpu_", dtype)
+    n = math.prod(shape)
+    samples = engine.ahead53(n) if shape and n <= _FEW else None
+    if samples is not None:
+        return (samples.reshape(shape) < p).astype(dtype)
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     bound = math.ceil(p * 2.0**53)  # k * 2**-53 < p, in whole numbers
@@ -276,7 +285,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
 
             fill(words, bound, part)
         else:
-            part[...] = _low53(words) < bound
+            part[...] = low53(words) < bound
     return out
 
 
@@ -296,6 +305,10 @@ def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
             "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
         )
+    wide = p.dtype.itemsize == 8
+    samples = (engine.ahead53 if wide else engine.ahead24)(p.size) if p.ndim and p.size <= _FEW else None
+    if samples is not None:
+        return (samples.reshape(p.shape) < p).astype(dtype)
     u = np.empty(p.shape, p.dtype)
-    (fill53 if p.dtype.itemsize == 8 else fill24)(engine, u.reshape(-1))
-    return (u < p).astype(dtype)
+    (fill53 if wide else fill24)(engine, u.reshape(-1))
+    return np.asarray(u < p).astype(dtype)
