@@ -80,10 +80,69 @@ def test_folds_along_rows(shape, dims):
                 np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
 
 
+WIDE = ["f4", "f8", "i8", "i4", "i2", "i1", "u1", "?"]
+
+
+@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize(
+    "shape, dims",
+    [
+        ((100, 300), (0,)), ((7, 50, 60), (1,)), ((7, 50, 61), (0, 2)), ((30, 40, 17), (0, 1)), ((5000, 8), (0,)), ((9000, 40), (0,)),
+        ((5000, 4), (0,)), ((20, 5, 6, 7, 8), (0, 2, 4)), ((20, 5, 6, 7, 8), (1, 3)), ((200, 1001), (1,)), ((3, 90001), (1,)), ((262145,), (0,)),
+    ],
+)  # fmt: skip
+def test_folds_over_any_dimensions_and_layouts(shape, dims, dtype):
+    values = np.random.default_rng(3).standard_normal(shape) * 3
+    x = values > 0 if dtype == "?" else np.abs(values).astype(dtype) if dtype == "u1" else values.astype(dtype)
+    layouts = [
+        x,
+        np.ascontiguousarray(x.T).T,
+        np.concatenate([x, x], -1)[..., : x.shape[-1]],
+        np.repeat(x, 2, -1)[..., ::2],
+    ]
+    for y in layouts:
+        wide = y.astype("f8" if y.dtype.kind == "f" else "i8")
+        for keep in (False, True):
+            got, wanted = fold(y, "sum", dims, keep), wide.sum(dims, keepdims=keep)
+            assert got.shape == wanted.shape and got.flags.c_contiguous
+            np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=2e-3 if dtype == "f4" else 1e-9)
+        if y.dtype.kind == "f":
+            np.testing.assert_array_equal(fold(y, "largest", dims), y.max(dims))
+            np.testing.assert_array_equal(fold(y, "smallest", dims, of="size"), np.abs(y).min(dims))
+            np.testing.assert_allclose(fold(y, "sum", dims, of="squares"), (wide * wide).sum(dims), rtol=1e-5)
+
+
+@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_nan_in_folds_down_columns(dtype):
+    x = np.random.default_rng(4).standard_normal((500, 83)).astype(dtype)
+    for row in (0, 63, 64, 499):
+        for column in (0, 40, 82):
+            y = x.copy()
+            y[row, column] = np.nan
+            for how, exact in (("largest", np.max), ("smallest", np.min), ("sum", np.sum)):
+                np.testing.assert_allclose(fold(y, how, (0,)), exact(y, 0), rtol=1e-4, atol=1e-4)
+                np.testing.assert_allclose(fold(y, how, (1,)), exact(y, 1), rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(fold(y, "sum", (0,), of="numbers"), np.nansum(y, 0), rtol=1e-4, atol=1e-4)
+    extremes = np.full((600, 40), -np.inf, dtype)
+    assert (fold(extremes, "largest", (0,)) == -np.inf).all() and (fold(-extremes, "smallest", (0,)) == np.inf).all()
+
+
+@pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
+def test_long_sums_are_accurate_along_every_dimension():
+    x = np.full((100_000, 24), 0.1, np.float32)
+    exact = 100_000 * np.float64(np.float32(0.1))
+    assert np.abs(fold(x, "sum", (0,)) / exact - 1).max() < 2e-6
+    assert np.abs(fold(np.ascontiguousarray(x.T), "sum", (1,)) / exact - 1).max() < 2e-6
+    assert abs(float(fold(x, "sum")) / (24 * exact) - 1) < 2e-6
+
+
 def test_what_is_not_folded():
     x = np.ones((FROM, 4), np.float32)
-    assert fold(x[:, ::2], "sum") is None and fold(x, "sum", (0,)) is None and fold(x, "sum", (1,)) is None
-    assert fold(x.astype(np.float64), "sum") is None and fold(x.astype(np.int32), "sum") is None
+    assert fold(x, "sum", ()) is None and fold(x[::-1], "sum", (0,)) is None
+    assert fold(x.astype(np.complex64), "sum") is None and fold(x.astype(np.int32), "largest") is None
+    assert fold(x.astype(">f4"), "sum") is None and fold(x.astype(np.int64), "sum", of="size") is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])

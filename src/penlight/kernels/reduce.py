@@ -185,12 +185,12 @@ def norm(x: np.ndarray, p: float, dims: Dims, keepdim: bool = False) -> np.ndarr
 
 def _square_sum(x: np.ndarray, dims: Dims) -> np.ndarray:
     """Sum of squares over `dims`, with size 1 there."""
+    total = fold(x, "sum", dims, True, of="squares") if dims else None
+    if total is not None:
+        return total
     rows = _trailing_rows(x, dims)
     if rows is None:
         return reduce_sum(np.asarray(np.multiply(x, x)), dims, True)
-    total = fold(rows, "sum", (1,), of="squares")
-    if total is not None:
-        return total.reshape(_kept(x.shape, dims))
     if len(rows) == 1 and x.size > 1 << 14:  # in pieces, since one long dot product is less accurate
         whole = x.size >> 12 << 12
         pieces = rows[0, :whole].reshape(-1, 1 << 12)

@@ -52,7 +52,7 @@ def reduce_values(values: Any, reduction: int) -> Any:
     if reduction and isinstance(values, np.ndarray) and values.size >= FOLDS_FROM:
         total = fold(values, "sum")
         if total is not None:
-            return total / np.float32(values.size) if reduction == 1 else total
+            return total / values.dtype.type(values.size) if reduction == 1 else total
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
 
 

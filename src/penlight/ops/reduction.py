@@ -43,15 +43,15 @@ __all__ = [
 
 def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
-    if dtype.kind in "biu":
-        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
     if input.size >= FOLDS_FROM:
         total = fold(input, "sum", dim, keepdim)
         if total is not None:
-            return total if dtype is _FLOAT32 else _to_half(total, dtype)
+            return _to_half(total, dtype) if dtype.itemsize == 2 and dtype.kind in "fV" else total
+    if dtype.kind in "biu":
+        return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
     if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
         return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
-    if input.size > _MANY and _own_way(input, dim):
+    if input.size > _MANY and _down_columns(input.shape, dim):
         return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
     return _add_reduce(input, dim, keepdims=keepdim)
 
@@ -63,25 +63,6 @@ _MANY = 1 << 16  # elements
 def _to_half(total: Any, dtype: Any) -> Any:
     """A float32 sum as a 16-bit float, infinite if it is too large."""
     return total.astype(dtype)
-
-
-def _own_way(input: Any, dim: tuple[int, ...] | None) -> bool:
-    """Whether a sum of many elements is quicker or more accurate by our own kernel than by NumPy."""
-    if _down_columns(input.shape, dim):
-        return True
-    if (
-        input.dtype is _FLOAT32
-        and input.flags.c_contiguous
-        and (input.size > 2 * _MANY or _along_rows(input.shape, dim))
-    ):
-        from ..kernels import native
-
-        return dim != () and native.available()
-    return False
-
-
-def _along_rows(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
-    return dim is not None and len(shape) - 1 in dim and len(dim) < len(shape)
 
 
 def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
@@ -195,10 +176,10 @@ def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
             total = fold(input, "sum", dim, keepdim)
             if total is not None:
                 total /= _count(input.shape, range(input.ndim) if dim is None else dim)
-                return total if dtype is _FLOAT32 else _to_half(total, dtype)
+                return _to_half(total, dtype) if dtype.itemsize == 2 else total
         if dtype.itemsize == 2:
             return _to_half(input.mean(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
-        if input.size > _MANY and _own_way(input, dim):
+        if input.size > _MANY and _down_columns(input.shape, dim):
             dim = tuple(range(input.ndim)) if dim is None else dim
             return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
         total = _add_reduce(input, dim, keepdims=keepdim)
@@ -319,7 +300,7 @@ both("_others", _others_array, _others_graph)
 
 @quiet
 def _prod_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
-    if input.size >= FOLDS_FROM and input.dtype is _FLOAT32:
+    if input.size >= FOLDS_FROM and input.dtype.kind == "f" and input.itemsize > 2:
         product = fold(input, "product", dim, keepdim)
         if product is not None:
             return product

@@ -95,6 +95,10 @@ ENCODINGS = [
     (lambda a: a.binary("vpaddq", 9, 10, 11), "c4412dd4cb"),
     (lambda a: a.binary("vpsubq", 1, 2, Address(RDI)), "c4e16dfb8c2700000000"),
     (lambda a: a.shift("vpsrlq", 9, 3, 52), "c4e13573d334"),
+    (lambda a: a.unary("vpmovsxdq", 9, Address(RDI, RAX)), "c4627d258c0700000000"),
+    (lambda a: a.unary("vpmovsxwq", 9, Address(RDI, RAX)), "c4627d248c0700000000"),
+    (lambda a: a.unary("vpmovsxbq", 9, Address(RDI, RAX)), "c4627d228c0700000000"),
+    (lambda a: a.unary("vpmovzxbq", 9, Address(RDI, RAX)), "c4627d328c0700000000"),
     (lambda a: a.forget_upper(), "c5f877"),
     (lambda a: a.load_register(RDI, Address(RDI, None, 16)), "488bbc2710000000"),
     (lambda a: a.store_register(Address(RSP, None, 8), R9), "4c898c2408000000"),
@@ -108,6 +112,8 @@ ENCODINGS = [
     (lambda a: a.shift_left(R9, 2), "49c1e102"),
     (lambda a: a.shift_right(R9, 6), "49c1f906"),
     (lambda a: a.negate(R9), "49f7d9"),
+    (lambda a: a.load_number(R9, 5), "49c7c105000000"),
+    (lambda a: a.load_number(RCX, -1), "48c7c1ffffffff"),
     (lambda a: a.zero(R12), "4d33e4"),
     (lambda a: a.compare_numbers(R9, Address(RSP, None, 8)), "4c3b8c2408000000"),
     (lambda a: a.compare_number(R9, 6), "4981f906000000"),
@@ -140,7 +146,8 @@ def test_jumps_lead_to_labels_before_and_after():
 
 
 @pytest.mark.parametrize(
-    "when, code", [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85"), ("outside", "0f83")]
+    "when, code",
+    [("", "e9"), ("less", "0f8c"), ("not less", "0f8d"), ("not zero", "0f85"), ("zero", "0f84"), ("outside", "0f83")],
 )
 def test_conditions_of_jumps(when, code):
     asm = Assembler()

@@ -81,7 +81,7 @@ class Numbers:
     def over(self, kernel: Any, total: int, step: int) -> None:
         """Call a kernel of `function_over` for all of `total`, with `step` from the method, shared between threads if that is less."""
         if step < total:
-            _shared_form(kernel)(step, total, address(self._numbers))
+            shared_form(kernel)(step, total, address(self._numbers))
         else:
             kernel(0, total, address(self._numbers))
 
@@ -91,7 +91,7 @@ class Numbers:
 
 def function(write: Callable[[Assembler], None]) -> Any:
     """A kernel of a table, from what writes its instructions."""
-    return _load(write, 1)
+    return load_function(write, 1)
 
 
 def function_over(write: Callable[[Assembler], None]) -> Any:
@@ -106,20 +106,21 @@ def function_over(write: Callable[[Assembler], None]) -> Any:
         asm.add(RBP, RAX)
         write(asm)
 
-    return _load(begin, 3)
+    return load_function(begin, 3)
 
 
-_shared: dict[int, Any] = {}  # by their addresses, kernels of `function_over` for several threads
+_shared: dict[int, Any] = {}  # by their addresses, kernels for several threads
 
 
-def _shared_form(kernel: Any) -> Any:
-    """A kernel of `function_over` for several threads, see _pool.py."""
+def shared_form(kernel: Any, arguments: int = 3) -> Any:
+    """A kernel of a range, such as those of `function_over`, for several threads, see _pool.py."""
     if kernel.address not in _shared:
-        _shared[kernel.address] = _pool.shared(kernel.address, 3, 0)
+        _shared[kernel.address] = _pool.shared(kernel.address, arguments, 0)
     return _shared[kernel.address]
 
 
-def _load(write: Callable[[Assembler], None], arguments: int) -> Any:
+def load_function(write: Callable[[Assembler], None], arguments: int) -> Any:
+    """A kernel of so many whole numbers, from what writes its instructions, which may use all registers."""
     asm = Assembler()
     for register in _SAVED:
         asm.push(register)

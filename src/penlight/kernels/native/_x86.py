@@ -63,7 +63,7 @@ _BINARY = {
 _UNARY = {
     "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0),
     "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vsqrtpd": (0x51, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
-    "vpmovzxwd": (0x33, 2, 1),
+    "vpmovzxwd": (0x33, 2, 1), "vpmovsxdq": (0x25, 2, 1), "vpmovsxwq": (0x24, 2, 1), "vpmovsxbq": (0x22, 2, 1), "vpmovzxbq": (0x32, 2, 1),
 }  # fmt: skip
 # Comparisons; "unordered": one of the two is NaN. All but that and "not equal" are false then.
 RELATIONS = {
@@ -247,6 +247,10 @@ class Assembler:
         tail = struct.pack("<i", number)
         self._general(f"add {NAMES[target]}, {number}", b"\x81", 0, target, tail)
 
+    def load_number(self, target: int, number: int) -> None:
+        tail = struct.pack("<i", number)
+        self._general(f"mov {NAMES[target]}, {number}", b"\xc7", 0, target, tail)
+
     def multiply_number(self, target: int, number: int) -> None:
         tail = struct.pack("<i", number)
         self._general(f"imul {NAMES[target]}, {number}", b"\x69", target, target, tail)
@@ -301,7 +305,7 @@ class Assembler:
         self.listing.append(f"{name}:")
 
     def jump(self, to: str, when: str = "") -> None:
-        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "not zero".
+        """Go on at a label: always, or after a comparison `when` it was "less" or "not less", or a result "zero" or "not zero".
 
         "outside" is "not less" if negative numbers count as larger than all others.
         """
@@ -310,6 +314,7 @@ class Assembler:
             "less": b"\x0f\x8c",
             "not less": b"\x0f\x8d",
             "not zero": b"\x0f\x85",
+            "zero": b"\x0f\x84",
             "outside": b"\x0f\x83",
         }[when]
         self._raw(opcode + bytes(4), f"jump {when} {to}")

@@ -1,0 +1,238 @@
+"""Sums, products and extrema of large arrays over any dimensions, by native kernels.
+
+Note [Folds in pieces]
+One long sum in float32 loses digits: see Note [Folds in registers] for what the kernels do about that. Long rows and columns are cut into pieces
+besides, which threads share, and the pieces' results are folded in the same way. Where the cuts are does not depend on the number of threads, so
+results do not either. Dimensions are folded in the order of memory: a transposed array is read as it lies, and neighbouring dimensions are one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..silence import silent
+from . import folding
+
+_GRAIN = 1 << 16  # elements that are worth waking a thread for
+_PIECES = 8  # at least, of what would otherwise be one unit of work
+_PIECE = 1 << 15  # elements of a long row
+_MOST_ROWS = 1024  # in a unit
+_FEW_COLUMNS = 64
+_SMALL = 1 << 12  # elements of which NumPy folds what is left to be folded
+
+
+@lru_cache(None)
+def _kind(dtype: np.dtype[Any]) -> str | None:
+    """The key of folding.KINDS for this dtype, or None."""
+    name = dtype.name
+    return name if name in folding.KINDS and dtype.isnative else None
+
+
+def fold(
+    x: np.ndarray, how: str, dims: tuple[int, ...] | None = None, keepdim: bool = False, of: str = ""
+) -> np.ndarray | None:
+    """See `fold` in kernels/folds.py."""
+    from . import available
+
+    if not available():
+        return None
+    kind = _kind(x.dtype)
+    if kind is None or (x.dtype.kind in "iub" and (how != "sum" or of)):
+        return None
+    shape, result = x.shape, None
+    if dims is None or len(dims) == x.ndim:
+        if x.flags.c_contiguous:
+            result = _whole(x, kind, how, of)
+            return result.reshape((1,) * x.ndim) if keepdim else result
+        dims = tuple(range(x.ndim))
+    if x.flags.c_contiguous:
+        result = _contiguous(x, kind, how, of, dims)
+    else:
+        result = _in_memory_order(x, kind, how, of, dims)
+    if result is None:
+        return None
+    return result.reshape(
+        tuple([1 if k in dims else n for k, n in enumerate(shape)])
+        if keepdim
+        else tuple([n for k, n in enumerate(shape) if k not in dims])
+    )
+
+
+def _contiguous(x: np.ndarray, kind: str, how: str, of: str, dims: tuple[int, ...]) -> np.ndarray | None:
+    """The result, of whatever shape: one run of neighbouring dimensions after the other, the last one first."""
+    if not dims:
+        return None
+    stop = dims[-1] + 1
+    start, left = stop - 1, len(dims) - 1
+    while left and dims[left - 1] == start - 1:
+        start, left = start - 1, left - 1
+    shape = x.shape
+    outer, n, inner = prod(shape[:start]), prod(shape[start:stop]), prod(shape[stop:])
+    size = x.itemsize
+    if inner == 1:
+        result = _rows(x, kind, how, of, outer, n, n * size)
+    else:
+        result = _columns(x, kind, how, of, (outer, n, inner), (n * inner * size, inner * size))
+    if result is None or not left:
+        return result
+    lead = result.reshape(shape[:start] + shape[stop:])
+    if lead.size < _SMALL:
+        return _reduce(lead, how, dims[:left])
+    return _contiguous(lead, folding.KINDS[kind].result_name, how, "", dims[:left])
+
+
+_UFUNCS: dict[str, Any] = {"sum": np.add, "product": np.multiply, "largest": np.maximum, "smallest": np.minimum}
+
+
+def _reduce(x: np.ndarray, how: str, dims: int | tuple[int, ...]) -> np.ndarray:
+    """The same by NumPy."""
+    with silent():
+        return _UFUNCS[how].reduce(x, dims)  # type: ignore[no-any-return]
+
+
+def _in_memory_order(x: np.ndarray, kind: str, how: str, of: str, dims: tuple[int, ...]) -> np.ndarray | None:
+    """The result in the order of the dimensions that are left, for any layout."""
+    if not dims or min(x.strides) < 0:
+        return None
+    order = sorted(range(x.ndim), key=lambda k: -x.strides[k])
+    y = x.transpose(order)
+    folded = tuple([i for i, k in enumerate(order) if k in dims])
+    result = None
+    if not y.flags.c_contiguous:
+        result = _strided(y, kind, how, of, folded)
+        if result is None:
+            y = np.ascontiguousarray(y)
+    if result is None:
+        result = _contiguous(y, kind, how, of, folded)
+    if result is None:
+        return None
+    kept = [k for k in order if k not in dims]
+    if kept == sorted(kept):
+        return result
+    back = result.reshape([x.shape[k] for k in kept]).transpose(np.argsort(kept))
+    return np.ascontiguousarray(back)
+
+
+def _strided(y: np.ndarray, kind: str, how: str, of: str, folded: tuple[int, ...]) -> np.ndarray | None:
+    """The result where all dimensions but the last two or three have one element, or None: as of slices of a matrix."""
+    sizes: list[int] = []
+    steps: list[int] = []
+    are: list[bool] = []  # folded
+    for k, (n, step) in enumerate(zip(y.shape, y.strides)):
+        if n == 1:
+            continue
+        if sizes and are[-1] == (k in folded) and steps[-1] == n * step:
+            sizes[-1], steps[-1] = sizes[-1] * n, step
+        else:
+            sizes.append(n)
+            steps.append(step)
+            are.append(k in folded)
+    if not steps or steps[-1] != y.itemsize:
+        return None
+    if are == [False, True]:
+        return _rows(y, kind, how, of, sizes[0], sizes[1], steps[0])
+    if are == [True, False]:
+        sizes, steps, are = [1, *sizes], [0, *steps], [False, *are]
+    if are == [False, True, False]:
+        return _columns(y, kind, how, of, (sizes[0], sizes[1], sizes[2]), (steps[0], steps[1]))
+    return None
+
+
+def _whole(x: np.ndarray, kind: str, how: str, of: str) -> np.ndarray:
+    """The fold of all elements of a contiguous array, as an array of no dimensions."""
+    traits, size = folding.KINDS[kind], x.size
+    kernel = folding.rows_kernel(kind, how, of)
+    out = np.empty((), traits.result)
+    if size < 2 * _GRAIN:
+        kernel(0, 1, size, 0, id(x), id(out))
+        return out
+    pieces = max(_PIECES, size // _PIECE)
+    pieces = next((n for n in range(pieces, pieces + _PIECES) if size % n == 0), pieces)
+    length, rest = divmod(size, pieces)
+    parts = np.empty(pieces + (rest > 0), traits.result)
+    folding.over(kernel, pieces, -(-_GRAIN // length), length, length * x.itemsize, id(x), id(parts))
+    if rest:
+        parts[-1] = _reduce(_terms(x.reshape(-1)[-rest:], kind, of), how, 0)
+    folding.rows_kernel(traits.result_name, how, "")(0, 1, len(parts), 0, id(parts), id(out))
+    return out
+
+
+_OF: dict[str, Any] = {
+    "squares": np.square,
+    "size": np.abs,
+    "numbers": lambda x: np.where(np.isnan(x), x.dtype.type(0), x),
+}
+
+
+def _terms(x: np.ndarray, kind: str, of: str) -> np.ndarray:
+    """What is to be folded, as an array of the result's dtype."""
+    wide = x.astype(folding.KINDS[kind].result, copy=False)
+    with silent():
+        return _OF[of](wide) if of else wide  # type: ignore[no-any-return]
+
+
+def _view(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> np.ndarray:
+    """The memory of an array, from some bytes behind its first element on, as an array of another shape."""
+    holder = np.lib.stride_tricks.as_strided(x, (offset // x.itemsize + 1,), (x.itemsize,)) if offset else x
+    return np.lib.stride_tricks.as_strided(holder[-1:] if offset else holder, shape, strides)
+
+
+def _rows(x: np.ndarray, kind: str, how: str, of: str, rows: int, length: int, stride: int) -> np.ndarray:
+    """The fold of each row, rows being `stride` bytes apart."""
+    traits = folding.KINDS[kind]
+    if length < traits.lanes:  # one column after the other: NumPy takes as long for a short row as for a long one
+        columns = _view(x, (length, rows), (x.itemsize, stride))
+        return _reduce(_terms(columns, kind, of), how, 0)
+    if length >= 2 * _GRAIN:
+        parts = [_whole(_view(x, (length,), (x.itemsize,), row * stride), kind, how, of) for row in range(rows)]
+        return np.array(parts, traits.result)
+    out = np.empty(rows, traits.result)
+    kernel = folding.rows_kernel(kind, how, of)
+    folding.over(kernel, rows, -(-_GRAIN // length), length, stride, id(x), id(out))
+    return out
+
+
+def _columns(
+    x: np.ndarray, kind: str, how: str, of: str, shape: tuple[int, int, int], strides: tuple[int, int]
+) -> np.ndarray:
+    """The fold over the second of three dimensions, of which the first two are `strides` bytes apart, as (outer, inner)."""
+    outer, n, inner = shape
+    traits = folding.KINDS[kind]
+    if inner < _FEW_COLUMNS and strides[1] == inner * x.itemsize and n > 1:
+        return _few_columns(x, kind, how, of, shape, strides)
+    if inner < traits.lanes:
+        return _reduce(_terms(_view(x, shape, (*strides, x.itemsize)), kind, of), how, 1)
+    rows = min(n, _MOST_ROWS)
+    if n * outer * inner >= 2 * _GRAIN and outer < _PIECES:
+        rows = min(rows, -(-n * outer // (_PIECES * folding.GROUP)) * folding.GROUP)
+    units = -(-n // rows)
+    out = np.empty((outer * units, inner), traits.result)
+    kernel = folding.columns_kernel(kind, how, of)
+    grain = -(-_GRAIN // (rows * inner))
+    folding.over(kernel, outer * units, grain, rows, inner, id(x), id(out), strides[1], strides[0], units, n)
+    if units == 1:
+        return out
+    line = inner * out.itemsize
+    return _columns(out, traits.result_name, how, "", (outer, units, inner), (units * line, line))
+
+
+def _few_columns(
+    x: np.ndarray, kind: str, how: str, of: str, shape: tuple[int, int, int], strides: tuple[int, int]
+) -> np.ndarray:
+    """The same where there are few columns: several rows, which lie side by side, as one, then the fold of those."""
+    outer, n, inner = shape
+    together = min(n, -(-_FEW_COLUMNS // inner))
+    main = n // together
+    wider = (outer, main, together * inner), (strides[0], together * strides[1])
+    sums = _columns(x, kind, how, of, *wider)
+    result = _reduce(sums.reshape(outer, together, inner), how, 1)
+    rest = n - main * together
+    if rest:
+        view = _view(x, (outer, rest, inner), (*strides, x.itemsize), main * together * strides[1])
+        with silent():
+            _UFUNCS[how](result, _UFUNCS[how].reduce(_terms(view, kind, of), 1), out=result)
+    return result
