@@ -17,6 +17,7 @@ from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, USED_TWICE, Freed, Node
 from ..kernels.large import LARGE, run_rule
 from ._op import LIST, Op, slot_kind
+from ._unmoved import attach, unmoved
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -73,7 +74,8 @@ NAMESPACE["wanted_edges"] = wanted_edges
 
 def run_graph(node: Any, grads: Any, keep: bool) -> tuple[Any, ...]:
     """Run a node's rules on tensors: the same formulas over differentiable ops."""
-    return _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
+    results = _run_rules(node, grads, keep, unpack_graph, NAMESPACE["ops"])
+    return attach(node, results) if unmoved(node.op.node_name) else results
 
 
 def nothing(grads: list[Any]) -> bool:
