@@ -24,6 +24,7 @@ from .parallel import parallel_for, thread_count
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
+OUTER = 1 << 18  # elements of two operands, multiplied; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache
 _CHEAP = (
     1 << 21
@@ -62,6 +63,14 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
         return shape, arrays[0].size, ready, [type(v) is np.ndarray and v.ndim > 0 for v in values]
     parted = [type(v) is np.ndarray and v.ndim == len(shape) and v.shape[0] == shape[0] for v in values]
     return shape, shape[0], list(values), parted
+
+
+def grows(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the result of two operands that broadcast has LARGE elements, as one of a column and a row may."""
+    one, other = a.shape, b.shape
+    if one and other and one[-1] != 1 != other[-1] and (len(one) < 3 or len(other) < 3):
+        return False  # rows of one length: the result is as large as one of them
+    return prod(np.broadcast_shapes(one, other)) >= LARGE
 
 
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
@@ -110,16 +119,24 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
 
 
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
-    """ufunc(*operands), whose first operand has at least LARGE elements, by several threads where that pays."""
-    if (
-        ufunc in _NATIVE_UFUNCS
-        or (ufunc in _NATIVE_SHARED and operands[0].size >= _SHARED_FROM)
-        or operands[0].dtype.itemsize == 2
-    ):
+    """ufunc(*operands), one of which may have LARGE elements, or the result, by several threads where that pays."""
+    if ufunc in _NATIVE_UFUNCS or _is_slow(ufunc, operands):
         result = _natively(ufunc, operands)
         if result is not None:
             return result
     return _run_in_ranges(ufunc, *operands)
+
+
+def _is_slow(ufunc: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether a ufunc that is cheap takes NumPy longer than machine code: on 16-bit floats, on many elements, or if its operands are
+    not contiguous arrays of one shape."""
+    arrays = [o for o in operands if type(o) is np.ndarray and o.ndim]
+    first = arrays[0]
+    if first.dtype.itemsize == 2:
+        return True
+    if ufunc not in _NATIVE_SHARED:
+        return False
+    return first.size >= _SHARED_FROM or any(a.shape != first.shape or not a.flags.c_contiguous for a in arrays)
 
 
 @np.errstate(all="ignore")
@@ -159,6 +176,9 @@ def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
             return result
     if program is False:
         return rule(*values)
+    if isinstance(program, Program) and len(program.steps) == 1:
+        ufunc, coded, _ = program.steps[0]
+        return run_ufunc(ufunc, *[values[c] if type(c) is int else c[0] for c in coded])
     cut = _cut(values)
     if cut is None or cut[1] < 2:
         return rule(*values)
@@ -167,9 +187,6 @@ def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
     if program is True or not flat:
         return _run_opaque(rule, values, cut)
     assert not isinstance(program, bool)
-    if len(program.steps) == 1:
-        ufunc, coded, _ = program.steps[0]
-        return run_ufunc(ufunc, *[values[c] if type(c) is int else c[0] for c in coded])
     dtype = next(v.dtype for v in leaves if type(v) is np.ndarray and v.ndim and v.dtype.kind == "f")
     result = np.empty(shape, dtype)
     out = result.reshape(-1)
@@ -184,6 +201,17 @@ def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
 
     parallel_for(body, length, _GRAIN, blas=False)
     return result
+
+
+def run_rule_to(shape: tuple[int, ...], rule: Callable[..., Any], *values: Any) -> Any:
+    """`run_rule` of a gradient that is to be summed to a shape: in the same pass where that can be, else as it is."""
+    if shape == values[0].shape:
+        return run_rule(rule, *values)
+    program = program_of(rule, values)
+    from .native import sum_to
+
+    result = sum_to.run(program if isinstance(program, Program) else rule, values, shape)
+    return run_rule(rule, *values) if result is None else result
 
 
 def _run_opaque(rule: Callable[..., Any], values: tuple[Any, ...], cut: Any) -> Any:

@@ -177,7 +177,7 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
 
 def _rest(op: Op, number: str | None = None) -> list[str]:
     """Lines that compute on the arrays, wrap and record the result, and return; `number` is the operand that is no tensor here."""
-    body = [_call(op)]
+    body = [_call(op, number)]
     if op.kind == "multi":
         return body + _parts(op)
     if op.outputs > 1 and op.view:
@@ -193,15 +193,23 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     return body + _record(op, number)
 
 
-def _call(op: Op) -> str:
-    """The line that runs the kernel."""
-    operands = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
-    call = f"kernel_{op.name}({operands})"
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:  # see Note [Large elementwise work] in kernels/large.py
-        call = f"{call} if {op.operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {operands})"
+def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
+    """The line that runs the kernel; `number` is no tensor, and the result has the first operand's shape if it is stored `into_first`."""
+    given = ", ".join(p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters)
+    call = f"kernel_{op.name}({given})"
+    large = None  # see Note [Large elementwise work] in kernels/large.py
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc:
+        large = "run_ufunc"
     elif op.kind == "pointwise" and getattr(op.kernel, "one_pass", False):
-        call = f"{call} if {op.operands[0]}_.size < LARGE else run_function(kernel_{op.name}, {operands})"
-    return f"result = {call}"
+        large = "run_function"
+    if large is None:
+        return f"result = {call}"
+    first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
+    small = f"{first}_.size < LARGE"
+    if others and not into_first:
+        a, b = f"{first}_", f"{others[0]}_"
+        small = f"{a}.size * {b}.size < OUTER or {a}.size < LARGE > {b}.size and ({a}.shape == {b}.shape or not grows({a}, {b}))"
+    return f"result = {call} if {small} else {large}(kernel_{op.name}, {given})"
 
 
 def _number(op: Op) -> str | None:
@@ -245,7 +253,7 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
         body.append(f"kernel_{op.name}({', '.join(p + '_' for p in op.parameters)}, {first}_)")
     else:
         body += [
-            _call(op),
+            _call(op, into_first=True),
             f"if type(result) is ndarray and result.shape == {first}_.shape and result.dtype is {first}_.dtype: {first}_[...] = result",
             f"else: store({first}_, asarray(result))",
         ]

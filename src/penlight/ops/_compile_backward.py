@@ -73,13 +73,16 @@ def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:
         lines += fetched
         values.append(value)
     call = f"rule_{op.name}_{i}({', '.join(values)})"
+    fits = op.kind == "pointwise" and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1
     if op.kind == "pointwise" and not scalars:
         call = written_out(op, i) or call
         if _in_blocks(op, wants):
             call = f"({call})" if " else " in call else call
             call += f" if small else run_rule(rule_{op.name}_{i}, {', '.join(values)})"
+            if fits and values[0] == "grad":
+                call += f" if fit is None else run_rule_to(fit[{place}], rule_{op.name}_{i}, {', '.join(values)})"
     lines.append(f"g_{i} = {call}")
-    if op.kind == "pointwise" and len([k for k in op.inputs if op.kinds[k] != OPTIONAL]) > 1:
+    if fits:
         lines.append(f"if fit is not None and g_{i}.shape != fit[{place}]: g_{i} = sum_to(g_{i}, fit[{place}])")
     return lines
 

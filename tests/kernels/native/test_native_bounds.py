@@ -9,12 +9,13 @@ from penlight.kernels import native
 
 PROGRAM = '''
 import ctypes, inspect, itertools, mmap
+from math import prod
 import numpy as np
 from penlight.kernels import conv_flat, conv_planes, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
-from penlight.kernels.native import Kernel, attention, norm, normal, recurrent, reduce, scan, softmax, traced
+from penlight.kernels.native import Kernel, attention, norm, normal, operands, recurrent, reduce, scan, softmax, traced
 from penlight.kernels.native.product import panels, products
 from penlight.kernels.native.scatter import add_rows
 from penlight.kernels.native.sequence import repeat
@@ -180,20 +181,19 @@ def try_body(body, dtypes, made):
             if kernel is None:
                 return
             traced.run_kernel(kernel, tuple(arrays), (), ())
-    if "float64" in kinds:
-        return  # those are flat only
-    for shapes in itertools.product(("full", "row", "column"), repeat=len(kinds) - 1):
-        shapes = (*shapes, "full")
-        if any(s == "column" and k != "float32" for s, k in zip(shapes, kinds)):
-            continue
-        named = tuple(f"{s} {k}" for s, k in zip(shapes, kinds))
-        kernel = traced.kernel_of(traced.define_rows, body, named, 0)
+    for shapes in itertools.product(("full", "row", "column", "part"), repeat=len(kinds) - 1):
         for (rows, columns), at_end in itertools.product(((1, 33), (3, 40), (5, 64)), (True, False)):
-            if columns % 8 and kernel.narrow:
+            wholes = {"full": (rows, columns), "row": (columns,), "column": (rows, 1), "part": (rows, columns + 2)}
+            arrays = [fenced(prod(wholes[s]), at_end, d).reshape(wholes[s]) for s, d in zip(shapes, dtypes)]
+            arrays = [a[:, 2:] if s == "part" else a for s, a in zip(shapes, arrays)]
+            out = fenced(rows * columns, at_end, dtypes[-1])
+            found = operands.placed(arrays, kinds[:-1], out.itemsize)
+            narrow = any(kind not in ("float32", "float64") for kind in kinds)
+            if found is None or (columns % 8 and narrow) or all(s in ("row", "column") for s in shapes):
                 continue
-            counts = {"full": rows * columns, "row": columns, "column": rows}
-            arrays = [fenced(counts[s], at_end, d) for s, d in zip(shapes, dtypes)]
-            traced.run_rows(kernel, rows, named, tuple(arrays), ())
+            layout, wide, named = found
+            kernel = traced.kernel_of(traced.define_rows, body, (*named, f"vector {kinds[-1]}"), 0)
+            operands.run_rows(kernel, layout, operands.widened(arrays, wide), out, [])
 
 
 FLOATS = [np.float32, np.float16]

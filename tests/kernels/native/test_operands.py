@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight.autograd.shapes import sum_to as sum_to_shape
 from penlight.kernels import large, native
 from penlight.kernels.fused import program_of
-from penlight.kernels.native import operands
+from penlight.kernels.native import operands, sum_to
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 
@@ -35,6 +36,85 @@ def test_rows_and_columns(full, other):
     np.testing.assert_array_equal(result, rule(x, y))
 
 
+PLACED = [
+    (noise(20, 1), noise(50)), (noise(20, 1), noise(1, 50)), (noise(4, 5, 60), noise(4, 1, 60)), (noise(4, 1, 60), noise(5, 60)),
+    (noise(3, 1, 4, 1), noise(2, 1, 33)), (noise(20, 100)[:, :40], noise(20, 100)[:, 60:]), (noise(20, 100)[:, 3:40], noise(37)),
+    (noise(6, 7, 80)[:, 1:4, 5:70], noise(6, 1, 1)), (noise(40, 50)[::2], noise(20, 90)[:, 7:8]), (noise(5000, 33)[:, :32], noise(32)),
+    (np.broadcast_to(noise(20, 1), (20, 50)), noise(20, 50)),
+]  # fmt: skip
+
+
+@here
+@pytest.mark.parametrize("x, y", PLACED, ids=range(len(PLACED)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_operands_that_lie_anywhere(x, y, dtype):
+    """See Note [Rows by their places]."""
+    if dtype is np.float64:  # in the same layout
+        wide = [
+            np.zeros(0 if not a.size else sum((n - 1) * s for n, s in zip(a.shape, a.strides)) // 4 + 1) for a in (x, y)
+        ]
+        x, y = (np.lib.stride_tricks.as_strided(w, a.shape, [2 * s for s in a.strides]) for w, a in zip(wide, (x, y)))
+        x[...], y[...] = 1.5, -0.25
+    for a, b in ((x, y), (y, x)):
+        result, expected = operands.run(np.subtract, (a, b)), a - b
+        assert result is not None and result.strides == expected.strides and result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@here
+def test_columns_of_truth_values_and_of_16_bit_floats():
+    x, mask = noise(20, 48), noise(20, 1, seed=3) > 0
+    choose = lambda mask, x: np.where(mask, x, -1.0)  # noqa: E731
+    np.testing.assert_array_equal(operands.run(choose, (mask, x)), np.where(mask, x, np.float32(-1)))
+    half, column = noise(20, 48).astype(np.float16), noise(20, 1, seed=3).astype(np.float16)
+    np.testing.assert_array_equal(operands.run(np.multiply, (column, half)), column * half)
+
+
+SUMS = [
+    ((300, 40), (300, 1)), ((300, 40), (40,)), ((300, 40), (1, 40)), ((5, 6, 40), (5, 1, 1)), ((5, 6, 40), (6, 40)), ((5, 6, 40), (5, 6, 1)),
+    ((5, 1, 6, 40), (5, 1, 1, 1)), ((2, 3000), (2, 1)),
+]  # fmt: skip
+
+
+@here
+@pytest.mark.parametrize("whole, shape", SUMS, ids=str)
+def test_sums_in_the_same_pass(whole, shape):
+    x, y, row = noise(*whole), noise(*whole, seed=1), noise(whole[-1], seed=2)
+    for values in ((x, y), (x, row), (x, noise(*whole[:-1], 1, seed=3))):
+        for rule in (np.multiply, lambda a, b: a * b - b):
+            result = sum_to.run(rule, values, shape)
+            if result is None and values[1] is not y:
+                continue  # what is summed is not one row of elements
+            expected = sum_to_shape(rule(*[v.astype(float) for v in values]), shape)
+            assert result is not None and result.shape == shape and result.dtype == np.float32
+            np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+@here
+def test_sums_that_are_left_to_others():
+    x = noise(5, 6, 40)
+    for shape in ((1, 6, 1), (5, 1, 40), (5, 6, 40), (1, 1, 1), ()):
+        assert sum_to.run(np.multiply, (x, x), shape) is None
+    assert sum_to.run(np.multiply, (x.astype(float), x.astype(float)), (40,)) is None
+    assert sum_to.run(np.sin, (x,), (40,)) is None  # a sine may have to be computed again
+
+
+@pytest.mark.parametrize(
+    "one, other", [((300, 1), (400,)), ((50, 1, 40), (60, 40)), ((400,), (100, 400)), ((20, 8, 1, 40), (20, 1, 9, 40))]
+)
+def test_gradients_of_what_was_broadcast(one, other, monkeypatch):
+    results = []
+    for available in (native.available(), False):
+        monkeypatch.setattr(native, "available", lambda now=available: now)
+        x, y = (torch.from_numpy(noise(*s, seed=len(s))).requires_grad_() for s in (one, other))
+        for out in (x * y, x / (y * y + 1), torch.maximum(x, y), x - y):
+            results.append([out, *torch.autograd.grad(out, (x, y), torch.full_like(out, 0.5))])
+    for a, b in zip(results[: len(results) // 2], results[len(results) // 2 :], strict=True):
+        for one, other in zip(a, b, strict=True):
+            assert one.stride() == other.stride()
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
 @here
 def test_a_row_and_a_column_at_once():
     x, row, column, number = noise(20, 50), noise(50, seed=1), noise(20, 1, seed=2), np.array(2.5, np.float32)
@@ -49,13 +129,14 @@ def test_a_row_and_a_column_at_once():
     [
         (noise(20, 50), noise(20, 50).astype(float)),
         (noise(20, 50), noise(50, 20).T),
-        (noise(20, 1), noise(50)),  # no operand has the result's shape
+        (noise(2, 3, 40), noise(3, 2, 40).transpose(1, 0, 2)),
         (noise(20, 5), noise(5)),  # rows too short to be worth it
-        (noise(4, 5, 60), noise(4, 1, 60)),  # neither rows nor columns
+        (noise(20, 100)[:, ::2], noise(50)),  # elements that are apart
+        (noise(20, 50)[::-1], noise(50)),  # rows from the last to the first
         (noise(50), noise(0, 50)),
         (np.broadcast_to(np.float32(1), (20, 50)), 2.0),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_is_left_to_numpy(x, y):
     assert operands.run(np.add, (x, y)) is None
@@ -80,11 +161,11 @@ def test_functions_decide_by_numbers():
 
 @here
 def test_the_plans_are_bounded(monkeypatch):
-    monkeypatch.setattr(operands, "_MOST_PLANS", len(operands._plans) + 3)
+    monkeypatch.setattr(operands, "MOST_PLANS", len(operands._plans) + 3)
     for n in range(40, 50):
         x = noise(n)
         np.testing.assert_array_equal(operands.run(np.add, (x, 1.0)), x + 1)
-    assert len(operands._plans) <= operands._MOST_PLANS
+    assert len(operands._plans) <= operands.MOST_PLANS
 
 
 OPS = {

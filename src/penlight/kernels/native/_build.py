@@ -15,7 +15,8 @@ Note [Loops over a row]
 What a loop does to eight elements is written down three times: `unroll` times in a row for the bulk of a row, once for the
 vectors that are left, and once more for the last elements that fill no vector, where loads and stores take a mask and a
 fold ignores the other lanes. The sums of an unrolled loop have `unroll` registers, so that additions need not wait
-for each other; a row's sum is thereby more accurate than a running one, too.
+for each other; a row's sum is thereby more accurate than a running one, too. What only reads, computes a little and writes is unrolled
+so that counting takes a small part of the instructions: where two threads share a core, each has half of what it can begin at a time.
 
 Note [Sums over rows]
 Where rows are summed up (the gradient of a bias), each group of GROUP rows has a row of sums of its own, to which its rows are
@@ -28,8 +29,13 @@ Arrays of 16-bit floats and of truth values are read and written as they are: `l
 masked loads and stores for them, so a loop over them has no part for the last elements: rows must be of whole vectors. Whoever
 calls a kernel sees to that, and gives it the last few elements in arrays of eight.
 
+Note [Rows by their places]
+The rows of a `placed` array lie anywhere: a table, the kernel's last array, says for each row how far from its array's beginning each of
+them starts, in bytes. So any operand that broadcasts, in whichever dimensions, and any part of a wider array is read as it is, as
+long as its elements along a row are beside each other, or one.
+
 Note [Kernels of float64]
-A flat kernel all of whose arrays are float64 is written down in the same way; a vector then has four elements, and `_compile.py` takes
+A kernel, flat or of placed rows, all of whose arrays are float64 is written down in the same way; a vector then has four elements, and `_compile.py` takes
 the instructions for those. What is told by its bits (signs, exponents) differs, so functions that look at them are others (_float64.py).
 """
 
@@ -46,7 +52,9 @@ _POINTERS = (RCX, R8, R9, R10, R11, RBX, RBP, R12, R13, R14, R15)
 GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
+TABLE = -2  # the width of a table of rows' places
 KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1, "float64": 8}  # of arrays' elements, with their sizes
+_LONG_ENOUGH = 32  # operations of a loop that is unrolled without being asked to
 _NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 
@@ -103,6 +111,7 @@ class Argument(NamedTuple):
     local: bool  # begins at the first row to be done, not at row 0
     parts: int  # of a row that all share: how many times the columns it is wide
     size: int  # of an element, in bytes
+    placed: bool = False  # see Note [Rows by their places]
 
 
 class Array:
@@ -228,10 +237,11 @@ class Builder:
 
     # Arguments
 
-    def array(self, width: int = 1, local: bool = False, kind: str = "float32") -> Array:
+    def array(self, width: int = 1, local: bool = False, kind: str = "float32", placed: bool = False) -> Array:
         """The next argument: an array of as many rows; `width` 0 for one row that all share. `kind` is one of KINDS.
 
-        A `local` one has only the rows that are to be done, while others are counted from row 0.
+        A `local` one has only the rows that are to be done, while others are counted from row 0; those of a `placed` one are where the
+        `table` says.
         """
         self._asked += 1
         if self._asked - 1 in self.spread:
@@ -241,7 +251,7 @@ class Builder:
             if self.arrays or not self.flat:
                 raise ValueError("a native kernel on float64 takes nothing else, and is flat")
             self.double = True
-        pointer = self._argument(width, local, size=size)
+        pointer = self._argument(width, local, size=size, placed=placed)
         if size >= 4:
             return Array(self, pointer)
         return Narrow(self, pointer, self._place(size), kind)
@@ -268,15 +278,19 @@ class Builder:
             self.steps.append(self._registers.pop())
         return [Array(self, pointer, step) for step in self.steps[:count]]
 
-    def per_row(self, local: bool = False) -> Array:
+    def per_row(self, local: bool = False, placed: bool = False) -> Array:
         """The next argument: an array with one number for each row."""
-        return Array(self, self._argument(None, local))
+        return Array(self, self._argument(None, local, placed=placed))
 
-    def _argument(self, width: int | None, local: bool, parts: int = 1, size: int = 4) -> int:
+    def table(self) -> None:
+        """The last argument, of int64: for each row the places of the `placed` arrays. See Note [Rows by their places]."""
+        self._argument(TABLE, False, size=8)
+
+    def _argument(self, width: int | None, local: bool, parts: int = 1, size: int = 4, placed: bool = False) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local, parts, size))
+        self.arrays.append(Argument(pointer, width, local, parts, size, placed))
         return pointer
 
     def sums(self) -> Array:
@@ -337,9 +351,17 @@ class Builder:
         whole = self.emit("blend", sum, nan, self.emit("unordered", value, value))
         return self.emit("vandps", whole, Pooled(0xFFFF0000))
 
-    def each(self, body: Callable[[], object], unroll: int = 1) -> None:
-        """Do `body` for all elements of the row."""
-        self._loop([], lambda: (body(), [])[1], unroll)
+    def each(self, body: Callable[[], object], unroll: int = 0) -> None:
+        """Do `body` for all elements of the row; 0 stands for as much unrolling as pays."""
+        self._loop([], lambda: (body(), [])[1], unroll or self._unrolling(body))
+
+    def _unrolling(self, body: Callable[[], object]) -> int:
+        """How many times a body is to be written down, which shows when it was once. See Note [Loops over a row]."""
+        before = len(self.operations)
+        body()
+        length = len(self.operations) - before
+        del self.operations[before:]
+        return next((times for times in (4, 2) if times * length <= _LONG_ENOUGH), 1)  # a power of 2, see `_limits`
 
     def total(self, body: Callable[[], Value], unroll: int = 1) -> Value:
         """The sum of `body` over the row, in all lanes."""

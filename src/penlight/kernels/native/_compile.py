@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from . import _pages, _pool
-from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, Argument, Builder, Value
+from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, TABLE, Argument, Builder, Value
 from ._x86 import (
     R8,
     R9,
@@ -189,6 +189,7 @@ class _Writer:
 
     def __init__(self, builder: Builder) -> None:
         self.builder, self.asm, self.frame = builder, Assembler(), _Frame()
+        self._placed = [array.pointer for array in builder.arrays if array.placed]
         self.operations = _with_constants_held(builder)
 
     def write(self) -> bytes:
@@ -255,10 +256,15 @@ class _Writer:
             above = self.frame.size + 8 * len(_SAVED) + 8
             asm.load_register(pointer, Address(RSP, None, above + 8 * (argument - 6)))
         asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
+        if array.placed:
+            asm.store_register(self.frame.place(("base", pointer)), pointer)
+            return
         if array.local:
             return
         asm.copy_register(RAX, RDI)
-        if self.builder.flat:
+        if array.width == TABLE:
+            asm.multiply_number(RAX, 8 * len(self._placed))
+        elif self.builder.flat:
             asm.shift_left(RAX, array.size.bit_length() - 1)
         elif array.width is None:
             asm.shift_left(RAX, 2)
@@ -280,10 +286,18 @@ class _Writer:
         asm.compare_numbers(RDI, RSI)
         asm.jump("done", "not less")
         asm.label("row")
+        table = next((a.pointer for a in builder.arrays if a.width == TABLE), -1)
+        for place, pointer in enumerate(self._placed):
+            asm.load_register(pointer, self.frame.place(("base", pointer)))
+            asm.add(pointer, Address(table, None, 8 * place))
         self._operations()
-        for pointer, width, _, _, size in builder.arrays:
+        for pointer, width, _, _, size, placed in builder.arrays:
+            if placed:
+                continue
             if width is None:
                 asm.add_number(pointer, 4)
+            elif width == TABLE:
+                asm.add_number(pointer, 8 * len(self._placed))
             elif size < 4 and width:
                 asm.add(pointer, self.frame.place(("narrow", size)))
             elif width == 1:
@@ -370,7 +384,8 @@ class _Writer:
             case "store one":
                 asm.store_one(*operands)
             case "broadcast":
-                asm.broadcast(target, operands[0])
+                spread = asm.broadcast_long if self.builder.double else asm.broadcast
+                spread(target, operands[0])
             case "number":
                 spread = asm.broadcast_long if self.builder.double else asm.broadcast
                 spread(target, self.frame.place(("number", operands[0])))
@@ -440,15 +455,17 @@ class _Writer:
             self.asm.binary(f"{name}213{kind}", target, b, c)
 
 
-def _work(operations: list[Any]) -> int:
-    """How many operations there are for eight elements, in all loops together."""
-    count, counts = 0, False
+def _work(operations: list[Any]) -> tuple[int, int]:
+    """How many operations there are for eight elements, in all loops together; and how many are written down, unrolled ones once."""
+    count = length = 0
+    place = ""
     for item in operations:
         if isinstance(item, tuple):
-            counts = item[0] == "vectors" or (counts and item[0] != "vectors end")
+            place = item[0]
         else:
-            count += counts
-    return count
+            count += place == "vectors"
+            length += place != "bulk"
+    return count, length
 
 
 class Kernel:
@@ -470,8 +487,8 @@ class Kernel:
         self.partial = builder.partial  # gives NaN where it cannot tell; so whoever finds NaN asks NumPy
         self.narrow = builder.narrow  # works on whole vectors only, see Note [Narrow arrays]
         self._sizes = lru_cache(64)(self._find_sizes)
-        self.length = len(builder.operations)
-        self.grain = _SHARE // max(_CHEAPEST, _work(builder.operations))  # elements that are worth waking a thread for
+        work, self.length = _work(builder.operations)
+        self.grain = _SHARE // max(_CHEAPEST, work)  # elements that are worth waking a thread for
         self.double = builder.double
         self._form = (2 if flat else 3) + len(builder.arrays), builder.numbers, builder.double
         self.run = _pages.load_kernel(code, *self._form)
@@ -507,11 +524,12 @@ class Kernel:
                 raise ValueError("output array is read-only")
 
     def _find_sizes(self, rows: int, columns: int) -> list[int]:
-        lines = {None: rows, GROUPED: -(-rows // GROUP) * columns}
+        placed = sum(a.placed for a in self._arrays)
+        lines = {None: rows, GROUPED: -(-rows // GROUP) * columns, TABLE: rows * placed}
         wide = -(-columns // 8) * 8  # see `Wide`
         return [
             wide
-            if a.size == 8 and not self.double
+            if a.size == 8 and a.width != TABLE and not self.double
             else lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
             for a in self._arrays
         ]

@@ -1,7 +1,7 @@
 """Ufuncs, traced programs and plain functions of ufuncs on operands of any kind, as native kernels.
 
-See Note [Bodies as machine code]. Operands that are numbers, in whatever form, are passed as numbers; a row that all rows share (a bias)
-or a number for each row (a mean) is read as that, without being spread out first.
+See Note [Bodies as machine code]. Operands that are numbers, in whatever form, are passed as numbers; one that broadcasts, or is a part of a
+wider array, is read as it is: Note [Rows by their places].
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ..folds import fold
 from ..fused import Program
 from . import traced
 from ._compile import Kernel
+from .layout import Layout, layout_of
 
-_LEAST_COLUMNS = 32  # shorter rows cost more in loops than in arithmetic
-_MOST_PLANS = 4096
+MOST_PLANS = 4096
 _FLOAT, _BOOL = np.dtype(np.float32), np.dtype(np.bool_)
 
 
@@ -29,9 +29,9 @@ class _Plan(NamedTuple):
     kernel: Kernel
     shape: tuple[int, ...]  # of the result
     dtype: np.dtype[Any]
-    spread: tuple[int, ...]  # which arrays are one number everywhere
-    kinds: tuple[str, ...]  # of the arrays and the result if the kernel runs over rows, else empty
-    rows: int
+    spread: tuple[int, ...] = ()  # which arrays are one number everywhere
+    layout: Layout | None = None  # if the kernel runs over placed rows
+    widened: tuple[int, ...] = ()  # which arrays are given as float32 instead
     size: int = (
         0  # if not 0, the kernel is flat, without numbers for arrays or narrow ones, and runs over so many elements,
     )
@@ -44,15 +44,51 @@ _plans: dict[Any, _Plan | None] = {}
 def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> np.ndarray | None:
     """The result of a program, a ufunc or a function for these values; None if there is no machine code for that.
 
-    One operand must be an array of the result's shape, contiguous, so that the result's layout is NumPy's. A function may look at
+    Operands must be ordered in memory as their dimensions are, so that the result's layout is NumPy's. A function may look at
     numbers, other than arrays of no dimension, so they are part of its identity. `out`, float32 and contiguous, may be one of the operands.
     """
     if not native.available():
         return None
+    sorted_out = sort_out(steps, values)
+    if sorted_out is None:
+        return None
+    place, arrays, numbers = sorted_out
+    try:
+        plan = _plans[place]
+    except KeyError:
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        plan = _plans[place] = _plan(steps, values, arrays, len(numbers))
+    except TypeError:
+        return None  # a value that cannot be looked up
+    if plan is None:
+        return None
+    if out is None:
+        out = np.empty(plan.shape, plan.dtype)
+    elif out.shape != plan.shape or out.dtype != plan.dtype or plan.kernel.partial:
+        return None  # what a partial kernel has written over cannot be computed again
+    elif not out.flags.writeable:
+        raise ValueError("output array is read-only")
+    if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
+        plan.kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
+    elif plan.layout is not None:
+        run_rows(plan.kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
+    else:
+        traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
+    return None if plan.kernel.partial and _has_nan(out) else out
+
+
+def _passes_numbers(steps: Any) -> bool:
+    """Whether numbers among a function's values are passed to its kernel; else they are a part of it."""
+    return type(steps) is Program or type(steps) is np.ufunc
+
+
+def sort_out(steps: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[np.ndarray], list[float]] | None:
+    """(what a plan for these values goes by, the arrays, the numbers); None if there are arrays that kernels don't know."""
     arrays: list[np.ndarray] = []
     numbers: list[float] = []
     key: list[Any] = [steps]
-    passes_numbers = type(steps) is Program or type(steps) is np.ufunc
+    passes_numbers = _passes_numbers(steps)
     for value in values:
         kind = type(value)
         if kind is np.ndarray:
@@ -71,30 +107,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
             key.append("number")
         else:
             key.append(("given", kind, traced.signature(value)))
-    place = tuple(key)
-    try:
-        plan = _plans[place]
-    except KeyError:
-        if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
-        plan = _plans[place] = _plan(steps, values, arrays, len(numbers), passes_numbers)
-    except TypeError:
-        return None  # a value that cannot be looked up
-    if plan is None:
-        return None
-    if out is None:
-        out = np.empty(plan.shape, plan.dtype)
-    elif out.shape != plan.shape or out.dtype != plan.dtype or plan.kernel.partial:
-        return None  # what a partial kernel has written over cannot be computed again
-    elif not out.flags.writeable:
-        raise ValueError("output array is read-only")
-    if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
-        plan.kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
-    elif plan.kinds:
-        traced.run_rows(plan.kernel, plan.rows, plan.kinds, (*arrays, out), tuple(numbers))
-    else:
-        traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
-    return None if plan.kernel.partial and _has_nan(out) else out
+    return tuple(key), arrays, numbers
 
 
 def _has_nan(x: np.ndarray) -> bool:
@@ -103,16 +116,13 @@ def _has_nan(x: np.ndarray) -> bool:
     return bool(np.isnan(np.add.reduce(x, None) if total is None else total))
 
 
-def _plan(
-    steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers: int, passes_numbers: bool
-) -> _Plan | None:
+def _plan(steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers: int) -> _Plan | None:
     if not arrays:
         return None
     floats = {value.dtype for value in values if type(value) is np.ndarray and value.dtype != _BOOL}
     if len(floats) > 1:
         return None
-    pattern = tuple([_role(value, passes_numbers) for value in values])
-    body = _body_of(steps, pattern, len(arrays))
+    body = body_of(steps, values, len(arrays))
     for dtype in (*floats, _BOOL):  # whether the result is a number or a truth value shows when the kernel is made
         plan = _plan_for(body, arrays, numbers, dtype)
         if plan is not None:
@@ -127,48 +137,63 @@ def _plan_for(body: Callable[..., None], arrays: list[np.ndarray], numbers: int,
     precision = next((kind for kind in types if kind != "bool"), "float32")
     if all(a.shape == shape for a in arrays):
         spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
-        if len(spread) == len(arrays) or any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
+        if len(spread) == len(arrays) and not any(any(a.strides) for a in arrays):
             return None
-        kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread, precision=precision)
-        if kernel is None or spread or kernel.narrow:
-            return None if kernel is None else _Plan(kernel, shape, dtype, spread, (), 0)
-        return _Plan(kernel, shape, dtype, (), (), 0, prod(shape), traced.grain_of(kernel))
-    shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    if not any(a.shape == shape for a in arrays) or not all(a.flags.c_contiguous for a in arrays) or 0 in shape:
+        if not any(any(arrays[i].strides) or arrays[i].dtype == _BOOL for i in spread):
+            kernel = traced.kernel_of(traced.define_flat, body, tuple(types), numbers, spread, precision=precision)
+            if kernel is None or spread or kernel.narrow:
+                return None if kernel is None else _Plan(kernel, shape, dtype, spread)
+            return _Plan(kernel, shape, dtype, size=prod(shape), grain=traced.grain_of(kernel))
+    found = placed(arrays, types[:-1], dtype.itemsize)
+    if found is None or ((found[0].columns % 8) and any(kind not in ("float32", "float64") for kind in types)):
         return None
-    narrow = any(kind != "float32" for kind in types)
-    for cut in range(1, len(shape)):
-        shapes = (*[_kind(a, shape, cut) for a in arrays], "full")
-        columns = prod(shape[cut:])
-        if columns < _LEAST_COLUMNS or "" in shapes or (narrow and columns % 8):
-            continue
-        if any(s == "column" and kind != "float32" for s, kind in zip(shapes, types)):
-            continue
-        kinds = tuple([f"{s} {kind}" for s, kind in zip(shapes, types)]) if narrow else shapes
-        kernel = traced.kernel_of(traced.define_rows, body, kinds, numbers, precision=precision)
-        return None if kernel is None else _Plan(kernel, shape, dtype, (), kinds, prod(shape[:cut]))
-    return None
+    layout, wide, kinds = found
+    kernel = traced.kernel_of(traced.define_rows, body, (*kinds, f"vector {types[-1]}"), numbers, precision=precision)
+    return None if kernel is None else _Plan(kernel, layout.shape, dtype, layout=layout, widened=wide)
+
+
+def placed(
+    arrays: list[np.ndarray], types: list[Any], result: int | None, cut: int | None = None
+) -> tuple[Layout, tuple[int, ...], list[str]] | None:
+    """The layout of arrays of these kinds, which of them must be `widened` for it, and what `define_rows` calls them."""
+    layout = layout_of(arrays, [a.itemsize for a in arrays], result, cut)
+    if layout is None:
+        return None
+    wide = tuple([i for i, kind in enumerate(types) if not layout.vectors[i] and kind not in ("float32", "float64")])
+    if wide:
+        arrays = widened(arrays, wide)
+        layout = layout_of(arrays, [a.itemsize for a in arrays], result, cut)
+        assert layout is not None
+    return layout, wide, [f"{'vector' if v else 'column'} {kind}" for v, kind in zip(layout.vectors, types)]
+
+
+def widened(arrays: list[np.ndarray], which: tuple[int, ...]) -> list[np.ndarray]:
+    """The arrays, some of them as float32."""
+    return [a.astype(_FLOAT) if i in which else a for i, a in enumerate(arrays)] if which else arrays
+
+
+def run_rows(kernel: Kernel, layout: Layout, arrays: list[np.ndarray], out: np.ndarray, numbers: list[float]) -> None:
+    """Run a kernel of placed rows on arrays of this layout."""
+    table = layout.table()
+    grain = traced.grain_of(kernel) // layout.columns + 1
+    kernel.over(len(table), grain, layout.columns, *[id(a) for a in arrays], id(out), id(table), *numbers)
 
 
 def _role(value: Any, passes_numbers: bool) -> Any:
-    """What a value is to `_body_of`: an array, a number that is passed, or itself, in a tuple."""
+    """What a value is to a body: an array, a number that is passed, or itself, in a tuple."""
     if type(value) is np.ndarray:
         return "array" if value.ndim else "number"
     return "number" if passes_numbers and type(value) in (int, float) else (value,)
 
 
-def _kind(array: np.ndarray, shape: tuple[int, ...], cut: int) -> str:
-    """What an operand is if the dimensions before `cut` are rows and the others columns; "" if none of these."""
-    if array.shape == shape:
-        return "full"
-    padded = (1,) * (len(shape) - array.ndim) + array.shape
-    if padded[cut:] == shape[cut:] and array.size == prod(shape[cut:]):
-        return "row"
-    return "column" if padded[:cut] == shape[:cut] and array.size == prod(shape[:cut]) else ""
+def body_of(steps: Any, values: tuple[Any, ...], arrays: int) -> Callable[..., None]:
+    """What is traced: called with the arrays, the result, and the numbers."""
+    passes_numbers = _passes_numbers(steps)
+    pattern = tuple([_role(value, passes_numbers) for value in values])
+    return _body_of(steps, pattern, arrays)
 
 
 def _body_of(steps: Any, pattern: tuple[Any, ...], arrays: int) -> Callable[..., None]:
-    """What is traced: called with the arrays, the result, and the numbers."""
 
     def body(*given: Any) -> None:
         places = {"array": iter(given[:arrays]), "number": iter(given[arrays + 1 :])}

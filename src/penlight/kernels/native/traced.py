@@ -234,30 +234,51 @@ def _define_total(b: Builder, body: Callable[..., Any], arrays: int, numbers: in
 def define_rows(
     b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
 ) -> None:
-    """The kernel of a body some of whose arrays are one "row" for all, or one number for each row, a "column"; others are "full".
+    """The kernel of a body on arrays whose rows lie anywhere, of which the last is written; then it takes the table of their places.
 
-    A shape may be followed by one of KINDS.
+    An array is a "vector", with elements beside each other, or a "column", with one number for each row, and one of KINDS. Columns
+    of other kinds than float64 are given as float32. See Note [Rows by their places].
     """
+    element = placed_element(b, body, arrays, numbers, precision)
+    b.table()
+    b.each(element)
+
+
+def placed_element(
+    b: Builder, body: Callable[..., Any], arrays: tuple[str, ...], numbers: int, precision: str = "float32"
+) -> Callable[[], Stand]:
+    """What a body does to one element of placed arrays, whose last, unless it is "result", is stored to; it gives that one."""
     b.precision = precision
-    shapes, kinds = zip(*[f"{array} float32".split()[:2] for array in arrays])
+    shapes, kinds = zip(*[array.split() for array in arrays])
     if "float64" in kinds:
-        raise Untraceable
-    makers = {
-        "full": lambda kind: b.array(kind=kind),
-        "row": lambda kind: b.array(0, kind=kind),
-        "column": lambda kind: b.per_row(),
-    }
-    places = [makers[shape](kind) for shape, kind in zip(shapes, kinds)]
+        if len(set(kinds)) > 1:
+            raise Untraceable
+        b.double = True
+    places: list[Any] = []
+    for shape, kind in zip(shapes, kinds):
+        if shape == "vector":
+            places.append(b.array(kind=kind, placed=True))
+        elif shape == "column":
+            places.append(b.per_row(placed=True))
     factors = [b.number() for _ in range(numbers)]
-    held = {i: place.get() for i, place in enumerate(places) if shapes[i] == "column"}
+    held: dict[int, Value] = {}
     stand = {kind: Mask if kind == "bool" else Stand for kind in kinds}
 
-    def element() -> None:
-        stands = [stand[kinds[i]](None if i in held else place.load, held.get(i)) for i, place in enumerate(places)]
+    def element() -> Stand:
+        stands = [
+            stand[kinds[i]](None if i in held or i >= len(places) else places[i].load, held.get(i))
+            for i in range(len(arrays))
+        ]
         body(*stands, *[Factor(factor) for factor in factors])
-        places[-1].store(stands[-1].value)
+        if shapes[-1] != "result":
+            places[-1].store(stands[-1].value)
+        return stands[-1]
 
-    b.each(element)
+    for i, place in enumerate(places):
+        if shapes[i] == "column":
+            number = place.get()
+            held[i] = f.not_equal(number, 0.0) if kinds[i] == "bool" else number
+    return element
 
 
 def signature(value: Any) -> Any:
@@ -327,22 +348,6 @@ def run(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...
 def grain_of(kernel: Kernel) -> int:
     """How many elements are worth waking a thread for."""
     return _GRAIN if kernel.length > _LONG else _CHEAP_GRAIN
-
-
-def run_rows(
-    kernel: Kernel, rows: int, kinds: tuple[str, ...], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
-) -> None:
-    """Run a kernel of `define_rows` on arrays of these kinds, float32 and contiguous all, of which the last is written."""
-    size = arrays[-1].size
-    columns = size // rows
-    sizes = {"full": size, "row": columns, "column": rows}
-    if kernel.narrow and columns % 8:
-        raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
-    for kind, array in zip(kinds, arrays, strict=True):
-        if array.size != sizes[kind.split()[0]]:
-            raise ValueError(f"a native kernel over {rows} x {columns} got a {kind} of {array.size} elements")
-    grain = grain_of(kernel)
-    kernel.over(rows, grain // columns + 1, columns, *[id(array) for array in arrays], *numbers)
 
 
 def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, ...] = ()) -> float | None:
