@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import grid_native
 from .conv_gather import Ints, is_half, share
 from .ranges import linspace
 from .resample import cubic_weights
@@ -183,6 +184,9 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
     if is_half(x):
         single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
         return single.astype(x.dtype)
+    made = grid_native.sample(x, grid, mode, padding, align_corners)
+    if made is not None:
+        return made
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners)
     out = np.zeros((*x.shape[:2], sampler.places), x.dtype)
     shape = (*x.shape[:2], *grid.shape[1:-1])
@@ -215,6 +219,9 @@ def grid_sample_input_grad(
     if is_half(grad):
         args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
         return grid_sample_input_grad(*args).astype(grad.dtype)
+    made = grid_native.image_grad(grad, grid, input_shape, mode, padding, align_corners)
+    if made is not None:
+        return made
     sampler = _Sampler(grid, input_shape, mode, padding, align_corners)
     result = np.zeros((*input_shape[:2], sampler.size), grad.dtype)
     if not grad.size or not result.size:
@@ -248,6 +255,9 @@ def grid_sample_grid_grad(
     result = np.zeros(grid.shape, grid.dtype)
     if mode == "nearest" or not grad.size or not x.size:
         return result
+    made = grid_native.grid_grad(grad, x, grid, mode, padding, align_corners)
+    if made is not None:
+        return made
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners, slopes=True)
     flat, dims = result.reshape(sampler.grid.shape), grid.shape[-1]
     gradient = grad.reshape(*grad.shape[:2], -1)

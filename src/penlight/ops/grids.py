@@ -204,6 +204,17 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`grid_sample` by the numbers of its modes."""
+    shape, places = input._array.shape, grid._array.shape
+    kind = input._array.dtype
+    fits = len(shape) == len(places) == 4 and shape[0] == places[0] and places[3] == 2 and shape[2] and shape[3]
+    plain = kind.char in "fd" and kind is grid._array.dtype and input._level is None is grid._level
+    if not fits or not plain:
+        _check_grid(input, grid, interpolation_mode)
+    return _sample(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _check_grid(input: Tensor, grid: Tensor, interpolation_mode: int) -> None:
+    """Refuse what cannot be sampled."""
     shape, places = list(input.shape), list(grid.shape)
     if shape[:1] != places[:1]:
         raise RuntimeError(
@@ -238,7 +249,6 @@ def grid_sampler(
         raise not_implemented(
             "grid_sampler_2d_cpu_kernel_impl" if len(shape) == 4 else "grid_sampler3d_cpu", input._array.dtype
         )
-    return _sample(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 _CHANGED = (

@@ -191,7 +191,7 @@ class Narrow(Array):
 
 
 class Wide(Array):
-    """A row of float64 that all rows share, with room for whole vectors: a multiple of eight numbers."""
+    """A row of float64, with room for whole vectors: a multiple of eight numbers."""
 
     def _address(self, half: int) -> Address:
         return Address(self._pointer, self._step, 2 * self._builder.offset + half * BYTES)
@@ -200,6 +200,12 @@ class Wide(Array):
         """Eight doubles at the loop's place, in two values."""
         low, high = (self._builder.emit("load", self._address(half)) for half in (0, 1))
         return low, high
+
+    def load_pairs(self) -> tuple[Value, Value]:
+        """Of eight pairs of floats at the loop's place, each as long as a double: all first ones, and all second ones."""
+        b, halves = self._builder, self.load_halves()
+        first, second = (b.emit("reorder", b.emit("pick", *halves, order), 0xD8) for order in (0x88, 0xDD))
+        return first, second
 
     def store_halves(self, low: Value, high: Value) -> None:
         """Write eight doubles."""
@@ -256,9 +262,9 @@ class Builder:
             return Array(self, pointer)
         return Narrow(self, pointer, self._place(size), kind)
 
-    def doubles(self) -> Wide:
-        """The next argument: one row of float64 for all rows."""
-        return Wide(self, self._argument(0, False, size=8), self._place(8))
+    def doubles(self, width: int = 0) -> Wide:
+        """The next argument: one row of float64 for all rows; or, with `width` 2, rows of as many."""
+        return Wide(self, self._argument(width, False, size=8), self._place(8))
 
     def _place(self, size: int) -> int:
         """The register with the place in a row of elements of this size."""
@@ -420,7 +426,9 @@ class Builder:
         return self.emit(fold, value, self.emit("shuffle", value, 0xB1))
 
 
-_COMMUTE = frozenset(("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vpaddq", "vaddpd", "vmulpd"))
+_COMMUTE = frozenset(
+    ("vaddps", "vmulps", "vandps", "vorps", "vxorps", "vpaddd", "vpaddq", "vaddpd", "vmulpd", "vpmulld")
+)
 # Operations some of whose operands are not values: places, counts, relations, names, or a constant on purpose.
 _TAKE_NUMBERS = frozenset(
     (

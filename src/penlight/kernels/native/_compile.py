@@ -52,7 +52,7 @@ _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers a
 # Operations that may write their result over any operand.
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
-    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vminpd", "vmaxpd", "vpaddq", "vpsubq", "vpcmpgtd", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
+    + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vminpd", "vmaxpd", "vpaddq", "vpsubq", "vpcmpgtd", "vpmulld", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
     + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
     + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq", "vpsrlq")
 )  # fmt: skip

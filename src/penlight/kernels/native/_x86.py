@@ -57,7 +57,7 @@ _BINARY = {
     "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
     "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W), "vfmadd213pd": (0xA8, 2, 1 | _W), "vfnmadd213pd": (0xAC, 2, 1 | _W),
-    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1), "vpmulld": (0x40, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
 _UNARY = {
@@ -152,6 +152,16 @@ class Assembler:
         name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
         self._vector(f"{name} {{1}}, {{0}}", 0x11, 1, pp, source, target, wide=False)
 
+    def gather(self, target: int, base: int, index: int, mask: int) -> None:
+        """The floats number `index` from `base` on, in the lanes whose bits the mask has set; the others stay, and the mask is cleared.
+
+        All three registers have to be different ones.
+        """
+        first = (target < 8) << 7 | (index < 8) << 6 | (base < 8) << 5 | 2
+        self.code += bytes((0xC4, first, (~mask & 15) << 3 | 5, 0x92))
+        self.code += bytes((0x80 | (target & 7) << 3 | 4, 0x80 | (index & 7) << 3 | base & 7)) + bytes(4)
+        self.listing.append(f"    vgatherdps ymm{target}, [{NAMES[base]}+ymm{index}*4], ymm{mask}")
+
     def swap_halves(self, target: int, source: int) -> None:
         """Exchange the upper four lanes and the lower."""
         self._vector(f"vperm2f128 {{}}, ymm{source}, {{}}, 1", 0x06, 3, 1, target, source, source, b"\x01")
@@ -211,6 +221,10 @@ class Assembler:
     def load_register(self, target: int, source: Address) -> None:
         """A 64-bit number from memory."""
         self._general(f"mov {NAMES[target]}, {source}", b"\x8b", target, source)
+
+    def load_short(self, target: int, source: Address) -> None:
+        """A 32-bit number from memory, with its sign."""
+        self._general(f"movsxd {NAMES[target]}, {source}", b"\x63", target, source)
 
     def store_register(self, target: Address, source: int) -> None:
         """A 64-bit number to memory."""
