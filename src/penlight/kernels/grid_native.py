@@ -90,7 +90,7 @@ class _Taps:
         shape = (images, dims, taps.COUNTS[mode], wide)
         numbers, self.weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
         self.slopes = np.empty(shape, _FLOAT) if slopes else None
-        arrays = [coordinates, *_rows(images, sizes, align), numbers, self.weights]
+        arrays: list[Any] = [coordinates, *_rows(images, sizes, align), numbers, self.weights]
         if slopes:
             arrays.append(self.slopes)
         taps.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *[id(array) for array in arrays])
