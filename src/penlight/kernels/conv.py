@@ -187,7 +187,7 @@ def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride
     """Whether `flat` suits the correlations of `_correlate_phases`, about."""
     ones = (1,) * len(stride)
     kernel = [-(-k // s) for k, s in zip(weight[2:], stride, strict=True)]
-    size = [-(-n // s) for n, s in zip(input_shape[2:], stride, strict=True)]
+    size = [n // s for n, s in zip(input_shape[2:], stride, strict=True)]  # of the smallest
     flipped = (weight[1] * groups, weight[0] // groups, *kernel)
     return suits_flat(grad, flipped, ones, ones, groups, (*input_shape[:2], *size))
 

@@ -1,191 +1,171 @@
-"""Correlation with any kernel, stride and dilation as native kernels: matrix products with windows that are not copied.
+"""Correlation with any kernel, stride and dilation as native kernels: matrix products with windows that are not copied. See native/windows.py.
 
-The images are stored as in Note [Flat phases], once, and the rows of the matrix that `conv_gather` would copy are shifted parts of that. The price are
-some results that are computed twice, or in vain. See native/windows.py.
+Note [Windows in place]
+The columns that `conv_gather` would copy are, for a channel, a tap and a row of results, numbers side by side: in the images themselves, if the columns
+have stride 1 and no border is needed; else in a copy with zeros around it, where columns are sorted by their remainders modulo the stride. The kernel goes by
+lists of offsets: of channels and taps, and of four or eight results each, of one image or of several. The last ones of a row may be computed twice.
+
+All that depends on sizes only is a plan that is kept: lists, tables, and which copies and products follow each other. Weights are arranged as the kernel
+reads them first; then each thread has some of the images, or of the rows of weights if there are few images, and scratch memory of its own.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import groupby, product
+from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from . import native
-from .conv_gather import Ints, overlap, share, summed
-from .conv_scatter import find_phases
-from .native._table import Numbers, address
+from . import native, parallel
+from .conv_gather import Ints
+from .conv_places import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences
+from .native._table import At, Plan, address
 
-_BLOCK_BYTES = 1 << 20  # of the images and the products of a block
+_BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
 _LEAST_ROWS = 4  # channels of the result: fewer leave registers unused
-_LEAST_WORK = 3 << 19  # products for each group: below, preparations take longer
+_LEAST_WORK = 1 << 16  # products for each group: below, preparations take longer
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
-_SPREAD = 1.5  # what a vector costs whose results must be copied
-_NS = 0.025  # for one product
+_CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
+_NS = 0.03  # for one product
 
 
 def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
     """Whether this can be done, and is worth while."""
-    kernel, place, rows = weight[2:], out[2:], weight[0] // groups
-    work = prod(out) // groups * prod(weight[1:])
-    if x.dtype != np.float32 or rows < _LEAST_ROWS or work < _LEAST_WORK or prod(kernel) == 1 or not native.available():
+    rows, work = weight[0] // groups, prod(out) // groups * prod(weight[1:])
+    if x.dtype != np.float32 or rows < _LEAST_ROWS or work < _LEAST_WORK or prod(weight[2:]) == 1 or out[-1] < 4:
         return False
-    phases = find_phases(place, kernel, stride, dilation)
-    size = 4 * (len(phases.names) * phases.size * x.shape[1] + phases.length * weight[0])
-    return size <= _MOST_BYTES and 8 * len(_vectors(place, phases.width, _SPREAD)[0]) <= 2 * prod(place)
+    return 4 * (prod(out[1:]) + prod(x.shape[1:])) <= _MOST_BYTES and native.available()
 
 
-class _Planes:
-    """A batch in blocks of images, whose phases are flat and `size` elements long.
+class _Forward:
+    """The plan of one or several correlations of the same images; `direct` says that there is one, whose results are contiguous."""
 
-    `parts` says for each phase where it meets the image: in the phase, whose first elements are of the shape `width`, and in the image.
-    """
+    def __init__(
+        self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int
+    ) -> None:
+        self.x = Images(shape, low, stride, parts)
+        self.parts, self.direct, self.groups = parts, direct, groups
+        self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
+        results = 4 * channels * max(prod(part.place) for part in parts)  # bytes, of an image
+        macs = sum(prod(part.place) * part.count for part in parts) * self.inner * channels
+        self.work = Work(shape[0], self.each, _NS * macs * shape[0], self.x.image + results, _BLOCK_BYTES)
+        self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
+        self.scratch = self.zeros + (0 if direct else results // 4 * self.work.block)  # floats of a job, the first of which must be 0
+        self.lists: list[np.ndarray] = []
+        self.packing, self.plan = Plan(), Plan()
+        self.packed, self.size = self._pack()
+        self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
 
-    def __init__(self, x: np.ndarray, width: Ints, size: int, parts: list[Any], groups: int, row: int) -> None:
-        self.x, self.width, self.size, self.parts = x, width, size, parts
-        self.each = len(parts) * x.shape[1] * size  # elements of an image
-        self.images = max(1, min(_BLOCK_BYTES // (4 * (self.each + row)), -(-len(x) // 4)))
-        self.count = -(-len(x) // self.images)
-        self.channels = x.shape[1] // groups
-        self.apart = 4 * self.channels * size  # bytes from a group of channels to the next
+    def _pack(self) -> tuple[At, int]:
+        """The plan for the weights, and how many floats these are; `where` says where each part's are."""
+        self.where, size = {}, 0
+        steps: list[Step] = []
+        for i, (begin, end), g in product(range(len(self.parts)), dict.fromkeys(self.work.rows), range(self.groups)):
+            part = self.parts[i]
+            self.where[i, begin, g] = 4 * size
+            first = At(f"weight {i}", (g * self.each + begin) * part.weight[0])
+            steps += packing(self.packing, part, first, end - begin, self.inner, 4 * size)
+            size += (end - begin) * self.inner * part.count
+        return sequences(self.packing, [steps])[0], size
 
-    def offsets(self, taps: list[tuple[int, int]]) -> np.ndarray:
-        """Where the channels of a group meet taps, given by the number of their phase and a shift, in bytes."""
-        starts = [phase * self.x.shape[1] * self.size + shift for phase, shift in taps]
-        return (np.arange(self.channels)[:, None] * self.size + starts).reshape(-1) * 4
+    def _steps(self, job: int) -> list[Step]:
+        from .native import boxes
 
-    def buffer(self) -> np.ndarray:
-        """Room for a block; a little more, since products are of sixteen columns."""
-        room = np.empty(self.images * self.each + 16, np.float32)
-        room.fill(0)
-        return room
+        steps: list[Step] = []
+        for first, images, blocks in self.work.blocks(job):
+            some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
+            for i in range(len(self.parts)):
+                some += self._products(i, job, first, images)
+                some += [] if self.direct else self._results(i, job, first, images)
+            steps.append((boxes.steps(), sequences(self.plan, [some], blocks)[0]))
+        return steps
 
-    def load(self, buffer: np.ndarray, n: int, stop: int) -> None:
-        """Copy some images; what is between and around them stays 0."""
-        shape = (self.images, len(self.parts), self.x.shape[1], self.size)
-        planes = buffer[: self.images * self.each].reshape(shape)[: stop - n, :, :, : prod(self.width)]
-        planes = planes.reshape(*planes.shape[:3], *self.width)
-        for i, (inside, outside) in enumerate(self.parts):
-            planes[:, i][(slice(None), slice(None), *inside)] = self.x[(slice(n, stop), slice(None), *outside)]
-
-
-def _strided_planes(
-    x: np.ndarray, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints, groups: int, row: int
-) -> tuple[_Planes, np.ndarray]:
-    """The planes for one correlation, and its offsets."""
-    phases = find_phases(out, kernel, stride, dilation)
-    parts = [phases.slices(name, low, stride, x.shape[2:]) for name in phases.names]
-    planes = _Planes(x, phases.width, phases.size, parts, groups, row)
-    return planes, planes.offsets([(phases.names.index(name), shift) for name, shift in phases.taps])
-
-
-@lru_cache(32)
-def _vectors(place: Ints, width: Ints, price: float) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Vectors of eight columns that cover results of size `place`, in planes of size `width`.
-
-    Where each begins in the planes and in the results, in bytes. Either each row has its own, the last of which may overlap with the one before, or
-    the planes are passed through as if they were one row: the results are then as wide as the planes. The last of the three says so. That is
-    done where rows are shorter than a vector, and where it takes fewer vectors, although each has its `price`.
-    """
-    rows = _row_starts(place, width)
-    wide = int(rows[-1]) + place[-1]
-    each = -(-place[-1] // 8)
-    if place[-1] < 8 or len(rows) * each > price * -(-wide // 8):
-        start = np.arange(-(-wide // 8)) * 32
-        return start, start, True
-    columns = np.minimum(np.arange(each) * 8, place[-1] - 8)
-    target = np.arange(len(rows))[:, None] * place[-1] + columns
-    found = []
-    for places in (rows[:, None] + columns, target):
-        # Two that overlap must be computed together: the result is added to what is there.
-        cut = max(each - 2, 0) if place[-1] % 8 else 0
-        found.append(4 * np.concatenate((places[:, cut:].reshape(-1), places[:, :cut].reshape(-1))))
-    return found[0], found[1], False
-
-
-def _row_starts(place: Ints, width: Ints) -> np.ndarray:
-    """Where the rows of results begin in planes of size `width`, in elements."""
-    rows = np.zeros(1, np.int64)
-    for i, n in enumerate(place[:-1]):
-        rows = (rows[:, None] + np.arange(n) * prod(width[i + 1 :])).reshape(-1)
-    return rows
-
-
-@lru_cache(32)
-def _summed(place: Ints, width: Ints) -> tuple[np.ndarray, Ints]:
-    """The same for sums, where no vector may overlap: where each begins in the planes, and the size of a gradient with zeros between its rows."""
-    start, _, spread = _vectors(place, width, 1)
-    if spread:
-        return start, (place[0], *width[1:])
-    each = -(-place[-1] // 8)
-    return 4 * (_row_starts(place, width)[:, None] + np.arange(each) * 8).reshape(-1), (*place[:-1], 8 * each)
-
-
-def _packed(weight: np.ndarray) -> np.ndarray:
-    """Weights ``(groups, rows, inner)`` as the kernel reads them."""
-    from .native._products import groups_of_rows
-
-    groups, rows, inner = weight.shape
-    result = np.empty((groups, rows * inner), np.float32)
-    at = 0
-    for some, group in groupby(groups_of_rows(rows)):
-        times = len(list(group))
-        end = at + some * times
-        part = result[:, at * inner : end * inner].reshape(groups, times, inner, some)
-        part[...] = weight[:, at:end].reshape(groups, times, some, inner).swapaxes(2, 3)
-        at = end
-    return result
-
-
-class _Product:
-    """One correlation of planes: its weights, offsets and vectors as the kernel wants them, and where its results go."""
-
-    def __init__(self, planes: _Planes, w: np.ndarray, offsets: np.ndarray, groups: int, out: np.ndarray) -> None:
-        place, self.each = out.shape[2:], len(w) // groups
-        start, target, spread = _vectors(place, planes.width, _SPREAD)
-        self.out, self.direct = out, out.flags.c_contiguous and not spread
-        self.wide = (place[0], *planes.width[1:]) if spread else place
-        self.plane = max(prod(self.wide), 8 * len(start)) if spread else prod(place)  # elements of a plane of results
-        last = [-1] * (len(start) % 2)  # of an odd number, the last one twice
-        self.pairs = np.concatenate([np.append(a, a[last]).reshape(-1, 2) for a in (start, target)], axis=1)
-        self.weight, self.offsets = _packed(w.reshape(groups, self.each, -1)), offsets
-        taps = prod(w.shape[2:])
-        self.known = {
-            "x step": 4 * planes.each, "rows": self.each, "offsets": address(offsets), "inner": offsets.size,
-            "inner step": max(1, _INNER // taps) * taps, "vectors": address(self.pairs), "pairs": len(self.pairs),
-            "y plane": 4 * self.plane, "y step": 4 * self.plane * (len(w) if self.direct else self.each),
-        }  # fmt: skip
-
-    def run(self, numbers: Numbers, images: int, g: int, result: np.ndarray, part: np.ndarray) -> None:
-        """Write a group's results for the images that were loaded to `part` of the result; if need be, by way of `result`."""
+    def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
         from .native import windows
 
-        if not self.direct:
-            result = result[: images * self.each * self.plane].reshape(images, self.each, self.plane)
-        numbers.put(
-            self.known
-            | {
-                "images": images, "weight": address(self.weight) + g * self.weight.strides[0],
-                "y": address(part if self.direct else result),
-            }
-        )  # fmt: skip
-        numbers.run(windows.correlate())
-        if not self.direct:
-            rows = result[:, :, : prod(self.wide)].reshape(images, self.each, *self.wide)
-            part[...] = rows[(slice(None), slice(None), *map(slice, part.shape[2:]))]
+        x, part = self.x, self.parts[i]
+        plane = 4 * prod(part.place)
+        image = self.channels * plane
+        unit, columns = pieces(part.place[-1])
+        rows, n = x.rows(part.place), np.arange(images)[:, None, None]
+        sources = n * x.image + rows[:, None] + columns
+        targets = n * image + np.arange(len(rows))[:, None] * (4 * part.place[-1]) + columns
+        several = [in_pairs(a, part.place[-1] % unit > 0, 16 // unit) for a in (sources, targets)]
+        vectors, offsets = np.concatenate(several, axis=1), x.offsets(part.taps, self.inner)
+        self.lists += vectors, offsets
+        begin, end = self.work.rows[job]
+        scratch = 4 * job * self.scratch
+        found: list[Step] = []
+        for g in range(self.groups):
+            source, channel = g * self.inner * x.plane, g * self.each + begin
+            y = At("y 0", first * image) if self.direct else At("scratch", scratch + 4 * self.zeros)
+            table = {
+                "x": At("x", first * x.image + source) if x.direct else At("scratch", scratch + source),
+                "x block": images * x.image if x.direct else 0,
+                "y": At(y.array, y.offset + channel * plane), "y block": images * image if self.direct else 0,
+                "y plane": plane, "bias": At("bias", 4 * channel),
+                "offsets": address(offsets), "inner": offsets.size, "inner step": max(1, _INNER // part.count) * part.count,
+                "vectors": address(vectors), "pairs": len(vectors), "chunk": max(4, _CHUNK_BYTES // (64 * (end - begin))),
+                "rows": end - begin, "weight": At("packed", self.where[i, begin, g]),
+            }  # fmt: skip
+            found.append((windows.correlate(unit == 4), self.plan.table(windows.CORRELATE, table)))
+        return found
+
+    def _results(self, i: int, job: int, first: int, images: int) -> list[Step]:
+        """The steps that copy results from scratch memory."""
+        part = self.parts[i]
+        image, channel, *dims = part.target
+        begin, end = self.work.rows[job]
+        plane = 4 * prod(part.place)
+        steps = [4 * prod(part.place[k + 1 :]) for k in range(len(part.place))]
+        scratch = 4 * (job * self.scratch + self.zeros)
+        # All channels of several images follow each other; some of them are copied for each image and group.
+        whole = end - begin == self.each
+        count = images * self.channels if whole else end - begin
+        found: list[Step] = []
+        for n, g in [(0, 0)] if whole else product(range(images), range(self.groups)):
+            at = g * self.each + begin
+            found += copy_step(
+                self.plan, (count, *part.place), (plane, *steps), (channel, *dims),
+                At("scratch", scratch + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
+                0, images * image,
+            )  # fmt: skip
+        return found
+
+    def run(self, x: np.ndarray, weights: list[np.ndarray], outs: list[np.ndarray], bias: np.ndarray | None) -> None:
+        from .native import boxes
+
+        weights = [w.astype(np.float32, copy=False) for w in weights]
+        packed, scratch = np.empty(self.size, np.float32), np.empty(self.work.jobs * self.scratch, np.float32)
+        if self.zeros:
+            scratch.reshape(self.work.jobs, -1)[:, : self.zeros] = 0
+        shift = np.zeros(self.channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
+        into = {"packed": address(packed)}
+        sources = {f"weight {i}": address(w) for i, w in enumerate(weights)}
+        self.packing.run(boxes.steps(), self.packed, 1, 0, into | sources)
+        arrays = into | {"x": address(x), "scratch": address(scratch), "bias": address(shift)}
+        arrays |= {f"y {i}": address(out) for i, out in enumerate(outs)}
+        self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
+
+
+@lru_cache(64)
+def _forward(
+    shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int, threads: int
+) -> _Forward:  # fmt: skip
+    return _Forward(shape, low, stride, parts, direct, channels, groups)
 
 
 def flat(
     x: np.ndarray, w: np.ndarray, low: Ints, stride: Ints, dilation: Ints, groups: int, out: np.ndarray,
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view."""
-    place = out.shape[2:]
-    planes, offsets = _strided_planes(x, low, w.shape[2:], stride, dilation, place, groups, len(w) * prod(place))
-    _run(planes, [_Product(planes, w, offsets, groups, out)], groups, bias)
+    """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view of contiguous channels."""
+    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(w.shape[2:], dilation)])
+    part = Part(taps, out.shape[2:], w.strides, out.strides)
+    key = x.shape, low, stride, (part,), out.flags.c_contiguous, out.shape[1], groups
+    _forward(*key, parallel.native_thread_count()).run(x, [w], [out], bias)
 
 
 def flat_together(
@@ -194,46 +174,108 @@ def flat_together(
 ) -> None:  # fmt: skip
     """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
     low = tuple(map(max, zip(*[border for _, border, _ in parts])))
-    shifts = [tuple(a - b for a, b in zip(low, border)) for _, border, _ in parts]
-    ends = [
-        [shift + n + (k - 1) * d for shift, n, k, d in zip(by, out.shape[2:], w.shape[2:], dilation)]
-        for by, (w, _, out) in zip(shifts, parts)
-    ]
-    width = tuple(map(max, zip(*ends)))
-    steps = [prod(width[i + 1 :]) for i in range(len(width))]
-    row = sum(out[0].size for _, _, out in parts)
-    planes = _Planes(x, width, prod(width), [overlap(x.shape[2:], low, width)], groups, row)
-    products = []
-    for by, (w, _, out) in zip(shifts, parts):
-        taps = [
-            (0, sum((shift + t * d) * step for shift, t, d, step in zip(by, tap, dilation, steps)))
-            for tap in product(*map(range, w.shape[2:]))
-        ]
-        products.append(_Product(planes, w, planes.offsets(taps), groups, out))
-    _run(planes, products, groups, bias)
+    found = []
+    for w, border, out in parts:
+        sizes = zip(low, border, w.shape[2:], dilation)
+        taps = tuple([tuple([most - own + t * d for t in range(k)]) for most, own, k, d in sizes])
+        found.append(Part(taps, out.shape[2:], w.strides, out.strides))
+    weights, outs = [w for w, _, _ in parts], [out for _, _, out in parts]
+    key = x.shape, low, (1,) * len(low), tuple(found), False, outs[0].shape[1], groups
+    _forward(*key, parallel.native_thread_count()).run(x, weights, outs, bias)
 
 
-def _run(planes: _Planes, products: list[_Product], groups: int, bias: np.ndarray | None) -> None:
-    """All products of all images."""
-    from .native import windows
+class _Weigh:
+    """The plan of the transpose in the weights."""
 
-    x = planes.x
-    channels = products[0].out.shape[1]
-    shift = np.zeros(channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
-    room = max(0 if p.direct else planes.images * p.each * p.plane for p in products)
+    def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int) -> None:
+        self.x, self.part, self.groups = Images(shape, low, stride, (part,)), part, groups
+        self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
+        self.unit, self.columns = pieces(part.place[-1])
+        self.lines = prod(part.place[:-1])
+        # A gradient is read as it is if it is made up of whole vectors.
+        self.plain = part.place[-1] % self.unit == 0 and prod(part.place) % 8 == 0
+        self.row = self.unit * len(self.columns)  # floats of a row of the gradient
+        self.plane = -(-self.lines * self.row // 8) * 8
+        found = self.x.offsets(part.taps, self.inner)
+        self.offsets = np.append(found, np.repeat(found[-1:], -found.size % 4))
+        macs = prod(part.place) * part.count * self.inner * channels
+        image = self.x.image + 4 * self.plane * channels
+        self.work = Work(shape[0], self.each, _NS * macs * shape[0], image, 2 * _BLOCK_BYTES)
+        self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
+        self.scratch = self.zeros + (0 if self.plain else self.work.block * channels * self.plane)
+        self.lists: list[np.ndarray] = []
+        self.plan = Plan()
+        self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
 
-    def body(first: int, last: int) -> None:
-        buffer, result = planes.buffer(), np.empty(room, np.float32)
-        numbers = Numbers(windows.TABLE)
-        for n in range(first * planes.images, min(last * planes.images, len(x)), planes.images):
-            stop = min(n + planes.images, len(x))
-            planes.load(buffer, n, stop)
-            for one in products:
-                for g in range(groups):
-                    numbers.put({"x": address(buffer) + g * planes.apart, "bias": address(shift) + 4 * g * one.each})
-                    one.run(numbers, stop - n, g, result, one.out[n:stop, g * one.each : (g + 1) * one.each])
+    def _steps(self, job: int) -> list[Step]:
+        from .native import boxes
 
-    share(body, planes.count, _NS * sum(p.out.size * p.offsets.size for p in products))
+        steps: list[Step] = []
+        for first, images, blocks in self.work.blocks(job):
+            some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
+            some += [] if self.plain else self._gradients(job, first, images)
+            some += self._sums(job, first, images)
+            steps.append((boxes.steps(), sequences(self.plan, [some], blocks)[0]))
+        return steps
+
+    def _gradients(self, job: int, first: int, images: int) -> list[Step]:
+        """The steps that copy the gradient; of a piece that overlaps with the one before, only what is new, and zeros."""
+        place = self.part.place
+        image, plane = 4 * self.channels * prod(place), 4 * prod(place)
+        rest = place[-1] % self.unit
+        found: list[Step] = []
+        for columns, at, into in ((place[-1] - rest, 0, 0), (rest, place[-1] - rest, self.row - rest)):
+            found += copy_step(
+                self.plan, (images * self.channels, self.lines, columns), (plane, 4 * place[-1], 4), (4 * self.plane, 4 * self.row, 4),
+                At("g", first * image + 4 * at), At("scratch", 4 * (job * self.scratch + self.zeros + into)), images * image, 0,
+            )  # fmt: skip
+        return found
+
+    def _sums(self, job: int, first: int, images: int) -> list[Step]:
+        from .native import windows
+
+        x = self.x
+        fours = self.unit == 4
+        places = np.add.outer(x.rows(self.part.place), self.columns).reshape(-1)
+        places = np.append(places, places[-1:].repeat(self.plane // self.unit - places.size)).reshape(1, -1, 8 // self.unit)
+        n = np.arange(images)[:, None, None]
+        inside = n * (4 * self.channels * self.plane) + np.arange(self.plane // 8)[:, None] * 32
+        vectors = np.concatenate((inside, n * x.image + places), axis=2)
+        self.lists.append(vectors)
+        begin, end = self.work.rows[job]
+        scratch = 4 * job * self.scratch
+        image = 4 * self.channels * self.plane
+        found: list[Step] = []
+        for g in range(self.groups):
+            source, channel = g * self.inner * x.plane, g * self.each + begin
+            table = {
+                "x": At("x", first * x.image + source) if x.direct else At("scratch", scratch + source),
+                "x block": images * x.image if x.direct else 0,
+                "g": At("g", first * image + 4 * channel * self.plane) if self.plain else At("scratch", scratch + 4 * (self.zeros + channel * self.plane)),
+                "g block": images * image if self.plain else 0,
+                "g row": 4 * self.plane, "g rows": end - begin, "offsets": address(self.offsets), "x groups": self.offsets.size // 4,
+                "vectors": address(vectors), "length": vectors.size // vectors.shape[2],
+                "sums": At("sums", 4 * (job * self.channels + channel) * self.offsets.size), "sums row": 4 * self.offsets.size,
+            }  # fmt: skip
+            found.append((windows.weigh(fours), self.plan.table(windows.WEIGH, table)))
+        return found
+
+    def run(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+        from .native import boxes
+
+        grad = np.ascontiguousarray(grad, np.float32)
+        scratch = np.empty((self.work.jobs, self.scratch), np.float32)
+        scratch.fill(0)
+        sums = np.zeros((self.work.jobs, self.channels, self.offsets.size), np.float32)
+        arrays = {"x": address(x), "g": address(grad), "scratch": address(scratch), "sums": address(sums)}
+        self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
+        total = sums[0] if self.work.jobs == 1 else sums.sum(0)
+        return total[:, : self.inner * self.part.count]
+
+
+@lru_cache(64)
+def _weigh(shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int, threads: int) -> _Weigh:
+    return _Weigh(shape, low, stride, part, channels, groups)
 
 
 def flat_weight(
@@ -241,51 +283,8 @@ def flat_weight(
 ) -> np.ndarray:
     """The transpose of `flat` in its weights: ``(O, C // groups, *kernel)``, for contiguous `grad` and `x`.
 
-    Where `x` is infinite, it meets zeros between the rows of `grad`, which gives NaN: the caller looks at the result.
+    Where `x` is infinite, it may meet zeros beside the rows of `grad`, which gives NaN: the caller looks at the result.
     """
-    from .native import windows
-
-    run = windows.weigh()
-    place, each = grad.shape[2:], grad.shape[1] // groups
-    start, wide = _summed(place, find_phases(place, kernel, stride, dilation).width)
-    g_groups = -(-each // windows.G_ROWS)
-    rows = g_groups * windows.G_ROWS
-    room = max(prod(wide), 8 * len(start))
-    elements = groups * rows * room
-    source, found = _strided_planes(x, low, kernel, stride, dilation, place, groups, elements)
-    inner = found.size
-    x_groups = -(-inner // windows.X_ROWS)
-    offsets = np.zeros(x_groups * windows.X_ROWS, np.int64)
-    offsets[:inner] = found
-
-    def body(first: int, last: int) -> np.ndarray:
-        planes = source.buffer()
-        upstream = np.empty((source.images, groups, rows, room), np.float32)
-        upstream.fill(0)
-        inside = upstream[:, :, :each, : prod(wide)].reshape(source.images, groups, each, *wide)
-        inside = inside[(slice(None), slice(None), slice(None), *map(slice, place))]
-        total = np.zeros((groups, rows, offsets.size), np.float32)
-        numbers = Numbers(windows.TABLE)
-        numbers.put(
-            {
-                "x step": 4 * source.each, "offsets": address(offsets), "vectors": address(start),
-                "g step": upstream.strides[0], "g row": upstream.strides[2], "length": 32 * len(start),
-                "g groups": g_groups, "x groups": x_groups, "sums row": total.strides[1],
-            }
-        )  # fmt: skip
-        for n in range(first * source.images, min(last * source.images, len(x)), source.images):
-            stop = min(n + source.images, len(x))
-            source.load(planes, n, stop)
-            inside[: stop - n] = grad[n:stop].reshape(stop - n, groups, each, *place)
-            for g in range(groups):
-                numbers.put(
-                    {
-                        "images": stop - n, "x": address(planes) + g * source.apart,
-                        "g": address(upstream) + g * upstream.strides[1], "sums": address(total[g]),
-                    }
-                )  # fmt: skip
-                numbers.run(run)
-        return total
-
-    total = summed(body, source.count, _NS * grad.size * inner)
-    return total[:, :each, :inner].reshape(grad.shape[1], -1, *kernel)
+    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel, dilation)])
+    plan = _weigh(x.shape, low, stride, Part(taps, grad.shape[2:], ()), grad.shape[1], groups, parallel.native_thread_count())
+    return plan.run(grad, x).reshape(grad.shape[1], -1, *kernel)

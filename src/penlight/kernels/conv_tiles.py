@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from . import native
-from .conv_gather import Ints, share, summed
-from .native._table import Numbers, address
+from .conv_gather import Ints
+from .native._table import Numbers, address, job_count, ranges
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
@@ -29,6 +29,7 @@ _LEAST_TILES = 48  # of a block: fewer make poor products
 _LEAST_SUMMED = 256  # the same for sums
 _LEAST_CHANNELS = 16  # fewer make mixing take longer than what it saves
 _LEAST_WORK = 1 << 19  # products of the plain way: below, preparations take longer
+_NS = 0.15  # for each result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
 _SIGNED = (
@@ -89,22 +90,22 @@ class _Planes:
         self.at = self.skip + low[1]
         self.half = -(-max(8 * blocks.eights + 8, self.at // 2 + 9 + self.wide // 16 * 8) // 8) * 8
 
-    def scratch(self, numbers: Numbers) -> np.ndarray:
-        """Set what is the same for all blocks; gives the scratch plane, which must be held."""
-        plane = np.empty((2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
-        start, pitch = address(plane), 8 * self.half
+    def scratch(self, numbers: Numbers, jobs: _Jobs) -> tuple[np.ndarray, dict[str, Any]]:
+        """Set what is the same for all blocks; gives the scratch planes of the jobs, which must be held, and what differs between jobs."""
+        planes = np.empty((jobs.count, 2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
+        pitch = 8 * self.half
         known = {
-            "plane": self.rows * self.columns * 4, "others": _others(self.array), "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
-            "first": start, "first odd": start + 4 * self.half, "scratch": plane.size // 8,
-            "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
+            "plane": self.rows * self.columns * 4, "others": _others(self.array), "line": self.columns * 4, "whole": self.wide // 16,
+            "pitch": pitch, "scratch": planes[0].size // 8, "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
         }  # fmt: skip
         numbers.put({f"{self.of} {name}": number for name, number in known.items()})
         numbers.mask(self.of, self.wide % 16)
         numbers.mask(f"{self.of} second", self.wide % 16 - 8)
-        return plane
+        start = jobs.parts(planes)
+        return planes, {f"{self.of} first": start, f"{self.of} first odd": start + 4 * self.half}
 
-    def record(self, plane: int) -> dict[str, Any]:
-        """What each block reads, with a scratch plane at this address."""
+    def record(self, plane: np.ndarray) -> dict[str, Any]:
+        """What each block reads, with a scratch plane at its address."""
         blocks = self.blocks
         first = np.maximum(2 * blocks.top - self.low[0], 0)
         last = np.minimum(2 * blocks.bottom + self.reach - self.low[0], self.rows)
@@ -118,21 +119,32 @@ class _Planes:
         }  # fmt: skip
 
 
-def _run(kernel: Any, numbers: Numbers, blocks: _Blocks, first: int, last: int, record: dict[str, Any]) -> None:
-    """Call a kernel for some blocks."""
-    from .native.winograd import RECORD
+class _Jobs:
+    """Ranges of blocks that are done at the same time, each with scratch memory of its own."""
 
-    records = np.zeros((last - first, len(RECORD)), np.int64)
-    for i, name in enumerate(RECORD):
-        if name in record:
-            records[:, i] = record[name][first:last]
-    numbers.put(
-        {
-            "blocks": last - first, "record": address(records), "eights": blocks.eights, "row": 4 * blocks.room,
-            "skip": 4 * blocks.across - 32 * blocks.eights,
-        }
-    )  # fmt: skip
-    numbers.run(kernel)
+    def __init__(self, blocks: _Blocks, cost: float) -> None:
+        self.blocks, self.count = blocks, job_count(blocks.count, cost)
+        self.starts = ranges(blocks.count, self.count)
+        self.of_block = np.repeat(np.arange(self.count), np.diff(self.starts))
+
+    def parts(self, scratch: np.ndarray) -> np.ndarray:
+        """Where each job's part of an array begins."""
+        return address(scratch) + np.arange(self.count) * scratch.strides[0]
+
+    def run(self, kernel: Any, numbers: Numbers, record: dict[str, Any], differing: dict[str, Any]) -> None:
+        """Call a kernel for all blocks, with their records, and what differs between jobs."""
+        from .native.winograd import RECORD
+
+        blocks = self.blocks
+        records = np.zeros((blocks.count, len(RECORD)), np.int64)
+        for i, name in enumerate(RECORD):
+            if name in record:
+                records[:, i] = record[name]
+        numbers.put(
+            {"eights": blocks.eights, "row": 4 * blocks.room, "skip": 4 * blocks.across - 32 * blocks.eights}
+        )  # fmt: skip
+        begin = {"blocks": np.diff(self.starts), "record": address(records) + self.starts[:-1] * records.strides[0]}
+        numbers.at_once(kernel, begin | differing)
 
 
 def _others(array: np.ndarray) -> int:
@@ -140,13 +152,11 @@ def _others(array: np.ndarray) -> int:
     return int(array.strides[0] - array.shape[1] * array.strides[1])
 
 
-def _sixteen(rows: int, room: int) -> np.ndarray:
-    """Zeros ``(16, rows, room)`` for the numbers of tiles."""
+def _sixteen(jobs: int, rows: int, room: int) -> np.ndarray:
+    """Room ``(jobs, 16, rows, room)`` for the numbers of tiles."""
     # Multiples of 4096 bytes share a place in the first cache: so the sixteen are not nearly that far apart.
     apart = -(-rows * room // 1024) * 1024 + 80
-    result = np.empty((16, apart), np.float32)
-    result.fill(0)
-    return result[:, : rows * room].reshape(16, rows, room)
+    return np.empty((jobs, 16, apart), np.float32)[:, :, : rows * room].reshape(jobs, 16, rows, room)
 
 
 def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
@@ -187,24 +197,23 @@ def _tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.nd
     record["y"] = address(out) + blocks.first * out.strides[0] + 8 * blocks.top * width
     record["y rows"] = np.minimum(2 * blocks.bottom, out.shape[2]) - 2 * blocks.top
 
-    def body(first: int, last: int) -> None:
-        mixed, products = _sixteen(channels, blocks.room), _sixteen(results, blocks.room)
-        result = np.empty((2 * blocks.height, 16 * blocks.eights), np.float32)
-        numbers = Numbers(winograd.TABLE)
-        plane = source.scratch(numbers)
-        numbers.mask("y", width)
-        numbers.put(
-            {
-                "x into": address(mixed), "x apart": mixed.strides[0], "rows": results, "inner": channels, "bias": address(shift),
-                "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
-                "products": address(products), "products apart": products.strides[0],
-                "y plane": 4 * out[0, 0].size, "y others": _others(out), "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
-                "y scratch": address(result), "y pitch": 64 * blocks.eights,
-            }
-        )  # fmt: skip
-        _run(run, numbers, blocks, first, last, record | source.record(address(plane)))
-
-    share(body, blocks.count, 0.03 * out.size * channels)
+    jobs = _Jobs(blocks, _NS * out.size * channels)
+    mixed, products = _sixteen(jobs.count, channels, blocks.room), _sixteen(jobs.count, results, blocks.room)
+    result = np.empty((jobs.count, 2 * blocks.height, 16 * blocks.eights), np.float32)
+    numbers = Numbers(winograd.TABLE)
+    plane, differing = source.scratch(numbers, jobs)
+    numbers.mask("y", width)
+    numbers.put(
+        {
+            "x apart": mixed.strides[1], "rows": results, "inner": channels, "bias": address(shift),
+            "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
+            "products apart": products.strides[1],
+            "y plane": 4 * out[0, 0].size, "y others": _others(out), "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
+            "y pitch": 64 * blocks.eights,
+        }
+    )  # fmt: skip
+    differing |= {"x into": jobs.parts(mixed), "products": jobs.parts(products), "y scratch": jobs.parts(result)}
+    jobs.run(run, numbers, record | source.record(jobs.parts(plane)[jobs.of_block]), differing)
 
 
 def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
@@ -229,22 +238,23 @@ def _tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
     inputs, upstream = _Planes("x", x, low, blocks, 2), _Planes("g", grad, (0, 0), blocks, 0)
     record = blocks.record()
 
-    def body(first: int, last: int) -> np.ndarray:
-        total = np.zeros(shape, np.float32)
-        mixed, mixed_grad = _sixteen(shape[2], blocks.room), _sixteen(shape[1], blocks.room)
-        numbers = Numbers(winograd.TABLE)
-        plane, plane_grad = inputs.scratch(numbers), upstream.scratch(numbers)
-        numbers.put(
-            {
-                "x into": address(mixed), "x apart": mixed.strides[0], "x groups": x_groups,
-                "g into": address(mixed_grad), "g apart": mixed_grad.strides[0], "g groups": g_groups,
-                "sums": address(total), "sums row": 4 * shape[2], "sums apart": total[0].nbytes,
-            }
-        )  # fmt: skip
-        sources = inputs.record(address(plane)) | upstream.record(address(plane_grad))
-        _run(run, numbers, blocks, first, last, record | sources)
-        return total
-
-    total = summed(body, blocks.count, 0.03 * grad.size * channels)
+    jobs = _Jobs(blocks, _NS * grad.size * channels)
+    sums = np.zeros((jobs.count, *shape), np.float32)
+    mixed, mixed_grad = (_sixteen(jobs.count, rows, blocks.room) for rows in (shape[2], shape[1]))
+    mixed[:, :, channels:], mixed_grad[:, :, results:] = 0, 0  # numbers that mean nothing can be slow
+    numbers = Numbers(winograd.TABLE)
+    (plane, differing), (plane_grad, others) = inputs.scratch(numbers, jobs), upstream.scratch(numbers, jobs)
+    numbers.put(
+        {
+            "x apart": mixed.strides[1], "x groups": x_groups, "g apart": mixed_grad.strides[1], "g groups": g_groups,
+            "sums row": 4 * shape[2], "sums apart": sums[0, 0].nbytes,
+        }
+    )  # fmt: skip
+    differing |= others
+    differing |= {"x into": jobs.parts(mixed), "g into": jobs.parts(mixed_grad), "sums": jobs.parts(sums)}
+    for planes, of in ((plane, inputs), (plane_grad, upstream)):
+        record |= of.record(jobs.parts(planes)[jobs.of_block])
+    jobs.run(run, numbers, record, differing)
+    total = sums[0] if jobs.count == 1 else sums.sum(0)
     flat = total[:, :results, :channels].reshape(16, -1)
     return np.dot(flat.T, _SIGNED).reshape(results, channels, 3, 3)

@@ -76,9 +76,9 @@ def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], st
             asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
 
 
-def add_totals(asm: Assembler, target: int, row: int) -> None:
-    """Add up the partial sums, and add them to three rows of four numbers in memory; `target` goes on to the next row."""
-    for i in range(G_ROWS):
+def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> None:
+    """Add up the partial sums, and add them to three rows of four numbers in memory, or fewer; `target` goes on to the next row."""
+    for i in range(rows):
         first = X_ROWS * i
         asm.binary("vhaddps", first, first, first + 1)
         asm.binary("vhaddps", first + 2, first + 2, first + 3)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import parallel
 from . import _pages, _pool
-from ._x86 import R12, R13, R14, R15, RAX, RBP, RBX, RDI, RDX, RSI, Address, Assembler
+from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _Word = ctypes.c_size_t
+_GRAIN_NS = 20_000  # of work that another thread is worth while for
 _SAVED = (RBX, RBP, R12, R13, R14, R15)
 
 
@@ -59,7 +62,7 @@ class Numbers:
 
     def __init__(self, layout: Table) -> None:
         self._layout = layout
-        self._numbers = np.zeros(layout.size, np.int64)
+        self._numbers = self.array = np.zeros(layout.size, np.int64)
 
     def put(self, numbers: dict[str, int]) -> None:
         """Set numbers by their names."""
@@ -85,8 +88,136 @@ class Numbers:
         else:
             kernel(0, total, address(self._numbers))
 
+    def at_once(self, kernel: Any, differing: dict[str, np.ndarray]) -> None:
+        """Call a kernel of `function` for several copies of the table that differ in some numbers, at the same time where there are threads."""
+        jobs = len(next(iter(differing.values())))
+        tables = np.empty((jobs, self._layout.size), np.int64)
+        tables[:] = self._numbers
+        for name, values in differing.items():
+            tables[:, self._layout.places[name]] = values
+        if jobs > 1:
+            _shared_driver()(1, jobs, kernel.address, address(tables), tables.strides[0])
+        else:
+            kernel(address(tables))
+
     def __getitem__(self, name: str) -> int:
         return int(self._numbers[self._layout.places[name]])
+
+
+def job_count(items: int, cost: float) -> int:
+    """How many copies of a table are worth while for work on so many items that takes about `cost` ns; lets helpers work if it is more than one."""
+    if items < 2 or cost < 2 * _GRAIN_NS:
+        return 1
+    threads = parallel.native_thread_count()
+    if threads > 1:
+        _pool.start(threads - 1)
+    # Twice as many as threads where that is cheap: whoever is late does fewer.
+    return min(
+        items, 2 * threads if threads > 1 and cost > 16 * threads * _GRAIN_NS else threads, int(cost / _GRAIN_NS)
+    )
+
+
+def ranges(items: int, jobs: int) -> np.ndarray:
+    """Where the items of each job begin, and where the last one's end."""
+    return np.arange(jobs + 1) * items // jobs
+
+
+@lru_cache(1)
+def _shared_driver() -> Any:
+    """`run(step, jobs, kernel, tables, size)`: the kernel, by its address, for tables that are `size` bytes apart."""
+    asm = Assembler()
+    for register in _SAVED:
+        asm.push(register)
+    asm.add_number(RSP, -8)  # aligned to 16 bytes at a call
+    for register, source in ((RBX, RDI), (RBP, RSI), (R12, RDX), (R14, R8)):
+        asm.copy_register(register, source)
+    asm.copy_register(R13, RDI)
+    asm.multiply(R13, R8)
+    asm.add(R13, RCX)
+    asm.label("job")
+    asm.copy_register(RDI, R13)
+    asm.copy_register(RAX, R12)
+    asm.call(RAX)
+    asm.add(R13, R14)
+    asm.add_number(RBX, 1)
+    asm.compare_numbers(RBX, RBP)
+    asm.jump("job", "less")
+    asm.add_number(RSP, 8)
+    for register in reversed(_SAVED):
+        asm.pop(register)
+    asm.leave()
+    return _pool.shared(_pages.load_kernel(asm.finish(), 5, 0).address, 5, 0)
+
+
+class At(NamedTuple):
+    """A place so many bytes behind where an array begins, which is known by its name only."""
+
+    array: str
+    offset: Any = 0  # a number, or an array of them
+
+
+class Plan:
+    """Tables for kernels, and what these point to, for calls that differ only in where arrays begin.
+
+    To fill in a table takes longer than many a small kernel runs. So whoever has a plan for certain sizes keeps it: a call copies its numbers and adds the
+    addresses of its arrays to those that stand for places in them. "plan" is the array of the numbers themselves.
+    """
+
+    def __init__(self) -> None:
+        self._words: list[np.ndarray] = []
+        self._size = 0
+        self._places: dict[str, list[np.ndarray]] = {}
+        self._finished: tuple[np.ndarray, list[tuple[str, np.ndarray]]] | None = None
+
+    def table(self, layout: Table, numbers: dict[str, int | At], masks: dict[str, int] | None = None) -> At:
+        """Append a table; masks are given by how many lanes they select."""
+        words = Numbers(layout)
+        for name, lanes in (masks or {}).items():
+            words.mask(name, lanes)
+        return self.words(words.array, {layout.places[name]: number for name, number in numbers.items()})
+
+    def words(self, words: np.ndarray, numbers: dict[int, int | At]) -> At:
+        """Append whole numbers, some of which are places."""
+        for place, number in numbers.items():
+            if isinstance(number, At):
+                self._places.setdefault(number.array, []).append(np.array([self._size + place]))
+                number = number.offset
+            words[place] = number
+        return self._append(words)
+
+    def records(self, columns: list[Any]) -> At:
+        """Append a list of records: a column is numbers or places, all of the same length, or one number for all."""
+        count = max(np.size(c.offset if isinstance(c, At) else c) for c in columns)
+        words = np.zeros((count, len(columns)), np.int64)
+        for i, column in enumerate(columns):
+            if isinstance(column, At):
+                places = self._size + i + np.arange(count) * len(columns)
+                self._places.setdefault(column.array, []).append(places)
+                column = column.offset
+            words[:, i] = column
+        return self._append(words.reshape(-1))
+
+    def _append(self, words: np.ndarray) -> At:
+        place = At("plan", 8 * self._size)
+        self._words.append(words)
+        self._size += words.size
+        return place
+
+    def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, int]) -> None:
+        """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads; arrays are given by their addresses."""
+        if self._finished is None:
+            places = [(name, np.concatenate(found)) for name, found in self._places.items()]
+            self._finished = np.concatenate(self._words), places
+        numbers, places = self._finished
+        memory = numbers.copy()
+        start = address(memory)
+        for name, where in places:
+            memory[where] += start if name == "plan" else arrays[name]
+        if jobs > 1:
+            _pool.start(parallel.native_thread_count() - 1)
+            _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)
+        else:
+            kernel(start + tables.offset)
 
 
 def function(write: Callable[[Assembler], None]) -> Any:

@@ -200,9 +200,13 @@ class Assembler:
         """Each 64-bit lane from `second` where `which` has its bit set, else from `first`."""
         self._vector(f"vblendpd {{}}, ymm{first}, {{}}, {which}", 0x0D, 3, 1, target, second, first, bytes((which,)))
 
-    def join(self, target: int, low: int, high: int) -> None:
-        """The lower halves of two registers."""
+    def join(self, target: int, low: int, high: int | Address) -> None:
+        """The lower halves of two registers, or of one and four floats in memory."""
         self._vector(f"vinsertf128 {{}}, ymm{low}, {{}}, 1", 0x18, 3, 1, target, high, low, b"\x01")
+
+    def store_upper(self, target: Address, source: int) -> None:
+        """Write the upper four lanes."""
+        self._vector("vextractf128 {1}, {0}, 1", 0x19, 3, 1, source, target, tail=b"\x01")
 
     def store_quarter(self, target: Address, source: int) -> None:
         """Write the lowest 8 bytes."""

@@ -15,7 +15,7 @@ What is known of the sizes at a call is in a table of whole numbers (`TABLE`), s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -74,7 +74,8 @@ def correlate() -> Any:
 @lru_cache(1)
 def weigh() -> Any:
     """A function of a table's address: adds the products of `g` and `x` to the sums."""
-    return _function(lambda asm: _spread(asm, "x"), lambda asm: _spread(asm, "g"), _end_rows, _add_products)
+    stages = [partial(stage, of=of) for stage in (_spread, _end_rows) for of in "xg"]
+    return _function(*stages, _add_products)
 
 
 def _function(*stages: Callable[[Assembler], None]) -> Any:
@@ -167,25 +168,25 @@ def _part(asm: Assembler) -> None:
         asm.store(Address(register), target)
 
 
-def _end_rows(asm: Assembler) -> None:
-    """Zeros behind the last tile of each channel of the gradient, so that sums may be taken over whole vectors."""
-    asm.load_register(RBX, _at("g into"))
+def _end_rows(asm: Assembler, of: str) -> None:
+    """Zeros behind the last tile of each channel, so that sums may be taken over whole vectors."""
+    asm.load_register(RBX, _at(f"{of} into"))
     asm.load_register(RDX, _at("length"))
-    asm.load_register(R8, _at("g apart"))
+    asm.load_register(R8, _at(f"{of} apart"))
     asm.load_register(R9, _at("row"))
-    asm.load_register(R10, _at("g planes"))
+    asm.load_register(R10, _at(f"{of} planes"))
     asm.binary("vxorps", 0, 0, 0)
     asm.zero(RCX)
     asm.add_number(RCX, 16)
-    asm.label("g end")
+    asm.label(f"{of} end")
     asm.copy_register(RSI, RBX)
     asm.copy_register(RAX, R10)
-    asm.label("g end row")
+    asm.label(f"{of} end row")
     asm.store(Address(RSI, RDX), 0)
     asm.add(RSI, R9)
-    count(asm, RAX, "g end row")
+    count(asm, RAX, f"{of} end row")
     asm.add(RBX, R8)
-    count(asm, RCX, "g end")
+    count(asm, RCX, f"{of} end")
 
 
 # `r8` and `r9` go along the even and the odd columns of a scratch plane, whose next rows are `r10`, `r11`, `r12` bytes further on. The sixteen

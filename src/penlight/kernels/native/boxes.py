@@ -1,0 +1,126 @@
+"""Copies of boxes of numbers between arrays of any strides, and kernels of tables one after the other: what goes on around the products of a convolution."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ._table import Table, count, function
+from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
+
+# from, into: where a box begins, in bytes, and by how much that moves on after each call;
+# planes, layers, rows, columns: its size, and bytes from one of them to the next in both arrays; `tail` bytes from a row's beginning to its last vector.
+COPY = Table(
+    ["from", "into", "from block", "into block", "planes", "layers", "rows", "columns", "tail"]
+    + [f"{of} {what}" for of in ("from", "into") for what in ("plane", "layer", "row", "column")],
+    masks=[],
+)
+# steps: a list of kernels and their tables, `count` of them, which are called one after the other, `blocks` times.
+STEPS = Table(["steps", "count", "blocks"], masks=[])
+
+
+@lru_cache(None)
+def copy(kind: str) -> Any:
+    """A kernel that copies a box: `kind` is what `kind_of` says."""
+    return function(lambda asm: _copy(asm, kind))
+
+
+def kind_of(columns: int, source: int, target: int) -> str:
+    """How rows of so many float32 are copied, whose numbers are so many bytes apart."""
+    if source == target == 4 and columns >= 4:
+        return "eights" if columns >= 8 else "fours"
+    return "halves" if source == 8 and target == 4 and columns > 8 else "singles"
+
+
+@lru_cache(1)
+def steps() -> Any:
+    """A kernel that calls kernels."""
+    return function(_call_steps)
+
+
+def _call_steps(asm: Assembler) -> None:
+    asm.push(RAX)  # the stack is aligned to 16 bytes at a call
+    asm.copy_register(RBX, 7)
+    asm.load_register(RBP, Address(RBX, None, STEPS.at("blocks").offset))
+    asm.label("block")
+    asm.load_register(R12, Address(RBX, None, STEPS.at("steps").offset))
+    asm.load_register(R13, Address(RBX, None, STEPS.at("count").offset))
+    asm.label("step")
+    asm.load_register(RAX, Address(R12))
+    asm.load_register(7, Address(R12, None, 8))
+    asm.call(RAX)
+    asm.add_number(R12, 16)
+    count(asm, R13, "step")
+    count(asm, RBP, "block")
+    asm.pop(RAX)
+
+
+def _copy(asm: Assembler, kind: str) -> None:
+    """`r8`, `r10`, `r12`, `rsi` go along the planes, layers, rows and columns of the source, `r9`, `r11`, `r13`, `rbp` along those of the target."""
+    at = COPY.at
+    asm.load_register(R8, at("from"))
+    asm.load_register(R9, at("into"))
+    asm.load_register(R15, at("planes"))
+    asm.label("plane")
+    asm.copy_register(R10, R8)
+    asm.copy_register(R11, R9)
+    asm.load_register(R14, at("layers"))
+    asm.label("layer")
+    asm.copy_register(R12, R10)
+    asm.copy_register(R13, R11)
+    asm.load_register(RDX, at("rows"))
+    asm.label("row")
+    _copy_row(asm, kind)
+    for level, source, target, left in (("row", R12, R13, RDX), ("layer", R10, R11, R14), ("plane", R8, R9, R15)):
+        asm.add(source, at(f"from {level}"))
+        asm.add(target, at(f"into {level}"))
+        count(asm, left, level)
+    COPY.advance(asm, "from", "from block")
+    COPY.advance(asm, "into", "into block")
+
+
+def _copy_row(asm: Assembler, kind: str) -> None:
+    """The row that begins at `r12` to `r13`."""
+    at = COPY.at
+    if kind == "fours":  # two vectors of four that may overlap
+        asm.load_register(RCX, at("tail"))
+        asm.move_half(0, Address(R12))
+        asm.move_half(1, Address(R12, RCX))
+        asm.store_half(Address(R13), 0)
+        asm.store_half(Address(R13, RCX), 1)
+        return
+    if kind == "eights":  # whole vectors, and a last one that may overlap
+        asm.load_register(RCX, at("tail"))
+        asm.zero(RAX)
+        asm.label("eight")
+        asm.move(0, Address(R12, RAX))
+        asm.store(Address(R13, RAX), 0)
+        asm.add_number(RAX, 32)
+        asm.compare_numbers(RAX, RCX)
+        asm.jump("eight", "less")
+        asm.move(0, Address(R12, RCX))
+        asm.store(Address(R13, RCX), 0)
+        return
+    asm.copy_register(RSI, R12)
+    asm.copy_register(RBP, R13)
+    asm.load_register(RCX, at("columns"))
+    if kind == "halves":  # every second number: sixteen are read, so there must be one more than eight to come
+        asm.label("sixteen")
+        asm.move(0, Address(RSI))
+        asm.move(1, Address(RSI, None, 32))
+        asm.pick(0, 0, 1, 0x88)
+        asm.pairs(0, 0, 0xD8)
+        asm.store(Address(RBP), 0)
+        asm.add_number(RSI, 64)
+        asm.add_number(RBP, 32)
+        asm.add_number(RCX, -8)
+        asm.compare_number(RCX, 9)
+        asm.jump("sixteen", "not less")
+    asm.load_register(RAX, at("from column"))
+    asm.load_register(RBX, at("into column"))
+    asm.label("single")
+    asm.broadcast(0, Address(RSI))
+    asm.store_one(Address(RBP), 0)
+    asm.add(RSI, RAX)
+    asm.add(RBP, RBX)
+    count(asm, RCX, "single")
