@@ -20,7 +20,7 @@ import numpy as np
 from . import native, parallel
 from .conv_gather import Ints
 from .conv_places import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences
-from .native._table import At, Plan, address
+from .native._table import At, Plan, address, scratch
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
@@ -28,6 +28,7 @@ _LEAST_ROWS = 4  # channels of the result: fewer leave registers unused
 _LEAST_WORK = 1 << 16  # products for each group: below, preparations take longer
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
+_CHUNK = 128  # vectors of four channels and taps that are copied at a time, for sums
 _NS = 0.03  # for one product
 
 
@@ -49,10 +50,13 @@ class _Forward:
         self.parts, self.direct, self.groups = parts, direct, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         results = 4 * channels * max(prod(part.place) for part in parts)  # bytes, of an image
-        macs = sum(prod(part.place) * part.count for part in parts) * self.inner * channels
+        macs = sum(prod(part.place) * part.tap_count for part in parts) * self.inner * channels
         self.work = Work(shape[0], self.each, _NS * macs * shape[0], self.x.image + results, _BLOCK_BYTES)
+        # Floats of scratch memory for a job: of images, which must be 0 at first, of results, of a panel.
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
-        self.scratch = self.zeros + (0 if direct else results // 4 * self.work.block)  # floats of a job, the first of which must be 0
+        self.results = self.zeros + (0 if direct else -(-results * self.work.block // 64) * 16)
+        self.steps = [max(1, _INNER // part.tap_count) * part.tap_count for part in parts]
+        self.scratch = self.results + 16 * max(self.steps)
         self.lists: list[np.ndarray] = []
         self.packing, self.plan = Plan(), Plan()
         self.packed, self.size = self._pack()
@@ -67,7 +71,7 @@ class _Forward:
             self.where[i, begin, g] = 4 * size
             first = At(f"weight {i}", (g * self.each + begin) * part.weight[0])
             steps += packing(self.packing, part, first, end - begin, self.inner, 4 * size)
-            size += (end - begin) * self.inner * part.count
+            size += (end - begin) * self.inner * part.tap_count
         return sequences(self.packing, [steps])[0], size
 
     def _steps(self, job: int) -> list[Step]:
@@ -96,19 +100,19 @@ class _Forward:
         vectors, offsets = np.concatenate(several, axis=1), x.offsets(part.taps, self.inner)
         self.lists += vectors, offsets
         begin, end = self.work.rows[job]
-        scratch = 4 * job * self.scratch
+        memory = 4 * job * self.scratch
         found: list[Step] = []
         for g in range(self.groups):
             source, channel = g * self.inner * x.plane, g * self.each + begin
-            y = At("y 0", first * image) if self.direct else At("scratch", scratch + 4 * self.zeros)
+            y = At("y 0", first * image) if self.direct else At("scratch", memory + 4 * self.zeros)
             table = {
-                "x": At("x", first * x.image + source) if x.direct else At("scratch", scratch + source),
+                "x": At("x", first * x.image + source) if x.direct else At("scratch", memory + source),
                 "x block": images * x.image if x.direct else 0,
                 "y": At(y.array, y.offset + channel * plane), "y block": images * image if self.direct else 0,
                 "y plane": plane, "bias": At("bias", 4 * channel),
-                "offsets": address(offsets), "inner": offsets.size, "inner step": max(1, _INNER // part.count) * part.count,
+                "offsets": address(offsets), "inner": offsets.size, "inner step": self.steps[i],
                 "vectors": address(vectors), "pairs": len(vectors), "chunk": max(4, _CHUNK_BYTES // (64 * (end - begin))),
-                "rows": end - begin, "weight": At("packed", self.where[i, begin, g]),
+                "rows": end - begin, "weight": At("packed", self.where[i, begin, g]), "panel": At("scratch", memory + 4 * self.results),
             }  # fmt: skip
             found.append((windows.correlate(unit == 4), self.plan.table(windows.CORRELATE, table)))
         return found
@@ -120,7 +124,7 @@ class _Forward:
         begin, end = self.work.rows[job]
         plane = 4 * prod(part.place)
         steps = [4 * prod(part.place[k + 1 :]) for k in range(len(part.place))]
-        scratch = 4 * (job * self.scratch + self.zeros)
+        memory = 4 * (job * self.scratch + self.zeros)
         # All channels of several images follow each other; some of them are copied for each image and group.
         whole = end - begin == self.each
         count = images * self.channels if whole else end - begin
@@ -129,7 +133,7 @@ class _Forward:
             at = g * self.each + begin
             found += copy_step(
                 self.plan, (count, *part.place), (plane, *steps), (channel, *dims),
-                At("scratch", scratch + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
+                At("scratch", memory + (n * self.channels + at) * plane), At(f"y {i}", (first + n) * image + at * channel),
                 0, images * image,
             )  # fmt: skip
         return found
@@ -137,15 +141,13 @@ class _Forward:
     def run(self, x: np.ndarray, weights: list[np.ndarray], outs: list[np.ndarray], bias: np.ndarray | None) -> None:
         from .native import boxes
 
-        weights = [w.astype(np.float32, copy=False) for w in weights]
-        packed, scratch = np.empty(self.size, np.float32), np.empty(self.work.jobs * self.scratch, np.float32)
-        if self.zeros:
-            scratch.reshape(self.work.jobs, -1)[:, : self.zeros] = 0
+        packed, memory = scratch(1, self.size), scratch(self.work.jobs, self.scratch)
+        memory[:, : self.zeros] = 0
         shift = np.zeros(self.channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
         into = {"packed": address(packed)}
         sources = {f"weight {i}": address(w) for i, w in enumerate(weights)}
         self.packing.run(boxes.steps(), self.packed, 1, 0, into | sources)
-        arrays = into | {"x": address(x), "scratch": address(scratch), "bias": address(shift)}
+        arrays = into | {"x": address(x), "scratch": address(memory), "bias": address(shift)}
         arrays |= {f"y {i}": address(out) for i, out in enumerate(outs)}
         self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
 
@@ -162,6 +164,7 @@ def flat(
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view of contiguous channels."""
+    w = w.astype(np.float32, copy=False)
     taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(w.shape[2:], dilation)])
     part = Part(taps, out.shape[2:], w.strides, out.strides)
     key = x.shape, low, stride, (part,), out.flags.c_contiguous, out.shape[1], groups
@@ -174,12 +177,12 @@ def flat_together(
 ) -> None:  # fmt: skip
     """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
     low = tuple(map(max, zip(*[border for _, border, _ in parts])))
-    found = []
-    for w, border, out in parts:
+    found, weights = [], [w.astype(np.float32, copy=False) for w, _, _ in parts]
+    for w, (_, border, out) in zip(weights, parts):
         sizes = zip(low, border, w.shape[2:], dilation)
         taps = tuple([tuple([most - own + t * d for t in range(k)]) for most, own, k, d in sizes])
         found.append(Part(taps, out.shape[2:], w.strides, out.strides))
-    weights, outs = [w for w, _, _ in parts], [out for _, _, out in parts]
+    outs = [out for _, _, out in parts]
     key = x.shape, low, (1,) * len(low), tuple(found), False, outs[0].shape[1], groups
     _forward(*key, parallel.native_thread_count()).run(x, weights, outs, bias)
 
@@ -198,11 +201,12 @@ class _Weigh:
         self.plane = -(-self.lines * self.row // 8) * 8
         found = self.x.offsets(part.taps, self.inner)
         self.offsets = np.append(found, np.repeat(found[-1:], -found.size % 4))
-        macs = prod(part.place) * part.count * self.inner * channels
+        macs = prod(part.place) * part.tap_count * self.inner * channels
         image = self.x.image + 4 * self.plane * channels
-        self.work = Work(shape[0], self.each, _NS * macs * shape[0], image, 2 * _BLOCK_BYTES)
+        self.work = Work(shape[0], self.each, _NS * macs * shape[0], image, _BLOCK_BYTES // 2)
         self.zeros = 0 if self.x.direct else -(-self.x.image * self.work.block // 64) * 16
-        self.scratch = self.zeros + (0 if self.plain else self.work.block * channels * self.plane)
+        self.gradients = self.zeros + (0 if self.plain else -(-self.work.block * channels * self.plane // 16) * 16)
+        self.scratch = self.gradients + 32 * _CHUNK
         self.lists: list[np.ndarray] = []
         self.plan = Plan()
         self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
@@ -237,24 +241,27 @@ class _Weigh:
         x = self.x
         fours = self.unit == 4
         places = np.add.outer(x.rows(self.part.place), self.columns).reshape(-1)
-        places = np.append(places, places[-1:].repeat(self.plane // self.unit - places.size)).reshape(1, -1, 8 // self.unit)
+        places = np.append(places, places[-1:].repeat(self.plane // self.unit - places.size)).reshape(
+            1, -1, 8 // self.unit
+        )
         n = np.arange(images)[:, None, None]
         inside = n * (4 * self.channels * self.plane) + np.arange(self.plane // 8)[:, None] * 32
         vectors = np.concatenate((inside, n * x.image + places), axis=2)
         self.lists.append(vectors)
         begin, end = self.work.rows[job]
-        scratch = 4 * job * self.scratch
+        memory = 4 * job * self.scratch
         image = 4 * self.channels * self.plane
         found: list[Step] = []
         for g in range(self.groups):
             source, channel = g * self.inner * x.plane, g * self.each + begin
             table = {
-                "x": At("x", first * x.image + source) if x.direct else At("scratch", scratch + source),
+                "x": At("x", first * x.image + source) if x.direct else At("scratch", memory + source),
                 "x block": images * x.image if x.direct else 0,
-                "g": At("g", first * image + 4 * channel * self.plane) if self.plain else At("scratch", scratch + 4 * (self.zeros + channel * self.plane)),
+                "g": At("g", first * image + 4 * channel * self.plane) if self.plain else At("scratch", memory + 4 * (self.zeros + channel * self.plane)),
                 "g block": images * image if self.plain else 0,
                 "g row": 4 * self.plane, "g rows": end - begin, "offsets": address(self.offsets), "x groups": self.offsets.size // 4,
                 "vectors": address(vectors), "length": vectors.size // vectors.shape[2],
+                "chunk": _CHUNK, "panel": At("scratch", memory + 4 * self.gradients),
                 "sums": At("sums", 4 * (job * self.channels + channel) * self.offsets.size), "sums row": 4 * self.offsets.size,
             }  # fmt: skip
             found.append((windows.weigh(fours), self.plan.table(windows.WEIGH, table)))
@@ -264,13 +271,13 @@ class _Weigh:
         from .native import boxes
 
         grad = np.ascontiguousarray(grad, np.float32)
-        scratch = np.empty((self.work.jobs, self.scratch), np.float32)
-        scratch.fill(0)
+        memory = scratch(self.work.jobs, self.scratch)
+        memory[:, : self.gradients] = 0
         sums = np.zeros((self.work.jobs, self.channels, self.offsets.size), np.float32)
-        arrays = {"x": address(x), "g": address(grad), "scratch": address(scratch), "sums": address(sums)}
+        arrays = {"x": address(x), "g": address(grad), "scratch": address(memory), "sums": address(sums)}
         self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
         total = sums[0] if self.work.jobs == 1 else sums.sum(0)
-        return total[:, : self.inner * self.part.count]
+        return total[:, : self.inner * self.part.tap_count]
 
 
 @lru_cache(64)
@@ -286,5 +293,7 @@ def flat_weight(
     Where `x` is infinite, it may meet zeros beside the rows of `grad`, which gives NaN: the caller looks at the result.
     """
     taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel, dilation)])
-    plan = _weigh(x.shape, low, stride, Part(taps, grad.shape[2:], ()), grad.shape[1], groups, parallel.native_thread_count())
+    plan = _weigh(
+        x.shape, low, stride, Part(taps, grad.shape[2:], ()), grad.shape[1], groups, parallel.native_thread_count()
+    )
     return plan.run(grad, x).reshape(grad.shape[1], -1, *kernel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from .conv_gather import Ints, overlap
 from .native._table import At, Plan, job_count, ranges
 
 Step = tuple[Any, At]  # a kernel and its table
+_FOURS = 1.07  # what products cost with columns that are copied by fours
 
 
 class Part(NamedTuple):
@@ -23,7 +24,7 @@ class Part(NamedTuple):
     target: Ints = ()  # the same of the results
 
     @property
-    def count(self) -> int:
+    def tap_count(self) -> int:
         """How many taps there are."""
         return prod(map(len, self.taps))
 
@@ -128,7 +129,7 @@ def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[A
 
 def pieces(width: int) -> tuple[int, np.ndarray]:
     """Whether eight or four columns are a piece of a row, and where in bytes each begins; the last may overlap with the one before."""
-    unit = 8 if width >= 8 and -(-width // 8) * 8 == -(-width // 4) * 4 else 4
+    unit = 8 if width >= 8 and 8 * -(-width // 8) <= _FOURS * 4 * -(-width // 4) else 4
     return unit, np.minimum(np.arange(-(-width // unit)) * unit, width - unit) * 4
 
 
@@ -149,18 +150,18 @@ def packing(plan: Plan, part: Part, first: At, rows: int, channels: int, into: i
     row, channel, *taps = part.weight
     kernel = tuple(map(len, part.taps))
     merged = all(taps[i] == taps[i + 1] * kernel[i + 1] for i in range(len(taps) - 1))
-    last = part.count if merged else kernel[-1]
+    last = part.tap_count if merged else kernel[-1]
     steps: list[Step] = []
     at = 0
     for some, group in groupby(groups_of_rows(rows)):
         times = len(list(group))
-        wide = 4 * some * part.count  # bytes of a channel
+        wide = 4 * some * part.tap_count  # bytes of a channel
         dims = [(times, some * row, channels * wide), (some, row, 4)]
         inner = [(channels, channel, wide), (last, taps[-1], 4 * some)]
         box, source, target = zip(*dims, *(inner if last >= min(8, channels) else inner[::-1]))
         for number, lead in enumerate(product(*map(range, () if merged else kernel[:-1]))):
             begin = first.offset + at * row + sum(t * step for t, step in zip(lead, taps))
-            place = into + 4 * (at * channels * part.count + some * number * last)
+            place = into + 4 * (at * channels * part.tap_count + some * number * last)
             steps += copy_step(plan, box, source, target, At(first.array, begin), At("packed", place))
         at += some * times
     return steps
@@ -173,7 +174,7 @@ class Work:
         self.jobs = job_count(max(count, rows // 6), cost)
         by_images = count >= self.jobs
         bounds = ranges(count if by_images else rows, self.jobs).tolist()
-        shares = list(zip(bounds, bounds[1:]))
+        shares = list(pairwise(bounds))
         self.images = shares if by_images else [(0, count)] * self.jobs
         self.rows = [(0, rows)] * self.jobs if by_images else shares
         most = max(last - first for first, last in self.images)

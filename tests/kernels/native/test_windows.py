@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import conv_flat, native, parallel
+from penlight.kernels import conv_flat, conv_places, native, parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad
 from penlight.kernels.conv_flat import flat, flat_weight, suits_flat
 from penlight.kernels.conv_gather import gather, gather_weight
@@ -15,10 +15,11 @@ CASES = [
     (3, 8, 9, (28, 28), (3, 3), (1, 1), (2, 2), (2, 2), 1), (4, 12, 13, (200,), (5,), (1,), (2,), (1,), 1),
     (3, 5, 6, (31,), (4,), (3,), (1,), (2,), 1), (2, 4, 8, (9, 10, 16), (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
     (2, 3, 5, (7, 9, 10), (2, 3, 2), (2, 1, 3), (1, 0, 1), (1, 2, 1), 1), (5, 64, 64, (12, 12), (3, 3), (1, 1), (1, 1), (1, 1), 4),
-    (3, 9, 15, (5, 7), (3, 2), (2, 3), (1, 0), (1, 2), 3), (1, 3, 7, (40, 40), (7, 7), (2, 2), (3, 3), (1, 1), 1),
+    (3, 9, 15, (5, 14), (3, 2), (2, 3), (1, 0), (1, 2), 3), (1, 3, 7, (40, 40), (7, 7), (2, 2), (3, 3), (1, 1), 1),
     (2, 70, 8, (8, 8), (5, 5), (1, 1), (2, 2), (1, 1), 1), (6, 40, 33, (6, 5), (3, 3), (1, 1), (1, 1), (1, 1), 1),
-    (1, 1, 1, (3, 4), (2, 2), (1, 1), (0, 0), (1, 1), 1), (3, 7, 2, (9, 24), (1, 5), (1, 1), (-1, -2), (1, 1), 1),
-    (2, 4, 11, (3, 8), (3, 1), (1, 1), (2, 0), (1, 1), 1),
+    (1, 1, 1, (3, 5), (2, 2), (1, 1), (0, 0), (1, 1), 1), (3, 7, 2, (9, 24), (1, 5), (1, 1), (-1, -2), (1, 1), 1),
+    (2, 4, 11, (3, 8), (3, 1), (1, 1), (2, 0), (1, 1), 1), (7, 3, 8, (9, 9), (3, 3), (2, 2), (0, 0), (1, 1), 1),
+    (2, 3, 14, (4, 37), (2, 4), (4, 4), (0, 2), (1, 1), 1), (3, 6, 4, (11, 27), (3, 3), (1, 2), (1, 1), (2, 3), 2),
 ]  # fmt: skip
 
 
@@ -30,13 +31,22 @@ def close(result, expected):
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-6 * np.abs(expected).max())
 
 
-@pytest.fixture(params=[0, 1, None], ids=["images alone", "all spread", "blocks"])
+@pytest.fixture(params=["small blocks", "fours", "eights"])
 def _blocks(request, monkeypatch):
-    if request.param == 0:
+    if request.param == "small blocks":
         monkeypatch.setattr(conv_flat, "_BLOCK_BYTES", 1)
+        monkeypatch.setattr(conv_flat, "_CHUNK_BYTES", 1)
         monkeypatch.setattr(conv_flat, "_INNER", 8)
-    elif request.param == 1:
-        monkeypatch.setattr(conv_flat, "_SPREAD", 0)
+        monkeypatch.setattr(conv_flat, "_CHUNK", 3)
+    monkeypatch.setattr(conv_places, "_FOURS", 0 if request.param == "fours" else 9)
+    forget()
+    yield
+    forget()
+
+
+def forget():
+    conv_flat._forward.cache_clear()
+    conv_flat._weigh.cache_clear()
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -88,8 +98,9 @@ def test_transposed(results, channels, size, kernel, stride, padding, dilation, 
     )  # where there is one correlation, or only numbers to multiply with
 
 
-def test_several_threads():
-    x, w, grad = draw(32, 24, 28, 28), draw(32, 24, 5, 5), draw(32, 32, 14, 14, seed=1)
+@pytest.mark.parametrize("images", [1, 2, 32])
+def test_several_threads(images):
+    x, w, grad = draw(images, 24, 28, 28), draw(32, 24, 5, 5), draw(images, 32, 14, 14, seed=1)
     args = (2, 2), (2, 2), (1, 1), 1
     assert suits_flat(x, w.shape, (2, 2), (1, 1), 1, grad.shape)
     results = []
@@ -102,6 +113,21 @@ def test_several_threads():
     parallel.set_threads(before)
     for one, three in zip(*results):
         close(three, one)
+
+
+def test_few_images_are_shared_by_rows(monkeypatch):
+    monkeypatch.setattr(conv_places, "job_count", lambda items, cost: 3)
+    forget()
+    for groups in (1, 2):
+        x, w, grad = draw(2, 8, 20, 20), draw(40, 8 // groups, 3, 3), draw(2, 40, 10, 10, seed=1)
+        args = (2, 2), (1, 1), (1, 1), groups
+        expected = [a.astype(float) for a in (x, w, grad)]
+        close(conv(x, w, *args), conv(*expected[:2], *args))
+        close(
+            conv_input_grad(grad, w, x.shape, *args), conv_input_grad(expected[2], expected[1], x.shape, *args)
+        )  # into a strided view
+        close(conv_weight_grad(grad, x, w.shape, *args), conv_weight_grad(expected[2], expected[0], w.shape, *args))
+    forget()
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
@@ -127,4 +153,5 @@ def test_only_what_suits():
     assert not suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
     assert not suits_flat(x, (2, 8, 5, 5), ones, ones, 1, (16, 2, 12, 12))
     assert not suits_flat(x, (8, 8, 1, 1), ones, ones, 1, x.shape)
-    assert not suits_flat(x[:1], (8, 8, 5, 5), ones, ones, 1, (1, 8, 12, 12))
+    assert not suits_flat(x[:1], (8, 8, 2, 2), ones, ones, 1, (1, 8, 4, 4))
+    assert not suits_flat(x, (8, 8, 14, 14), ones, ones, 1, (16, 8, 3, 3))

@@ -87,6 +87,8 @@ ENCODINGS = [
     (lambda a: a.round("trunc", 3, 9, double=True), "c4c37d09d903"),
     (lambda a: a.choose(9, 2, 11, 10), "c4436d0dcb0a"),
     (lambda a: a.join(9, 10, 11), "c4432d18cb01"),
+    (lambda a: a.join(9, 10, Address(R11, RAX, 16)), "c4432d188c031000000001"),
+    (lambda a: a.store_upper(Address(R9, R10, 8), 13), "c4037d19ac110800000001"),
     (lambda a: a.store_quarter(Address(R9, R10, 8), 13), "c40179d6ac1108000000"),
     (lambda a: a.to_half_precision(Address(R9, R10, 16), 13), "c4037d1dac111000000000"),
     (lambda a: a.to_half_precision(9, 3), "c4c37d1dd900"),

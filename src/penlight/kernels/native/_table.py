@@ -23,6 +23,13 @@ def address(array: np.ndarray) -> int:
     return int(_Word.from_address(id(array) + _pages.DATA_OFFSET).value)
 
 
+def scratch(jobs: int, size: int) -> np.ndarray:
+    """Room for so many float32 for each job, a multiple of sixteen, that begins where a cache line does."""
+    memory = np.empty(jobs * size + 16, np.float32)
+    start = -address(memory) // 4 % 16
+    return memory[start : start + jobs * size].reshape(jobs, size)
+
+
 class Table:
     """The layout of a table: 64-bit numbers by their names, then masks of eight lanes. `rdi` points to it while a kernel runs."""
 

@@ -2,13 +2,14 @@
 
 The numbers that a tap of the kernel meets, along a row of results, lie side by side in the images, or in a copy of them. So the row of columns for a
 channel and a tap is an offset, and some columns of it are another, of which there are lists: of eight columns each, or, where rows
-are no multiple of eight, of four, two of which make up a vector.
+are short, of four, which are copied to a panel of sixteen columns first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ._products import G_ROWS, X_ROWS, add_totals, clear, in_groups, outer_products
@@ -19,19 +20,20 @@ from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX,
 # vectors, pairs: a list of where each two vectors of columns are, first in the images, then in the result, and its length; `chunk` of them at a time go
 # through all inner indices;
 # rows, weight: the rows of the weights, and where they begin: in groups as in `in_groups`, and of a group, the numbers for one inner index after the other;
-# y, y plane, bias: the result, bytes from one of its planes to the next, a number for each.
+# y, y plane, bias: the result, bytes from one of its planes to the next, a number for each; panel: room for sixteen columns.
 # `x block`, `y block`: how much these move on after each call.
 CORRELATE = Table(
     ["x", "x block", "offsets", "inner", "inner step", "vectors", "pairs", "chunk", "rows", "weight", "y", "y block"]
-    + ["y plane", "bias", "chunk left", "chunk now", "chunk vectors", "pair left", "offset"]
+    + ["y plane", "bias", "panel", "chunk left", "chunk now", "chunk vectors", "pair left", "offset"]
     + ["inner left", "inner now", "weight before", "weight after"],
     masks=[],
 )
 # g, g row, g rows: the gradient, bytes from one of its rows to the next, and how many there are; x, offsets, x groups: as above, in groups of four;
-# vectors, length: a list of where each vector is, in the gradient and in the images; sums, sums row: what products are added to.
+# vectors, length: a list of where each vector is, in the gradient and in the images; `chunk` of them at a time, for which there is room in
+# `panel`, four times; sums, sums row: what products are added to.
 WEIGH = Table(
     ["g", "g block", "g row", "g rows", "x", "x block", "offsets", "x groups", "vectors", "length", "sums", "sums row"]
-    + ["offset", "sums now", "group left", "g left"],
+    + ["chunk", "panel", "offset", "sums now", "group left", "g left", "chunk left", "chunk now", "chunk vectors"],
     masks=[],
 )
 
@@ -76,7 +78,9 @@ def _correlate(asm: Assembler, fours: bool) -> None:
     for i, pointer in enumerate((RSI, R10, R11, R12)[: 4 if fours else 2]):
         asm.load_register(pointer, Address(RDX, None, 8 * i))
         asm.add(pointer, at("x"))
-    if not fours:
+    if fours:
+        _fill_panel(asm)
+    else:
         for i, pointer in enumerate((R11, R12)):
             asm.load_register(pointer, Address(RDX, None, 16 + 8 * i))
             asm.add(pointer, at("y"))
@@ -103,9 +107,24 @@ def _correlate(asm: Assembler, fours: bool) -> None:
     CORRELATE.advance(asm, "y", "y block")
 
 
-def _next(asm: Assembler, of: str) -> None:
-    """How many pairs or inner indices are next, and how many are left after them."""
-    at = CORRELATE.at
+def _fill_panel(asm: Assembler) -> None:
+    """Sixteen columns, four from each of `rsi`, `r10`, `r11`, `r12`, for the next inner indices."""
+    asm.load_register(RAX, CORRELATE.at("offset"))
+    asm.load_register(R9, CORRELATE.at("inner now"))
+    asm.load_register(R14, CORRELATE.at("panel"))
+    asm.label("fill")
+    asm.load_register(RCX, Address(RAX))
+    for i, pointer in enumerate((RSI, R10, R11, R12)):
+        asm.move_half(i, Address(pointer, RCX))
+        asm.store_half(Address(R14, None, 16 * i), i)
+    asm.add_number(RAX, 8)
+    asm.add_number(R14, 64)
+    count(asm, R9, "fill")
+
+
+def _next(asm: Assembler, of: str, table: Table = CORRELATE) -> None:
+    """How many pairs, vectors or inner indices are next, and how many are left after them."""
+    at = table.at
     asm.load_register(RCX, at("inner step" if of == "inner" else of))
     asm.load_register(RAX, at(f"{of} left"))
     asm.compare_numbers(RAX, RCX)
@@ -162,23 +181,22 @@ def _rows(asm: Assembler, some: int, fours: bool) -> None:
         asm.broadcast(2 * row, Address(R13, None, 4 * row))
         asm.move(2 * row + 1, 2 * row)
     asm.label(f"begun {some}")
-    asm.load_register(RAX, at("offset"))
+    asm.load_register(RAX, at("panel" if fours else "offset"))
     asm.load_register(R9, at("inner now"))
 
     def term(number: int, left: int, right: int) -> Iterator[int]:
-        asm.load_register(RCX, Address(RAX))
         if fours:
-            for target, first, second in ((left, RSI, R10), (right, R11, R12)):
-                asm.move_half(target, Address(first, RCX))
-                asm.join(target, target, Address(second, RCX))
+            asm.move(left, Address(RAX))
+            asm.move(right, Address(RAX, None, 32))
         else:
+            asm.load_register(RCX, Address(RAX))
             asm.move(left, Address(RSI, RCX))
             asm.move(right, Address(R10, RCX))
         for row in range(some):
             asm.broadcast(number, Address(R15, None, 4 * row))
             yield row
         asm.add_number(R15, 4 * some)
-        asm.add_number(RAX, 8)
+        asm.add_number(RAX, 64 if fours else 8)
 
     outer_products(asm, some, R9, term)
     _results(asm, some, fours, True)
@@ -190,22 +208,23 @@ def _rows(asm: Assembler, some: int, fours: bool) -> None:
 
 
 def _add_products(asm: Assembler, fours: bool) -> None:
-    """`r8` to `r10` are rows of `g`, `r11` to `r14` channels and taps of `x`; `rdx` goes along the list of vectors.
+    """`r8` to `r10` are rows of `g`; four rows of channels and taps of `x` are copied to the panel, and `rcx` goes along that.
 
     `r15` goes down the sums, `rbp` bytes from one row to the next.
     """
-    at, set, again = WEIGH.at, WEIGH.set, WEIGH.again
+    at, set = WEIGH.at, WEIGH.set
+    asm.load_register(RBP, at("sums row"))
+    set(asm, "chunk left", "length")
+    set(asm, "chunk vectors", "vectors")
+    asm.label("chunk")
+    _next(asm, "chunk", WEIGH)
     set(asm, "offset", "offsets")
     set(asm, "sums now", "sums")
     set(asm, "group left", "x groups")
-    asm.load_register(RBP, at("sums row"))
     asm.label("x group")
+    _fill_rows(asm, fours)
     asm.load_register(R15, at("sums now"))
     asm.load_register(R8, at("g"))
-    asm.load_register(RAX, at("offset"))
-    for i, pointer in enumerate((R11, R12, R13, R14)):
-        asm.load_register(pointer, Address(RAX, None, 8 * i))
-        asm.add(pointer, at("x"))
     set(asm, "g left", "g rows")
     asm.label("g group")
     asm.load_register(RAX, at("g left"))
@@ -214,44 +233,74 @@ def _add_products(asm: Assembler, fours: bool) -> None:
         asm.jump(f"fewer than {some}", "less")
         asm.add_number(RAX, -some)
         asm.store_register(at("g left"), RAX)
-        _dots(asm, some, fours)
+        _dots(asm, some, 24 if fours else 16)
         asm.jump("g group")
         asm.label(f"fewer than {some}")
     for name, step in (("offset", 8 * X_ROWS), ("sums now", 4 * X_ROWS)):
         asm.zero(RAX)
         asm.add_number(RAX, step)
         asm.add_to_memory(at(name), RAX)
-    again(asm, "group left", "x group")
+    WEIGH.again(asm, "group left", "x group")
+    asm.load_register(RAX, at("chunk now"))
+    asm.multiply_number(RAX, 24 if fours else 16)
+    asm.add_to_memory(at("chunk vectors"), RAX)
+    asm.load_register(RAX, at("chunk left"))
+    asm.compare_number(RAX, 1)
+    asm.jump("chunk", "not less")
     WEIGH.advance(asm, "g", "g block")
     WEIGH.advance(asm, "x", "x block")
 
 
-def _dots(asm: Assembler, some: int, fours: bool) -> None:
-    """The sums of products of some rows of `g` with four of `x`."""
+def _fill_rows(asm: Assembler, fours: bool) -> None:
+    """Vectors of four channels and taps of `x`, where `r11` to `r14` point, to the panel."""
     at = WEIGH.at
-    rows = (R8, R9, R10)[:some]
-    for before, after in zip(rows, rows[1:]):
-        asm.copy_register(after, before)
-        asm.add(after, at("g row"))
-    clear(asm, some * X_ROWS)
-    asm.load_register(RDX, at("vectors"))
-    asm.load_register(RBX, at("length"))
-    asm.label(f"dot {some}")
-    asm.load_register(RAX, Address(RDX))
+    rows = (R11, R12, R13, R14)
+    asm.load_register(RAX, at("offset"))
+    for i, pointer in enumerate(rows):
+        asm.load_register(pointer, Address(RAX, None, 8 * i))
+        asm.add(pointer, at("x"))
+    asm.load_register(RAX, at("panel"))
+    asm.load_register(RDX, at("chunk vectors"))
+    asm.load_register(RBX, at("chunk now"))
+    asm.label("fill")
     asm.load_register(RCX, Address(RDX, None, 8))
     if fours:
         asm.load_register(RSI, Address(RDX, None, 16))
     for i, pointer in enumerate(rows):
-        asm.move(12 + i, Address(pointer, RAX))
-    for j, pointer in enumerate((R11, R12, R13, R14)):
         if fours:
-            asm.move_half(15, Address(pointer, RCX))
-            asm.join(15, 15, Address(pointer, RSI))
+            asm.move_half(0, Address(pointer, RCX))
+            asm.move_half(1, Address(pointer, RSI))
+            asm.store_half(Address(RAX, None, 32 * i), 0)
+            asm.store_half(Address(RAX, None, 32 * i + 16), 1)
         else:
-            asm.move(15, Address(pointer, RCX))
+            asm.move(0, Address(pointer, RCX))
+            asm.store(Address(RAX, None, 32 * i), 0)
+    asm.add_number(RDX, 24 if fours else 16)
+    asm.add_number(RAX, 32 * X_ROWS)
+    count(asm, RBX, "fill")
+
+
+def _dots(asm: Assembler, some: int, entry: int) -> None:
+    """The sums of products of some rows of `g` with the panel; `rdx` goes along the list of vectors, which has entries of so many bytes."""
+    at = WEIGH.at
+    rows = (R8, R9, R10)[:some]
+    for before, after in pairwise(rows):
+        asm.copy_register(after, before)
+        asm.add(after, at("g row"))
+    clear(asm, some * X_ROWS)
+    asm.load_register(RDX, at("chunk vectors"))
+    asm.load_register(RBX, at("chunk now"))
+    asm.load_register(RCX, at("panel"))
+    asm.label(f"dot {some}")
+    asm.load_register(RAX, Address(RDX))
+    for i, pointer in enumerate(rows):
+        asm.move(12 + i, Address(pointer, RAX))
+    for j in range(X_ROWS):
+        asm.move(15, Address(RCX, None, 32 * j))
         for i in range(some):
             asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
-    asm.add_number(RDX, 24 if fours else 16)
+    asm.add_number(RDX, entry)
+    asm.add_number(RCX, 32 * X_ROWS)
     count(asm, RBX, f"dot {some}")
     add_totals(asm, R15, RBP, some)
     for _ in rows:
