@@ -5,6 +5,7 @@ import pytest
 from penlight.kernels.native._x86 import (
     R9,
     R10,
+    R11,
     R12,
     R13,
     R14,
