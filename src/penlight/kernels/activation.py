@@ -210,6 +210,17 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     return pointwise(body, x)
 
 
+def _gelu_slope(x: np.ndarray, out: np.ndarray) -> None:
+    """The distribution function, and x times the density."""
+    _normal_cdf(x, out)
+    density = x * x
+    density *= -0.5
+    np.exp(density, density)
+    density *= _INV_SQRT_2PI
+    density *= x
+    out += density
+
+
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """Gradient of `gelu`."""
     from .special_erf import SLOPE32_END, gelu_slope32
@@ -219,13 +230,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
             gelu_slope32(x, out)
             out *= g
             return
-        _normal_cdf(x, out)
-        density = x * x
-        density *= -0.5
-        np.exp(density, density)
-        density *= _INV_SQRT_2PI
-        density *= x
-        out += density
+        _gelu_slope(x, out)
         out *= g
 
     def by_tanh(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
@@ -248,6 +253,10 @@ def _gelu_backward_everywhere(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> 
     """The quotient for gelu's slope without a look at the values: limited, then 0 and 1 beyond its ends, NaN for infinity."""
     from .special_erf import SLOPE32_END, gelu_slope32
 
+    if x.dtype != np.float32:
+        _gelu_slope(x, out)
+        out *= g
+        return
     gelu_slope32(x.clip(-SLOPE32_END, SLOPE32_END), out)
     blend(np.zeros(1, out.dtype), x < -SLOPE32_END, out)
     blend(np.ones(1, out.dtype), x > SLOPE32_END, out)

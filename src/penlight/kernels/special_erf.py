@@ -48,12 +48,12 @@ _HALF32, _ONE32 = np.float32(0.5), np.float32(1.0)
 
 # fmt: off
 # float64: erf(x) / x in x**2 for |x| < 1.125, and (1 - erf(x))**(-1/16) in x up to 6, fitted for the accuracy of erf.
-_ERF_CENTRE_P = (
+ERF_CENTRE_P = (
     0.010588794052511409, 9.194686910313186, 90.51861515933004, 2099.294697305053, 6694.537324831722,
     51674.115548531445,
 )
-_ERF_CENTRE_Q = (32.741529927459126, 499.75970679448307, 4346.911145981474, 21197.876746736285, 45794.99254806558)
-_ERF_TAIL = (
+ERF_CENTRE_Q = (32.741529927459126, 499.75970679448307, 4346.911145981474, 21197.876746736285, 45794.99254806558)
+ERF_TAIL = (
     2.6910598593493853e-11, -8.465543461944892e-10, 1.378208775845699e-08, -1.4203482108806459e-07,
     1.0534122893869847e-06, -5.672707113433389e-06, 2.370566613692314e-05, -6.581056242709125e-05,
     0.00014777884231873464, 0.00019126470376012433, 0.0001797728590298717, 0.009270833438400107,
@@ -70,8 +70,8 @@ _ERFCX = (
     0.009549665478232317, -0.024411662915252888, 0.04399157691189206, -0.057544799080026916, 0.04875954757664811,
     -0.005277798166110561, -0.0700045900688099, 0.6211746224355772,
 )
-_ERFCX32_K = 2.5
-_ERFCX32 = (
+ERFCX32_K = 2.5
+ERFCX32 = (
     -3.0730356e-05, 0.00020244255, 0.00022876047, -0.0020894632, 0.0004757414, 0.01633831, -0.051486026, 0.07882227,
     -0.04951204, -0.06117874, 0.6324191,
 )
@@ -109,22 +109,24 @@ _INV_EXTREME_Q = (
     282.3323718667633, 21920.151335025424, 632315.7005345213, 7396454.255886414, 34731171.14094899,
     60302268.02647174, 39606771.1316243, 22762919.957465246,
 )
-_INV32_CENTRE_P = (0.28847492, 3.9001267, 6.7549357, 2.6253684)
-_INV32_CENTRE_Q = (5.979142, 7.483994, 2.4206765)
-_INV32_TAIL_P = (1.0002434, 9.73705, 17.664515, 9.043815, 4.6132107, -0.09765304)
-_INV32_TAIL_Q = (9.75661, 19.614624, 18.629795, 12.451644, 4.449822)
+INV32_CENTRE_P = (0.28847492, 3.9001267, 6.7549357, 2.6253684)
+INV32_CENTRE_Q = (5.979142, 7.483994, 2.4206765)
+INV32_TAIL_P = (1.0002434, 9.73705, 17.664515, 9.043815, 4.6132107, -0.09765304)
+INV32_TAIL_Q = (9.75661, 19.614624, 18.629795, 12.451644, 4.449822)
 # fmt: on
 
 
 def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
+    if type(x) is not np.ndarray and hasattr(x, "special"):
+        return x.special("erf")  # type: ignore[no-any-return]  # in a body that becomes machine code
     few = one_by_one(math.erf, x)
     if few is not None:
         return few
+    result = by_machine(_erf_in_machine_code, x) if not is_half(x.dtype) else None
+    if result is not None:
+        return result
     if x.dtype == np.float32:
-        result = by_machine(_erf_in_machine_code, x)
-        if result is not None:
-            return result
         out = np.empty(x.shape, np.float32)
         source, target = x.reshape(-1), out.reshape(-1)
         spread(lambda low, high: _erf32(source[low:high], target[low:high]), source.size, BLOCK_BYTES // 4)
@@ -199,13 +201,13 @@ def _erf64(x: Array, out: Array) -> None:
 
 
 def _erf_centre(x: Array) -> Array:
-    result = rational(_ERF_CENTRE_P, _ERF_CENTRE_Q, x * x)
+    result = rational(ERF_CENTRE_P, ERF_CENTRE_Q, x * x)
     result *= x
     return result
 
 
 def _erf_tail(x: Array) -> Array:
-    result = horner(_ERF_TAIL, np.minimum(np.abs(x), 6.0))
+    result = horner(ERF_TAIL, np.minimum(np.abs(x), 6.0))
     for _ in range(4):
         np.square(result, result)
     np.divide(-1.0, result, result)
@@ -215,7 +217,7 @@ def _erf_tail(x: Array) -> Array:
 
 def erfcx_positive(x: Array) -> Array:
     """erfcx(x) for x >= 0, infinity included."""
-    k, coefficients = (_ERFCX32_K, _ERFCX32) if x.dtype == np.float32 else (_ERFCX_K, _ERFCX)
+    k, coefficients = (ERFCX32_K, ERFCX32) if x.dtype == np.float32 else (_ERFCX_K, _ERFCX)
     t = x + k
     np.divide(-2.0 * k, t, t)
     t += 1.0
@@ -245,7 +247,13 @@ def exp_square(x: Array, scale: float) -> Array:
 def erfc(x: Array) -> Array:
     """The complementary error function, 1 - erf(x), accurate in the tail. Derivative: -2/sqrt(pi) exp(-x**2)."""
     few = one_by_one(math.erfc, x)
+    if few is None and x.dtype == np.float32:
+        few = by_machine(_erfc_in_machine_code, x)
     return unary(_erfc, x) if few is None else few
+
+
+def _erfc_in_machine_code(x: Array, out: Array) -> None:
+    out[...] = x.special("erfc")  # type: ignore[attr-defined]
 
 
 def _erfc(x: Array, out: Array) -> None:
@@ -318,7 +326,12 @@ def _log_ndtr_low(x: Array) -> Array:
 
 def erfinv(y: Array) -> Array:
     """The inverse of erf on [-1, 1]. Derivative: sqrt(pi)/2 exp(erfinv(y)**2)."""
-    return unary(_erfinv, y)
+    result = by_machine(_erfinv_in_machine_code, y) if y.dtype == np.float32 else None
+    return unary(_erfinv, y) if result is None else result
+
+
+def _erfinv_in_machine_code(y: Array, out: Array) -> None:
+    out[...] = y.special("erfinv")  # type: ignore[attr-defined]
 
 
 def _erfinv(y: Array, out: Array) -> None:
@@ -328,7 +341,7 @@ def _erfinv(y: Array, out: Array) -> None:
 
 def _erfinv_centre(y: Array) -> Array:
     single = y.dtype == np.float32
-    p, q = (_INV32_CENTRE_P, _INV32_CENTRE_Q) if single else (_INV_CENTRE_P, _INV_CENTRE_Q)
+    p, q = (INV32_CENTRE_P, INV32_CENTRE_Q) if single else (_INV_CENTRE_P, _INV_CENTRE_Q)
     result = rational(p, q, 0.5625 - y * y)
     result *= y
     return result
@@ -342,7 +355,7 @@ def _erfcinv(q: Array) -> Array:
     """The x with erfc(x) = q, for q <= 1/4; zero gives infinity and a negative q NaN."""
     s = np.sqrt(-np.log(q))
     if q.dtype == np.float32:
-        result = rational(_INV32_TAIL_P, _INV32_TAIL_Q, s)
+        result = rational(INV32_TAIL_P, INV32_TAIL_Q, s)
     else:
         result = np.full_like(s, np.nan)
         near, extreme = s < 3.0, s >= 8.0

@@ -1,7 +1,7 @@
 """Elementary functions for native kernels of float64; within about two units in the last place.
 
-The same as in _functions.py with more terms. Around zero these are Taylor's series: of exp up to r**13, where the next term is below 1e-17, and of the
-inverse hyperbolic tangent, which log needs, up to z**10.
+The same as in _functions.py with more terms. Around zero these are Taylor's series: of exp up to r**13, where the next term is below 1e-17, of the
+inverse hyperbolic tangent, which log needs, up to z**10, of sine and cosine up to r**17 and r**16.
 """
 
 from __future__ import annotations
@@ -9,7 +9,21 @@ from __future__ import annotations
 from math import factorial
 
 from ._build import Value
-from ._functions import absolute, clip, equal, fma, fnma, full, greater, less, polynomial, where, with_sign_of
+from ._functions import (
+    absolute,
+    at_most,
+    clip,
+    equal,
+    fma,
+    fnma,
+    full,
+    greater,
+    less,
+    only,
+    polynomial,
+    where,
+    with_sign_of,
+)
 from ._x86 import Pooled
 
 _LOG2_E = 1.4426950408889634
@@ -26,6 +40,11 @@ _ONE_BITS = Pooled(0x3FF0000000000000)
 _HALF_BITS = Pooled(0x3FE0000000000000)
 _FRACTION = Pooled(0x000FFFFFFFFFFFFF)
 _LEAST_NORMAL = 2.2250738585072014e-308
+_SIN = tuple([(-1) ** n / factorial(2 * n + 1) for n in range(1, 9)])  # of r**3 on
+_COS = tuple([(-1) ** n / factorial(2 * n) for n in range(2, 9)])  # of r**4 on
+_QUARTER_TURN = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi / 2, to 160 bits
+_FAR = 2.0**28  # beyond, sines are NumPy's: Note [Partial functions] in _angles.py
+_NAN = Pooled(0x7FF8000000000000)
 _LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or infinity
 
 
@@ -82,3 +101,80 @@ def log(x: Value) -> Value:
     result = where(equal(x, 0.0), full(x, float("-inf")), result)
     result = where(less(x, 0.0), full(x, float("nan")), result)
     return where(b.emit("unordered", x, x), x, result)
+
+
+def expm1(x: Value) -> Value:
+    """e**x - 1: 2**n * (e**r - 1) + (2**n - 1), of which the second part is exact; beyond 40, where 1 is nothing, e**x."""
+    n, rest = _reduced(clip(x, _LOWEST, _HIGHEST))
+    half = x.builder.emit("floor", n * 0.5)
+    far = (rest + 1.0) * _power_of_two(half) * _power_of_two(n - half)
+    scale = _power_of_two(clip(n, -64.0, 64.0))
+    return with_sign_of(x, where(greater(x, 40.0), far, fma(scale, rest, scale - 1.0)))
+
+
+def log1p(x: Value) -> Value:
+    """log(1 + x): of u, which is 1 + x rounded, and the first-order correction (x - (u - 1)) / u of that rounding."""
+    u = x + 1.0
+    inside = x.builder.emit("vandps", greater(u, 0.0), less(u, float("inf")))
+    return with_sign_of(x, log(u) + only(inside, (x - (u - 1.0)) / u))
+
+
+def _wave(x: Value, ahead: int) -> Value:
+    """The sine of x plus `ahead` quarter turns.
+
+    x less n quarter turns is r + s, where s is what r lacks. The first part's product with n is subtracted exactly, since both are
+    multiples of 2**-53 that nearly cancel; of the second part's, s keeps what rounding the product and the difference loses.
+    """
+    b = x.builder
+    b.partial = True
+    shifted = fma(x, 1 / _QUARTER_TURN[0], full(x, _MAGIC))
+    n = shifted - _MAGIC
+    first = fnma(n, _QUARTER_TURN[0], x)
+    second = n * _QUARTER_TURN[1]
+    lost = fma(n, _QUARTER_TURN[1], -second)
+    r = first - second
+    back = r - first
+    s = (first - (r - back)) - (second + back)
+    s = fnma(n, _QUARTER_TURN[2], s - lost)
+    z = r * r
+    sine = r + fma(r * z, polynomial(z, _SIN), s)
+    half = z * 0.5
+    most = 1.0 - half
+    cosine = most + fma(z * z, polynomial(z, _COS), fnma(r, s, (1.0 - most) - half))
+    odd, flipped = (b.emit("vpsllq", shifted, by) for by in (63, 62))  # the highest bit of a lane decides
+    if ahead:
+        result = b.emit("blend of doubles", cosine, sine, odd)
+        flipped = b.emit("vxorps", flipped, odd)
+    else:
+        result = b.emit("blend of doubles", sine, cosine, odd)
+    result = b.emit("vxorps", result, b.emit("vandps", flipped, b.sign))
+    return where(at_most(absolute(x), _FAR), result, b.emit("constant", _NAN))
+
+
+def sin(x: Value) -> Value:
+    """The sine; of what is tiny that itself."""
+    return where(less(absolute(x), 1e-8), x, _wave(x, 0))
+
+
+def cos(x: Value) -> Value:
+    """The cosine."""
+    return _wave(x, 1)
+
+
+def erf(x: Value) -> Value:
+    """The error function, by the fits of special_erf.py: x + x * quotient near 0, else 1 - p**-16 for a polynomial p.
+
+    Squaring q = p - 1 as (1 + q)**2 - 1 loses less than squaring p, which is near 1.
+    """
+    from ..special_erf import ERF_CENTRE_P, ERF_CENTRE_Q, ERF_TAIL
+
+    size = absolute(x)
+    z = x * x
+    below = (*ERF_CENTRE_Q[::-1], 1.0)
+    above = tuple([p - q for p, q in zip(ERF_CENTRE_P[::-1], below)])
+    near = fma(size, polynomial(z, above) / polynomial(z, below), size)
+    one, *rest = ERF_TAIL[::-1]
+    q = polynomial(x.builder.emit("vminps", full(x, 6.0), size), (one - 1.0, *rest))  # NaN stays
+    for _ in range(4):
+        q = fma(q, q, q + q)
+    return with_sign_of(x, where(less(size, 1.125), near, 1.0 - 1.0 / (q + 1.0)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _angles as angles
+from . import _errors as errors
 from . import _float64 as of_doubles
 from . import _functions as f
 from . import _powers as powers
@@ -99,7 +100,10 @@ UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
     ufunc: UFUNCS[ufunc]
     for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.reciprocal, np.sqrt, np.abs)
     + (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
-} | {np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power}  # fmt: skip
+} | {
+    np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power,
+    np.expm1: of_doubles.expm1, np.log1p: of_doubles.log1p, np.sin: of_doubles.sin, np.cos: of_doubles.cos,
+}  # fmt: skip
 # Those that give masks; with their operands exchanged they are the others.
 COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
     np.less: (f.less, f.greater),
@@ -120,5 +124,6 @@ LOGICAL: dict[np.ufunc, str] = {
     np.bitwise_or: "vorps", np.bitwise_and: "vandps", np.bitwise_xor: "vxorps",
     np.logical_or: "vorps", np.logical_and: "vandps", np.logical_xor: "vxorps",
 }  # fmt: skip
-# Functions that are no ufuncs, by their names; of float32 only.
-SPECIAL: dict[str, Callable[[Value], Value]] = {"erf": f.erf}
+# Functions that are no ufuncs, by their names: of float32, and of float64.
+SPECIAL: dict[str, Callable[[Value], Value]] = {"erf": f.erf, "erfc": errors.erfc, "erfinv": errors.erfinv}
+SPECIAL_OF_DOUBLES: dict[str, Callable[[Value], Value]] = {"erf": of_doubles.erf}

@@ -27,7 +27,16 @@ from .. import native
 from . import _functions as f
 from ._build import KINDS, Builder, Value
 from ._compile import Kernel
-from ._ufuncs import COMPARISONS, INQUIRIES, LOGICAL, SPECIAL, UFUNCS, UFUNCS_OF_DOUBLES, Untraceable
+from ._ufuncs import (
+    COMPARISONS,
+    INQUIRIES,
+    LOGICAL,
+    SPECIAL,
+    SPECIAL_OF_DOUBLES,
+    UFUNCS,
+    UFUNCS_OF_DOUBLES,
+    Untraceable,
+)
 from ._x86 import Pooled
 
 _VARIANTS = 64
@@ -88,9 +97,10 @@ class Stand(np.lib.mixins.NDArrayOperatorsMixin):
 
     def special(self, name: str) -> Stand:
         """A function that is no ufunc."""
-        if self.dtype != _FLOAT:
+        table = SPECIAL if self.dtype == _FLOAT else SPECIAL_OF_DOUBLES
+        if name not in table:
             raise Untraceable
-        return Stand(value=SPECIAL[name](self.value))
+        return Stand(value=table[name](self.value))
 
     def clip(self, low: float, high: float, out: Stand | None = None) -> Stand:
         value = self.value
