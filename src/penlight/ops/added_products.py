@@ -9,8 +9,9 @@ import numpy as np
 from ..kernels._rowtools import widen
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, legacy_sum
+from ._args import legacy_sum
 from ._declare import OPS, differentiable, method
+from ._product_checks import check_batched_sum, check_expand, check_sum, check_vector_sum, common_dtype
 from .affine import _scaled_back
 from .matmul import _matmul_array
 
@@ -54,7 +55,8 @@ def _addbmm_arguments(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, 
         raise RuntimeError(
             f"Incompatible matrix sizes for bmm ({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})"
         )
-    broadcast_shape(tuple(input.shape), (batch1.shape[1], batch2.shape[2]))
+    check_expand(input, (batch1.shape[1], batch2.shape[2]))
+    check_sum(input, batch1, batch2, beta, alpha)
     return input, batch1, batch2, beta, alpha
 
 
@@ -94,15 +96,29 @@ def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: 
         raise RuntimeError(
             f"size mismatch, got input ({input.numel()}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
         )
+    check_vector_sum(input, mat, vec, beta, alpha)
     return input, mat, vec, beta, alpha
 
 
-def _addr_arguments(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> tuple[Any, ...]:
+def _addr_arguments(
+    input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool = False
+) -> tuple[Any, ...]:
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(
             f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D"
         )
-    broadcast_shape(tuple(input.shape), (vec1.shape[0], vec2.shape[0]))
+    if inplace:
+        if input.dim() != 2:
+            raise RuntimeError(f"2D tensor expected, got {input.dim()}D tensor for input")
+        if tuple(input.shape) != (vec1.shape[0], vec2.shape[0]):
+            sizes = [list(t.shape) for t in (input, vec1, vec2)]
+            raise RuntimeError(f"size mismatch, input: {sizes[0]}, v1: {sizes[1]}, v2: {sizes[2]}")
+    else:
+        check_expand(input, (vec1.shape[0], vec2.shape[0]))
+    common = common_dtype(input, vec1, vec2, beta, alpha, inplace)
+    if not input.dtype is vec1.dtype is vec2.dtype is common:
+        wanted = input.dtype if inplace else common
+        input, vec1, vec2 = [t if t.dtype is wanted else t.to(wanted) for t in (input, vec1, vec2)]
     return input, vec1, vec2, beta, alpha
 
 
@@ -174,7 +190,7 @@ def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *legacy: Any, beta: Number 
     """
     if legacy:
         input, vec1, vec2, beta, alpha = legacy_sum((input, vec1, vec2, *legacy))
-    return _dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha))
+    return _dispatch.inplace(OPS["_addr"], _addr_arguments(input, vec1, vec2, beta, alpha, inplace=True))
 
 
 @method
@@ -188,6 +204,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *legacy: Any, beta: Number
     if legacy:
         input, mat1, mat2, beta, alpha = legacy_sum((input, mat1, mat2, *legacy))
     _same_product("addmm_", input, (mat1.shape[0], mat2.shape[-1]), mat1, mat2)
+    check_sum(input, mat1, mat2, beta, alpha)
     return _dispatch.inplace(OPS["_addmm"], (input, mat1, mat2, beta, alpha))
 
 
@@ -204,6 +221,7 @@ def baddbmm_(
     if legacy:
         input, batch1, batch2, beta, alpha = legacy_sum((input, batch1, batch2, *legacy))
     _same_product("baddbmm_", input, (batch1.shape[0], batch1.shape[1], batch2.shape[-1]), batch1, batch2)
+    check_batched_sum(input, batch1, batch2, beta, alpha, inplace=True)
     return _dispatch.inplace(OPS["_baddbmm"], (input, batch1, batch2, beta, alpha))
 
 

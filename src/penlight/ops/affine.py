@@ -13,7 +13,8 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import legacy_sum
 from ._declare import OPS, differentiable, method
-from .matmul import _FEW, _FLOAT32, _check_dtypes, _matmul_array, matmul
+from ._product_checks import check_batched_sum, check_expand, check_sum
+from .matmul import _FEW, _FLOAT32, _matmul_array, matmul
 from .transposing import _t
 
 if TYPE_CHECKING:
@@ -113,16 +114,9 @@ def addmm(
     (n, k), (m, p) = mat1.shape, mat2.shape
     if k != m:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
-    _check_dtypes(mat1, mat2, "mat1 and mat2")
-    _check_expand(input, (n, p))
+    check_sum(input, mat1, mat2, beta, alpha)
+    check_expand(input, (n, p))
     return _addmm(input, mat1, mat2, beta, alpha, out=out)
-
-
-def _check_expand(input: Tensor, shape: tuple[int, ...]) -> None:
-    """Refuse an added term that does not expand to the product's shape."""
-    own = tuple(input.shape)
-    if len(own) > len(shape) or any([n != m and n != 1 for n, m in zip(reversed(own), reversed(shape))]):
-        input.expand(shape)
 
 
 @method
@@ -150,7 +144,8 @@ def baddbmm(
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: [{c}, {m}]."
         )
-    _check_expand(input, (b, n, p))
+    check_batched_sum(input, batch1, batch2, beta, alpha)
+    check_expand(input, (b, n, p))
     return _baddbmm(input, batch1, batch2, beta, alpha, out=out)
 
 
@@ -172,6 +167,13 @@ def _turned(weight: Tensor) -> Tensor:
     return out
 
 
+def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
+    """The product with a bias added to it, in the product's dtype."""
+    if bias is None:
+        return product
+    return product + bias if product.dtype is bias.dtype else product.add_(bias)
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, the affine map of a layer.
 
@@ -188,14 +190,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     if out is not None:
         return _dispatch.given("linear", linear(input, weight, bias), out)
     if weight.dim() == 1:
-        product = matmul(input, weight)
-        return product if bias is None else product + bias
+        return _with_bias(matmul(input, weight), bias)
     if bias is None:
         return matmul(input, weight.t())
     if input.dim() == 2:
         return addmm(bias, input, weight.t())
+    if input.dim() == 1 and bias.dim() == 1:
+        check_sum(bias, input, weight)
     if input.is_contiguous() and bias.dim() == 1:
         *lead, k = input.shape
         flat = addmm(bias, input.reshape(-1 if k else math.prod(lead), k), weight.t())
         return flat.view(*lead, weight.shape[0])
-    return matmul(input, weight.t()) + bias
+    return _with_bias(matmul(input, weight.t()), bias)

@@ -17,7 +17,8 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape
 from ._declare import OPS, bilinear, install_method, method
-from ._guards import c_name, not_implemented
+from ._guards import not_implemented
+from ._product_checks import check_factors
 from ._raw import both, graph
 from .shape import _expand, _unsafe_view, _view
 
@@ -114,18 +115,6 @@ def _dot(input: Tensor, tensor: Tensor) -> Tensor: ...
 both("_outer", np.multiply.outer, lambda a, b: a.unsqueeze(1) * b)
 
 
-def _check_dtypes(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
-    if a._array.dtype is not b._array.dtype and a.dtype is not b.dtype:
-        left, right = c_name(a.dtype), c_name(b.dtype)
-        if what == "vectors":
-            left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
-            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {left} and {right}")
-        if what == "mat1 and mat2":
-            left, right = dtypes.LEGACY[a.dtype], dtypes.LEGACY[b.dtype]
-            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {left} and {right}")
-        raise RuntimeError(f"expected {what} to have the same dtype, but got: {left} != {right}")
-
-
 def _match(a: Tensor, b: Tensor) -> bool:
     """Whether these are two matrices of one dtype that can be multiplied."""
     left, right = a._array, b._array
@@ -150,7 +139,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     (n, k), (m, p) = input.shape, mat2.shape
     if k != m:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
-    _check_dtypes(input, mat2)
+    check_factors(input, mat2)
     return _mm(input, mat2, out=out)
 
 
@@ -208,7 +197,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input.dim() != 1 or tensor.dim() != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.dim()}D and {tensor.dim()}D tensors")
-    _check_dtypes(input, tensor, "vectors")
+    check_factors(input, tensor, "vectors")
     if input.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the same "
