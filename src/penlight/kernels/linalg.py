@@ -216,7 +216,9 @@ def inv(A: Array) -> tuple[Array, Array]:
 def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     """The triangular factor, and the order of the first minor that is not positive (0 if there is none)."""
     try:
-        return np.linalg.cholesky(A, upper=upper), np.zeros(A.shape[:-2], np.int32)
+        L = np.linalg.cholesky(A, upper=upper)
+        if not L.size or np.isfinite(L[..., -1, -1]).all():  # a NaN among the pivots reaches the last one
+            return L, np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         pass
     # Somewhere in the batch there is one that is not positive definite: one after the other, to find out where.
@@ -225,9 +227,14 @@ def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     info = np.zeros(len(L), np.int32)
     for place in range(len(L)):
         try:
-            L[place] = np.linalg.cholesky(L[place])
+            factor = np.linalg.cholesky(L[place])
         except np.linalg.LinAlgError:
             info[place] = _cholesky_by_columns(L[place])
+            continue
+        if np.isnan(factor[-1, -1]):
+            info[place] = _cholesky_by_columns(L[place])
+        else:
+            L[place] = factor
     L = L.reshape(A.shape)
     return np.ascontiguousarray(adjoint(L)) if upper else L, info.reshape(A.shape[:-2])
 

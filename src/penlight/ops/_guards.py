@@ -101,6 +101,19 @@ def c_name(dtype: dtypes.dtype) -> str:
     return C_NAMES.get(name, name)
 
 
+def type_name(dtype: dtypes.dtype) -> str:
+    """What PyTorch calls the type of a tensor in some messages: torch.FloatTensor, CPUBFloat16Type."""
+    legacy = dtypes.LEGACY[dtype]
+    old = dtype.category == dtypes.INTEGRAL or dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
+    return f"torch.{legacy}Tensor" if old else f"CPU{legacy}Type"
+
+
+def need_one_dtype(a: Any, b: Any) -> None:
+    """Refuse a second tensor of another dtype than the first."""
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {dtypes.LEGACY[a.dtype]} but found {dtypes.LEGACY[b.dtype]}")
+
+
 def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
     """Refuse a complex factor for real tensors."""
     if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:

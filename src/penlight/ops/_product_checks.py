@@ -49,7 +49,9 @@ def check_batched_sum(
         )
     if inplace:
         names = [c_name(t.dtype) for t in (input, batch2)]
-        raise RuntimeError(f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match")
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype {names[1]} should match"
+        )
     kinds = dtypes.LEGACY[batch1.dtype], dtypes.LEGACY[batch2.dtype]
     raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
 

@@ -275,10 +275,16 @@ def _fractional(
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if input.dim() not in (dims + 1, dims + 2):
+        if input.dim() > dims + 2:
+            where = name if dims == 2 else name + "_out"
+            shape = list(input.shape)
+            raise RuntimeError(f"{where}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {-dims - 1})"
         )
     kernel = (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+    if min(kernel) < 1:
+        raise RuntimeError(f"{name}(): kernel_size must be positive, but got {kernel_size}")
     sizes = tuple(input.shape[-dims:])
     if output_size is None:
         ratio = (output_ratio,) * dims if isinstance(output_ratio, float) else tuple(output_ratio)

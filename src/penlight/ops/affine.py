@@ -189,14 +189,22 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
                 return _addmm(bias, input, _turned(weight), 1, 1)
     if out is not None:
         return _dispatch.given("linear", linear(input, weight, bias), out)
+    if input.dim() == 0 or weight.dim() == 0:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and {weight.dim()}D"
+        )
+    if bias is not None and bias.dim() and weight.dim() == 1:
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     if weight.dim() == 1:
         return _with_bias(matmul(input, weight), bias)
     if bias is None:
         return matmul(input, weight.t())
     if input.dim() == 2:
         return addmm(bias, input, weight.t())
-    if input.dim() == 1 and bias.dim() == 1:
+    if input.dim() == 1 and bias.dim():
         check_sum(bias, input, weight)
+        check_expand(bias, (1, weight.shape[0]))
+        bias = bias.reshape(-1) if bias.dim() == 2 else bias
     if input.is_contiguous() and bias.dim() == 1:
         *lead, k = input.shape
         flat = addmm(bias, input.reshape(-1 if k else math.prod(lead), k), weight.t())

@@ -14,7 +14,7 @@ from .. import dtypes
 from ..kernels import conv as kernels
 from ..tensor import Tensor
 from ._declare import OPS, differentiable
-from ._guards import not_implemented
+from ._guards import not_implemented, type_name
 from ._raw import both
 from ._together import saved_as_input
 
@@ -288,7 +288,14 @@ def _times(sizes: Any) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool) -> None:
+def _by_mkldnn(input: Tensor, weight: Tensor, dims: int, groups: int) -> bool:
+    """Whether PyTorch would leave a convolution to another library, which has words of its own."""
+    batched = input.dim() == dims + 2
+    large = dims > 1 and weight.shape[-1] > 3 and weight.shape[-2] > 3
+    return groups > 1 or large or (batched and input.shape[0] > 1) or input.numel() > 20480
+
+
+def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool, groups: int) -> None:
     wrong_weight = input.dtype is not weight.dtype
     if bias is not None and bias.dtype is not input.dtype and not (transposed and wrong_weight):
         from ._guards import c_name
@@ -298,11 +305,13 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int,
         )
     if wrong_weight:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
-        if input.dtype is dtypes.float32 and input.dim() == dims + 2 and input.shape[0] > 1:  # another library's words
-            raise RuntimeError(
-                f"Input type (torch.{kinds[0]}Tensor) and weight type (torch.{kinds[1]}Tensor) should be the same or input should "
-                "be a MKLDNN tensor and weight is a dense tensor"
-            )
+        names = f"Input type ({type_name(input.dtype)}) and weight type ({type_name(weight.dtype)}) should be the same"
+        if input.is_complex():
+            raise RuntimeError(names)
+        if input.dtype is dtypes.float32 and _by_mkldnn(input, weight, dims, groups):
+            raise RuntimeError(f"{names} or input should be a MKLDNN tensor and weight is a dense tensor")
+        if input.dtype is dtypes.bool_ and not transposed:
+            raise not_implemented("slow_conv2d_cpu" if dims < 3 else "compute_columns3d", input._array.dtype)
         raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
     if transposed and input.dtype.category < dtypes.FLOATING and input.dtype is not dtypes.int64:
         raise not_implemented(f"slow_conv_transpose{max(dims, 2)}d_out_cpu", input._array.dtype)
@@ -333,7 +342,7 @@ def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | Non
     if transposed or not _fits(shape, w.shape, bounds, stride, padding, dilation, groups):
         _check(shape, w.shape, bounds, stride, padding, dilation, transposed, output_padding, groups)
     if x.dtype is not w.dtype or x.dtype.kind in "biu" or (b is not None and b.dtype is not x.dtype):
-        _check_dtypes(input, weight, bias, dims, transposed)
+        _check_dtypes(input, weight, bias, dims, transposed, groups)
     if ndim == dims + 2:
         return _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     result = _convolution(

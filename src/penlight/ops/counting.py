@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensor import Tensor, wrap
 from ._args import wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain
-from ._guards import lazy, no_derivative, not_implemented, not_written
+from ._guards import c_name, lazy, no_derivative, not_implemented, not_written
 from .arithmetic import scalar_like
 from .reduction import named_result
 
@@ -187,9 +187,26 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
 
 
-def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str) -> Any:
+def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int = 0) -> Any:
     """The bin edges of one dimension: given, or evenly spaced over the limits (of the data, if none are given)."""
     if isinstance(bins, np.ndarray):
+        if not bins.size:
+            raise RuntimeError(
+                f"torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {at}"
+            )
+        if bins.ndim != 1:
+            raise RuntimeError(
+                f"torch.histogramdd: bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins tensor for "
+                f"dimension {at}"
+            )
+        if bins.dtype != dtype:
+            kinds = c_name(dtypes.from_np(dtype)), c_name(dtypes.from_np(bins.dtype))
+            raise RuntimeError(
+                f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {kinds[0]} and "
+                f"bins for dimension {at} with dtype {kinds[1]}"
+            )
+        if bins.size == 1:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got 0 for dimension {at}")
         return np.ascontiguousarray(bins)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -214,7 +231,7 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
         raise not_implemented("histogram_cpu" if isinstance(bins[0], np.ndarray) else "histogramdd", input.dtype)
     points = input.reshape(-1, len(bins))
     spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
-    edges = [_edges(points[:, d], b, spans[d], input.dtype, name) for d, b in enumerate(bins)]
+    edges = [_edges(points[:, d], b, spans[d], input.dtype, name, d) for d, b in enumerate(bins)]
     shape = tuple(len(e) - 1 for e in edges)
     inside = np.ones(len(points), bool)
     cell = np.zeros(len(points), np.int64)

@@ -13,6 +13,7 @@ from ..kernels.scatter import embedding_backward as _embedding_back_kernel
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
+from ._guards import type_name
 from ._sparse_gradient import follow
 
 __all__ = [
@@ -252,6 +253,7 @@ def bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bo
         include_last_offset: bool, padding_idx: int | None) -> tuple[Tensor, Bags, Tensor]:  # fmt: skip
     """Reduced bags of rows, the bags, and where the largest came from."""
     _check_indices(indices, "embedding_bag")
+    _check_indices(offsets, "embedding_bag")
     starts = offsets._array.astype(np.int64)
     if starts.size and starts[0] != 0:
         raise RuntimeError(
@@ -312,8 +314,7 @@ def embedding_bag(
     if max_norm is not None:
         embedding_renorm_(weight, input, max_norm, norm_type)
     if weight.dtype.category != dtypes.FLOATING:
-        legacy = dtypes.LEGACY[weight.dtype]
-        got = f"torch.{legacy}Tensor" if weight.dtype.category == dtypes.INTEGRAL else f"CPU{legacy}Type"
+        got = type_name(weight.dtype)
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but "
             f"got {got} instead (while checking arguments for embedding_bag)"
@@ -322,6 +323,12 @@ def embedding_bag(
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode="
             f"'{mode}'). Please open a feature request on GitHub."
+        )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        kinds = type_name(weight.dtype), type_name(per_sample_weights.dtype)
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
+            f"type {kinds[0]} does not equal {kinds[1]} (while checking arguments for embedding_bag)"
         )
     number = MODES.index(mode)
     result = bag(

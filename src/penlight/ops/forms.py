@@ -11,6 +11,7 @@ from .. import dtypes
 from ..kernels._rowtools import widen
 from ..tensor import Tensor
 from ._declare import differentiable
+from ._guards import c_name
 from ._raw import both
 from .einsum import einsum
 from .joining import cat, stack
@@ -50,6 +51,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
     """
+    kinds = [c_name(t.dtype) for t in (input1, input2, weight, bias) if t is not None]
+    if len(set(kinds)) > 1:
+        names = [f"{name}: {kind}" for name, kind in zip(("input1", "input2", "weight", "bias"), kinds)]
+        raise RuntimeError(f"All tensors must have the same dtype, got {', '.join(names)}")
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):

@@ -167,8 +167,6 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
                 f"{kinds[1]} for the source."
             )
     target = _indexed_shape(input, found)
-    while values.dim() > len(target) and values.shape[0] == 1:
-        values = values.squeeze(0)
     try:
         fits = broadcast_shapes(target, values._array.shape) == target
     except ValueError:

@@ -154,7 +154,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{dtypes.LEGACY[input.dtype]} did not match {dtypes.LEGACY[other.dtype]}")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
+        if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return _isclose(input, other, rtol, atol, equal_nan)
 
@@ -222,6 +222,9 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
         operands.append(value)
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of the first two must be a Tensor")
+    for value in operands:
+        if value.dtype is dtypes.bool_ or value.is_complex():
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.LEGACY[value.dtype]}")
     return _isin(operands[0], operands[1], invert, out=out)
 
 

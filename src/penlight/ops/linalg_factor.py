@@ -458,6 +458,10 @@ def lu_unpack(
             [2., 2.]])
     """
     need_tensor("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
+    if LU_data.dim() < 2:
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
+        )
     if unpack_pivots and LU_pivots.dtype is not dtypes.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "

@@ -14,7 +14,7 @@ from ._args import broadcast_shape
 from ._declare import differentiable
 from .linalg_common import by_columns, into, named, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import in_both_worlds
-from .linalg_spectral import eigvalsh, svdvals
+from .linalg_spectral import _eigh_kernel, _svd_kernel, eigvalsh, svdvals
 
 __all__ = [
     "lstsq",
@@ -98,10 +98,10 @@ def _pinv_kernel(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if input.size == 0:
         return np.zeros((*input.shape[:-2], input.shape[-1], input.shape[-2]), input.dtype)
     if hermitian:
-        values, U = np.linalg.eigh(input)
+        values, U = _eigh_kernel(input, "L")
         sizes, Vh = np.abs(values), kernels.adjoint(U)
     else:
-        U, values, Vh = np.linalg.svd(input, full_matrices=False)
+        U, values, Vh = _svd_kernel(input, False)
         sizes = values
     limit = np.maximum(atol, rtol * sizes.max(-1))[..., None]
     with silent():

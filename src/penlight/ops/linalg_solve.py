@@ -260,7 +260,8 @@ def _slogdet_rule(grads: Any, A: Any, sign: Any, xp: Any) -> Any:
 
 def _slogdet_kernel(A: Any) -> Any:
     sign, log = np.linalg.slogdet(A)
-    return sign, log
+    unknown = np.isnan(log)
+    return np.where(unknown, sign.dtype.type(0), sign) if unknown.any() else sign, log
 
 
 @differentiable(quiet(_slogdet_kernel), node="LinalgSlogdetBackward0", results=("sign", "logabsdet"), A=_slogdet_rule)
@@ -355,10 +356,11 @@ def solve_triangular(
     need_square(input, "linalg.solve_triangular")
     need_matrix(B, "linalg.solve_triangular", "B")
     _check_fit("linalg.solve_triangular", input, tuple(B.shape), left)
-    if input.dtype is not B.dtype:
-        common = dtypes.promote_types(input.dtype, B.dtype)
-        input, B = input.to(common), B.to(common)
     need_lapack(input, "triangular_solve_cpu")
+    if B.dtype is not input.dtype:
+        if B.is_complex() and not input.is_complex():
+            input = input.to(dtypes.promote_types(input.dtype, B.dtype))
+        B = B.to(input.dtype)
     return into(
         "linalg_solve_triangular", out, _linalg_solve_triangular(input, B, upper, left, unitriangular), input, B
     )

@@ -59,7 +59,7 @@ def _differences(values: Any, xp: Any) -> Any:
 # ----- Singular values ------------------------------------------------------------------------------------------------
 
 
-def _svd_error(A: Any, error: Exception) -> Exception:
+def _svd_error(A: Any) -> Exception:
     if not np.isfinite(A).all():
         return LinAlgError(
             f"linalg.svd: {_which(A)}The algorithm failed to converge because the input matrix contained non-finite values."
@@ -80,20 +80,23 @@ def _which(A: Any) -> str:
 def _svd_kernel(A: Any, full_matrices: bool) -> Any:
     try:
         U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
-    except np.linalg.LinAlgError as error:
-        raise _svd_error(A, error) from None
-    if np.isnan(S).any():
-        raise _svd_error(A, ValueError())
+    except np.linalg.LinAlgError:
+        if np.isnan(A).any() or np.isfinite(A).all():
+            raise _svd_error(A) from None
+        shapes = np.linalg.svd(np.zeros_like(A), full_matrices=full_matrices)  # infinities: nothing is known
+        U, S, Vh = [np.full_like(part, np.nan) for part in shapes]
+    if np.isnan(S).any() and np.isnan(A).any():
+        raise _svd_error(A)
     return U, S, Vh
 
 
 def _values_kernel(A: Any) -> Any:
     try:
         S = np.linalg.svd(A, compute_uv=False)
-    except np.linalg.LinAlgError as error:
-        raise _svd_error(A, error) from None
-    if np.isnan(S).any():
-        raise _svd_error(A, ValueError())
+    except np.linalg.LinAlgError:
+        return _svd_kernel(A, False)[1]
+    if np.isnan(S).any() and np.isnan(A).any():
+        raise _svd_error(A)
     return S
 
 

@@ -211,18 +211,24 @@ def huber_loss(
     """
     if not isinstance(input, Tensor) or not isinstance(target, Tensor):
         need_tensors("huber_loss", input, target)
-    number = reduction_number(reduction)
+    number, kind = reduction_number(reduction), input.dtype
     if input._array.shape != target._array.shape or input._array.dtype is not target._array.dtype:
         input, target = same_shape(input, target)
-    if delta <= 0:
+        if not dtypes.can_cast(input.dtype, kind):
+            names = dtypes.LEGACY[input.dtype], dtypes.LEGACY[kind]
+            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if input._array.dtype.kind in "biu":
         raise not_implemented("huber_cpu", input._array.dtype)
-    if weight is None:
+    if weight is None and kind is input.dtype:
         return _huber_loss(input, target, number, delta)
+    losses = _huber_loss(input, target, 0, delta).to(kind)
+    if weight is None:
+        return reduce_values(losses, number)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    return reduce_values(_huber_loss(input, target, 0, delta) * weight, number)
+    return reduce_values(losses * weight, number)
 
 
 # ----- Binary cross entropy -----------------------------------------------------------------------------------------
@@ -284,6 +290,8 @@ def binary_cross_entropy_with_logits(
             if factor is not None:
                 _fit_factor(factor, input)
     if target._array.dtype is not input._array.dtype:
+        if input.dtype.category < dtypes.FLOATING:
+            raise not_implemented("log_sigmoid_cpu", input._array.dtype)
         if target.dtype.category < dtypes.FLOATING:
             kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[target.dtype]
             raise RuntimeError(f"result type {kinds[0]} can't be cast to the desired output type {kinds[1]}")

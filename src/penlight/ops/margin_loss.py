@@ -248,7 +248,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
-    if target.shape != input.shape and not (input.dim() < 2 and input.numel() == target.numel()):
+    if target.shape != input.shape and not (input.dim() < 2 and target.dim() < 2 and input.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.LEGACY[target.dtype]}")
@@ -410,6 +410,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.result_dtype([x1._array, x2._array])
     if common.category != dtypes.FLOATING:
         name = dtypes.LEGACY[common]

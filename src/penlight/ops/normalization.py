@@ -360,6 +360,8 @@ def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: boo
             and not (input.dtype.itemsize == 2 and tensor.dtype is dtypes.float32)
         ):
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+        if tensor is not None and tensor._array.ndim != 1:
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {tensor._array.ndim}")
 
 
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
@@ -390,6 +392,7 @@ def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     if not _batch_fits(input, weight, bias, running_mean, running_var, training):
         tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
         _check_batch(input, tensors, training)
+        weight, bias = [p if p is None or p._array.ndim == 1 else p.reshape(-1) for p in (weight, bias)]
     return _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import bilinear, linear, method
-from ._guards import not_implemented
+from ._guards import need_one_dtype, not_implemented
 from ._halves import in_float32
 from .joining import cat
 
@@ -103,9 +103,11 @@ def linalg_cross(input: Tensor, other: Tensor, dim: int = -1, out: Tensor | None
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[place]} and {other.shape[place]}"
         )
-    common = dtypes.result_dtype([input._array, other._array])
     broadcast_shape(tuple(input.shape), tuple(other.shape))
-    return _linalg_cross(input.to(common), other.to(common), place, out=out)
+    if input.dtype is dtypes.bool_:
+        raise not_implemented("cross", input._array.dtype)
+    need_one_dtype(input, other)
+    return _linalg_cross(input, other, place, out=out)
 
 
 @method

@@ -409,6 +409,11 @@ def _all(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 def _any(input: Tensor, dim: Any, keepdim: bool) -> Tensor: ...
 
 
+def _some_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
+    """The dimensions of `all` and `any`, for which no dimensions are none, not all as for other reductions."""
+    return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, input.dim())
+
+
 @method
 def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, **kwargs: Any) -> Tensor:
     """Whether all elements are non-zero, altogether or along dimensions.
@@ -418,7 +423,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
     tensor(False)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "all")
-    return _all(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+    return _all(input, _some_dims(dim, input), keepdim, out=out)
 
 
 @method
@@ -430,7 +435,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
     tensor(True)
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
-    return _any(input, wrap_dims(dim, input.dim()), keepdim, out=out)
+    return _any(input, _some_dims(dim, input), keepdim, out=out)
 
 
 # ----- Spread -------------------------------------------------------------------------------------------------------

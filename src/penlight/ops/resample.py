@@ -167,7 +167,10 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     wanted, factors = _sizes(input, size, scale_factor)
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    found = wanted if factors is None else tuple(int(n * f) for n, f in zip(input.shape[2:], factors))
+    try:
+        found = wanted if factors is None else tuple(int(n * f) for n, f in zip(input.shape[2:], factors))
+    except OverflowError:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow") from None
     assert found is not None
     if recompute_scale_factor:
         factors = None

@@ -223,7 +223,32 @@ def _index_reduce_arguments(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     if source.dtype is not input.dtype:
         raise RuntimeError("index_reduce(): self and source must have the same scalar type")
-    return input, wrap_dim(dim, input.dim()), index, source, reduce, include_self
+    dim = wrap_dim(dim, input.dim())
+    _check_reduced(input, dim, index, source)
+    return input, dim, index if index.dim() else index.reshape(1), source, reduce, include_self
+
+
+def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    kind = dtypes.LEGACY[index.dtype]
+    if index.dim() > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: {kind} and size: "
+            f"{list(index.shape)}"
+        )
+    if index.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {kind}")
+    if input.dim() or source.dim():
+        own, other = list(input.shape), list(source.shape)
+        if len(own) != len(other) or own[:dim] + own[dim + 1 :] != other[:dim] + other[dim + 1 :]:
+            raise RuntimeError(
+                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                f"{own} source.shape = {other}"
+            )
+    count = source.shape[dim] if source.dim() else 1
+    if index.numel() != count:
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+        )
 
 
 @method
@@ -288,6 +313,10 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({source.dim()}), destination dimensionality ({input.dim()})"
         )
+    if index.dim() > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})")
+    if not source.dim() and index.numel() != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})")
     if source.dim() and index.numel() != source.shape[dim]:
         raise IndexError(
             f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({source.shape[dim]})"
@@ -324,6 +353,8 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
     out, place = _slices(input, dim, index)
+    if not index.size:
+        return out
     out[place] = value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
     return out
 
@@ -349,6 +380,8 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.dim() > 1:
         raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, Tensor) and value.is_complex() and not input.is_complex():
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     n = input.shape[dim] if input.dim() else 1
     array = values_of(index).reshape(-1)
     low = high = 0

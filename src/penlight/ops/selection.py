@@ -57,6 +57,7 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
     if not index.size:
         return np.empty(index.shape, input.dtype)
     if input.ndim == 0:
+        _check_bounds(index, 1, 0)
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
     if index.ndim == 2 and input.flags.c_contiguous:
@@ -118,6 +119,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     out = input.copy()
     if input.ndim == 0:
+        _check_bounds(index, 1, 0)
         return np.asarray(src, input.dtype).reshape(-1)[0] if index.size else out
     _check_bounds(index, input.shape[dim], dim)
     shape, size = input.shape, index.shape
@@ -333,6 +335,8 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     if index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
     array, shape = index._array, input._array.shape
+    if not shape and array.size != 1 and name == "index_select":
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
     if array.size and index._level is None:
         low, high = extremes(array)
         if low < 0 or high >= (shape[dim] if shape else 1):

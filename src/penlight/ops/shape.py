@@ -13,6 +13,7 @@ from ..kernels.slim import expand_dims
 from ..tensor import Tensor
 from ._args import infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import OPS, install_method, linear, method
+from ._guards import type_name
 from ._in_place_view import in_place_view
 from ._raw import both
 
@@ -327,7 +328,7 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
             return _expand(input, tuple(target))
     extra = len(target) - len(shape)
     if extra < 0:
-        kind = f"{_type_name(input)}{{{list(shape)}}}"
+        kind = f"{type_name(input.dtype)}{{{list(shape)}}}"
         raise RuntimeError(
             f"expand({kind}, size={target}): the number of sizes provided ({len(target)}) must be greater or equal to the "
             f"number of dimensions in the tensor ({len(shape)})"
@@ -346,14 +347,6 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
                 f"{place}.  Target sizes: {list(sizes(args if size is None else (size,)))}.  Tensor sizes: {list(shape)}"
             )
     return _expand(input, tuple(target))
-
-
-def _type_name(input: Tensor) -> str:
-    """The tensor's type as C++ messages give it."""
-    from .. import dtypes
-
-    name = dtypes.LEGACY[input.dtype]
-    return f"CPU{name}Type" if name.startswith(("Bool", "Complex")) else f"torch.{name}Tensor"
 
 
 @method

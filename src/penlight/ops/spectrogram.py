@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from ._declare import OPS, linear
+from ._guards import type_name
 from .fourier import BY_N, BY_ROOT_N, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
 from .parts import _unfold_array
@@ -62,11 +63,6 @@ def _warn(message: str, once: bool = True) -> None:
         warnings.warn(message, stacklevel=3)
 
 
-def _type_of(x: Tensor) -> str:
-    name = dtypes.LEGACY[x.dtype]
-    return f"CPU{name}Type" if x.is_complex() else f"torch.{name}Tensor"
-
-
 def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
     """The call as PyTorch's messages repeat it; a function, since few calls fail."""
 
@@ -74,9 +70,9 @@ def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:
         parts = []
         for name, value in arguments.items():
             if isinstance(value, Tensor):
-                value = f"{_type_of(value)}{{{list(value.shape)}}}"
+                value = f"{type_name(value.dtype)}{{{list(value.shape)}}}"
             parts.append(f"{name}={int(value) if isinstance(value, bool) else value}")
-        return f"{function}({_type_of(x)}{list(x.shape)}, {', '.join(parts)}) "
+        return f"{function}({type_name(x.dtype)}{list(x.shape)}, {', '.join(parts)}) "
 
     return speak
 
