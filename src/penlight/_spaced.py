@@ -165,7 +165,8 @@ def _refuse_kernel(name: str, dtype: dtypes.dtype, kinds: str) -> None:
 
 def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
     """The ends of a range as numbers; refuses what is none."""
-    if not isinstance(steps, (int, np.integer, Tensor)):
+    numbers = (int, float, complex, np.number, Tensor)
+    if not (isinstance(steps, (int, np.integer, Tensor)) and isinstance(start, numbers) and isinstance(end, numbers)):
         kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"

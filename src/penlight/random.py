@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -372,7 +373,7 @@ def randint(*args: Any, generator: Generator | None = None, out: Tensor | None =
     found = _drawn_dtype(dtype, out) or dtypes.int64
     if device is not None and on_meta(device):
         return _without_data(shape, found, requires_grad)
-    engine, least, bound = engine_of(generator), int(_plain(low)) if low is not None else 0, int(_plain(high))
+    engine, least, bound = engine_of(generator), index(_plain(low)) if low is not None else 0, index(_plain(high))
     return _drawn(out, shape, lambda s: _randint(engine, s, least, bound, found.np), requires_grad)
 
 

@@ -228,7 +228,7 @@ def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.nda
     # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
     size = max(float(np.abs(n).max(initial=0)) if isinstance(n, np.ndarray) else abs(n) for n in (b, c))
     if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
-        if size == 0.0:
+        if size == 0.0 or not size < math.inf:
             return a * b + c
         shift = math.frexp(size)[1]
         scaled = fma64(a, np.ldexp(b, -shift), np.ldexp(c, -shift))

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..kernels.silence import hush, unhush
+from ..tensor import Tensor
 
 Kernel = Callable[..., Any]
 
@@ -106,6 +109,15 @@ def type_name(dtype: dtypes.dtype) -> str:
     legacy = dtypes.LEGACY[dtype]
     old = dtype.category == dtypes.INTEGRAL or dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     return f"torch.{legacy}Tensor" if old else f"CPU{legacy}Type"
+
+
+_NUMBERS = frozenset((int, float, bool, complex))
+
+
+def need_number(value: Any) -> None:
+    """Refuse what is no number where NumPy would take it: None for NaN, a list for an array."""
+    if type(value) not in _NUMBERS and not isinstance(value, (int, float, complex, np.generic, Tensor)):
+        raise TypeError(f"a Number was expected, not {type(value).__name__}")
 
 
 def need_one_dtype(a: Any, b: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..tensor import Tensor
-from ._guards import c_name, need_real_value
+from ._guards import c_name, need_number, need_real_value
 
 
 def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
@@ -19,7 +19,9 @@ def check_factors(a: Tensor, b: Tensor, what: str = "m1 and m2") -> None:
 
 
 def _real_factors(dtype: dtypes.dtype, beta: Any, alpha: Any) -> None:
-    """Refuse complex factors of real matrices."""
+    """Refuse factors that are no numbers, or complex ones of real matrices."""
+    need_number(beta)
+    need_number(alpha)
     if isinstance(beta, complex) or isinstance(alpha, complex):
         need_real_value(beta, dtype)
         need_real_value(alpha, dtype)

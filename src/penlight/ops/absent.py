@@ -117,6 +117,12 @@ def to_sparse(input: Tensor, sparse_dim: Any = None, *, layout: Any = None, **mo
 
     if layout is not None and str(layout) != "torch.sparse_coo":
         raise NotImplementedError(f"Tensor.to_sparse(layout={layout}): Penlight has sparse tensors by coordinates only")
+    if sparse_dim is not None and not 0 <= sparse_dim <= input.dim():
+        raise RuntimeError(
+            f"dense_to_sparse: sparse_dim argument must be in [0,{input.dim()}] range, but {sparse_dim} is given"
+        )
+    if sparse_dim == 0 < input.dim():
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     return from_dense(input, sparse_dim)
 
 

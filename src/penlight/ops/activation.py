@@ -16,6 +16,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, install_method, method, pointwise
+from ._guards import need_number
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     >>> torch.clamp_min(torch.tensor([-2.0, 0.5, 3.0]), 0)
     tensor([0.0000, 0.5000, 3.0000])
     """
+    need_number(min)
     if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     return (_clamp_min_tensor if isinstance(min, Tensor) else _clamp_min)(input, min, out=out)
@@ -168,6 +170,7 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     >>> torch.clamp_max(torch.tensor([-2.0, 0.5, 3.0]), 1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
+    need_number(max)
     if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     return (_clamp_max_tensor if isinstance(max, Tensor) else _clamp_max)(input, max, out=out)

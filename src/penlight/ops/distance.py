@@ -321,7 +321,7 @@ def _renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor: ...
 def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[Any, ...]:
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")

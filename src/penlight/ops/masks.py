@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
+from ._guards import need_number
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -65,6 +67,8 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
         value = value.item()
     if value:  # 0 fits everywhere
         value = dtypes.number_for(value, input.dtype)
+    else:
+        need_number(value)
     return run(OPS["_masked_fill"], (input, mask, value))
 
 
@@ -154,7 +158,7 @@ def _triangle(kernel: Any, name: str) -> Any:
     def run(input: Any, diagonal: int) -> Any:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return kernel(input, diagonal)
+        return kernel(input, diagonal if type(diagonal) is int else index(diagonal))
 
     return run
 

@@ -61,6 +61,8 @@ def resize_(input: Tensor, *args: Any, size: Any = None, memory_format: Any = No
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(args if size is None else (size,), "resize_")
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"numel: integer multiplication overflow\nsizes {list(shape)} must not be negative")
     if tuple(input.shape) != shape:
         input._array = _resized(input._array, shape)
     return input

@@ -11,7 +11,7 @@ from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
-from ._guards import c_name, need_real_value, only, quiet
+from ._guards import c_name, need_number, need_real_value, only, quiet
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -128,7 +128,10 @@ def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> 
 
 def _operands(tensor1: Any, tensor2: Any, legacy: Any, value: Any) -> tuple[Any, Any, Any]:
     """`addcmul(x, a, b, value=v)`, or in the old order `addcmul(x, v, a, b)`."""
-    return (tensor1, tensor2, value) if legacy is None else (tensor2, legacy, tensor1)
+    if legacy is not None:
+        return tensor2, legacy, tensor1
+    need_number(value)
+    return tensor1, tensor2, value
 
 
 @method

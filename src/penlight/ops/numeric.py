@@ -13,7 +13,7 @@ from ..kernels.large import LARGE, one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
-from ._guards import no_derivative, only, quiet
+from ._guards import need_number, no_derivative, only, quiet
 from ._overloads import no_tensor
 from .reduction import named_result
 
@@ -75,6 +75,7 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
     >>> torch.copysign(torch.tensor([1.0, -2.0]), -0.0)
     tensor([-1., -2.])
     """
+    need_number(other)
     op: Any = _copysign if isinstance(other, Tensor) else _copysign_number
     return op(input, other, out=out)
 

@@ -347,8 +347,10 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     dimension = wrap_dim(dimension, input.dim())
     n = input.shape[dimension] if input.dim() else 1
-    if step <= 0 or size > n:
+    if step <= 0 or not 0 <= size <= n:
         views.history_first(input)
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if size > n:

@@ -12,6 +12,7 @@ from ..kernels.large import one_pass
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import install_method, pointwise
+from ._guards import need_number
 from ._raw import both
 
 __all__ = [
@@ -351,6 +352,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 def _as_operands(*values: Any) -> list[Tensor]:
     """Numbers among the operands as 0-d tensors that don't widen the others. See Note [Dimension categories]."""
+    for value in values:
+        need_number(value)
     arrays = [v._array for v in values if isinstance(v, Tensor)]
     common = dtypes.result_dtype(arrays, [v for v in values if not isinstance(v, Tensor)])
     return [v if isinstance(v, Tensor) else wrap(_dispatch.cast_number(v, common)) for v in values]

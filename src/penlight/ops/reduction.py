@@ -579,6 +579,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     if input.dtype.category < dtypes.FLOATING:
         input = input.to(dtypes.get_default_dtype())
     return _logsumexp(input, wrap_dims(dim, input.dim()), keepdim, out=out)

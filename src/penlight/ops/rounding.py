@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = No
     >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
     tensor([0., 2., 3.])
     """
-    return _round(input, out=out) if decimals is None else _round_decimals(input, decimals, out=out)
+    return _round(input, out=out) if decimals is None else _round_decimals(input, index(decimals), out=out)
 
 
 @method
@@ -119,7 +120,7 @@ def round_(input: Tensor, *, decimals: int | None = None) -> Tensor:
     """
     if decimals is None:
         return _dispatch.inplace(OPS["_round"], (input,))
-    return _dispatch.inplace(OPS["_round_decimals"], (input, decimals))
+    return _dispatch.inplace(OPS["_round_decimals"], (input, index(decimals)))
 
 
 @pointwise(one_pass(lambda input: input - np.trunc(input)), input=lambda grad: grad)

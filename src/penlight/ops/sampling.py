@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -314,7 +315,7 @@ def multinomial(
     made = _drawn_from((input,), lambda t: _multinomial_rows(t, num_samples, replacement, generator))
     if made is not None:
         return made
-    drawn = wrap(_draw_multinomial(engine_of(generator), input._array, int(num_samples), bool(replacement)))
+    drawn = wrap(_draw_multinomial(engine_of(generator), input._array, index(num_samples), bool(replacement)))
     return _dispatch.given("multinomial", drawn, out)
 
 

@@ -246,6 +246,8 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
             )
     count = source.shape[dim] if source.dim() else 1
     if index.numel() != count:
+        if not source.dim():
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )

@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
-from ._guards import lazy
+from ._guards import lazy, need_number
 from ._raw import both
 from .indices import extremes
 
@@ -179,6 +179,7 @@ both("fill_up", _fill_up, _fill_up_graph)
 
 def _scatter_add_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     if input.ndim == 0:
+        _check_bounds(index, 1, 0)
         return (input + (src.sum() if index.size else 0)).astype(input.dtype)
     return scatter_add_array(input, dim, index, src)
 
@@ -388,6 +389,7 @@ def index_add(
     """
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
+    need_number(alpha)
     return _index_add(input, dim, index, source, alpha, out=out)
 
 
@@ -401,4 +403,5 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     """
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
+    need_number(alpha)
     return _dispatch.inplace(OPS["_index_add"], (input, dim, index, source, alpha))

@@ -193,7 +193,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    n = input.shape[dim]
+    n = input.shape[dim] if input.dim() else 1
     try:
         inner = infer_size(sizes, n)
     except RuntimeError:

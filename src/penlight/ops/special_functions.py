@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
-from ._guards import lazy, not_written, only
+from ._guards import lazy, need_number, not_written, only
 from ._overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _order(n: Any, input: Any) -> tuple[Any, int]:
         n, input = input, n
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return input, int(n)
+    return input, index(n)
 
 
 @method
@@ -148,7 +149,7 @@ _multigammaln = lazy("special", "multigammaln")
 
 
 def _mvlgamma_array(input: Any, p: int) -> Any:
-    if p < 1:
+    if index(p) < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     return _multigammaln(input, p)
 
@@ -318,6 +319,8 @@ def by_operands(name: str, both_tensors: Any, number_second: Any, number_first: 
     """A function of two operands, one of which may be a number: the op for each case."""
 
     def run(input: Any, other: Any, out: Any = None) -> Tensor:
+        need_number(input)
+        need_number(other)
         if isinstance(input, Tensor):
             return (both_tensors if isinstance(other, Tensor) else number_second)(input, other, out=out)
         if isinstance(other, Tensor):
