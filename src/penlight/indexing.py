@@ -13,6 +13,7 @@ import numpy as np
 from . import dtypes
 from .autograd import modes, views
 from .autograd.node import NO_EDGE, AccumulateGrad
+from .kernels.moves import fill, places, spread
 from .ops import _dispatch
 from .ops._declare import OPS
 from .ops.indices import index as select_index
@@ -90,7 +91,7 @@ def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | Non
         if type(item) is Tensor:
             array = item._array
             if array.dtype is _BOOL and len(index) == 1 and array.ndim > 0 and array.shape == shape[: array.ndim]:
-                return tuple([wrap(places) for places in array.nonzero()])
+                return tuple([wrap(found) for found in places(array)])
             if array.dtype is not _INT64 or not array.ndim:
                 return None
             found.append(item)
@@ -241,7 +242,7 @@ def _expand_mask(item: Tensor, tensor: Tensor, dim: int) -> list[Tensor | None]:
                 f"{list(tensor.shape)} at index {dim + d}"
             )
     refuse_batched_mask(item)
-    return [wrap(i) for i in item._array.nonzero()]
+    return [wrap(found) for found in places(item._array)]
 
 
 def refuse_batched_mask(mask: Tensor) -> None:
@@ -291,6 +292,14 @@ def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
         recorded = recorded or (tracked and getattr(value, "_edge", None) is not NO_EDGE)
     elif not _is_plain_number(value, array.dtype):
         return False
+    if (
+        not recorded
+        and type(index) is Tensor
+        and index._array.dtype is _BOOL
+        and _write_where(array, index._array, source)
+    ):
+        views.bump(tensor)
+        return True
     place = _plain_place(index, array.shape)
     if place is NO_PLACE:
         return False
@@ -301,6 +310,16 @@ def _write_quickly(tensor: Tensor, index: Any, value: Any) -> bool:
     except (IndexError, ValueError, TypeError):
         return False  # which is explained elsewhere
     views.bump(tensor)
+    return True
+
+
+def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
+    """`array[mask] = source` for a mask of the array's shape and one number, or as many as the mask selects; whether it was done."""
+    if mask.shape != array.shape or not array.ndim or not array.flags.writeable:
+        return False
+    if type(source) is np.ndarray and source.ndim:
+        return source.ndim == 1 and spread(array, mask, source)
+    fill(array, mask, source)
     return True
 
 

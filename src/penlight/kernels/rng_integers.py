@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from .moves import swap_in_turn
 from .rng_engine import Engine
 from .rng_uniform import Shape, c_name, digits, is_floating, largest, not_implemented, scalar_name
 from .silence import silent
@@ -242,6 +243,9 @@ def _targets(engine: Engine, n: int) -> np.ndarray:
 
 def _shuffle(target: np.ndarray) -> np.ndarray:
     """The numbers below n after swapping place i with place target[i] >= i, for i = 0, 1, ..."""
+    order = np.arange(target.size)
+    if swap_in_turn(order, target):
+        return order
     # Note [A shuffle without a loop]
     # When its turn comes, place i gets what lies at target[i], and what lay at i goes there. So i gets what the last
     # earlier swap with the same target put there, namely what that swap found at its own place; or, if there was no

@@ -19,6 +19,8 @@ from types import EllipsisType
 import numpy as np
 
 from ._rowtools import is_half, narrow, split_shape, widen
+from .moves import FROM as MOVES_FROM
+from .moves import add_along, add_columns, all_inside, places, spread
 from .silence import hush, silent, unhush
 from .slim import broadcast_to, positions
 
@@ -35,21 +37,24 @@ _NATIVE_FROM = 1 << 10  # elements; see Note [Native kernels]
 def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
     """`index` as intp, after checking 0 <= index < size; `message` may hold {index}."""
     index = np.asarray(index, np.intp)
-    if index.size and _largest(index) >= size:
+    if index.size and not _inside(index, size):
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise error(message.format(index=bad))
     return index
 
 
-def _largest(index: np.ndarray) -> int:
-    """The largest index, where negative ones are huge. `argmax` and `item` are NumPy's quickest way to it in a small array."""
-    bits = index.view(np.uintp)
-    return bits.item(bits.argmax()) if index.size < 4096 else int(bits.max())
+def _inside(index: np.ndarray, size: int) -> bool:
+    """Whether 0 <= index < size for all. `argmax` and `item` are NumPy's quickest way to the largest in a small array."""
+    if index.size >= MOVES_FROM:
+        return all_inside(index, size)
+    bits = index.view(np.uintp)  # as which negative ones are huge
+    largest: int = bits.item(bits.argmax())
+    return largest < size
 
 
 def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
     size = shape[dim] if shape else 1
-    if type(index) is np.ndarray and index.dtype is _INTP and index.size and _largest(index) < size:
+    if type(index) is np.ndarray and index.dtype is _INTP and index.size and _inside(index, size):
         return index
     return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
 
@@ -60,7 +65,7 @@ _INTP = np.dtype(np.intp)
 def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
     """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
     index = np.asarray(index, np.intp)
-    if index.size and _largest(index) >= size:
+    if index.size and not _inside(index, size):
         bad = index[(index < -size) | (index >= size)]
         if bad.size:
             raise IndexError(f"index {bad.flat[0]} is out of bounds for dimension {dim} with size {size}")
@@ -149,7 +154,8 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         out, rows, columns = out.view(pair), rows.view(pair), columns // 2
     out = out.reshape(-1)
     if columns == 1:
-        _at(ufunc, out, index, rows.reshape(-1))
+        if ufunc is not np.add or not add_along(out, index, rows.reshape(-1), 0):
+            _at(ufunc, out, index, rows.reshape(-1))
         return
     step = max(1, _POSITION_BLOCK // max(columns, 1))
     places = np.arange(columns)
@@ -223,7 +229,7 @@ def scatter_add(
         if _is_expanded(index, shape, dim):
             vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
             _index_add(out, dim, vector, source, fresh)
-        else:
+        elif not add_along(out, index, source, dim):
             values = source.reshape(-1).astype(out.dtype, copy=False)
             _at(np.add, out.reshape(-1), _positions(index, shape, dim), values)
     return _finish(out, base, inplace)
@@ -232,6 +238,8 @@ def scatter_add(
 def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool) -> None:
     """out[..., index, ...] += source in place, for contiguous `out`."""
     outer, size, inner = split_shape(out.shape, dim)
+    if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
+        return
     if outer > 1:
         index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
     _add_rows(out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
@@ -368,7 +376,9 @@ def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inpla
     if source.size < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     out = base if inplace else np.array(base, order="C")
-    out[mask] = source.reshape(-1)[:count]
+    few = source.reshape(-1)[:count]
+    if out.size < MOVES_FROM or not spread(out, mask, few):
+        out[mask] = few
     return out
 
 
@@ -418,7 +428,7 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
                 basic.append(None)
                 advanced.append(np.zeros(int(entry), np.intp))
                 continue
-            for array in entry.nonzero() if entry.dtype.kind == "b" else (entry,):
+            for array in places(entry) if entry.dtype.kind == "b" else (entry,):
                 basic.append(slice(None))
                 advanced.append(_wrapped(array, dim, shape[dim]))
                 dim += 1

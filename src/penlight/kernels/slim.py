@@ -70,7 +70,7 @@ def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
     size = prod(shape)
     if size == shape[axis] * inner and inner == 1:
         return index  # one row
-    bases = (_kept_bases if size <= _KEPT else _bases)(shape, axis)
+    bases = (_kept_bases if size <= _KEPT * shape[axis] else _bases)(shape, axis)
     return (index if inner == 1 else index * inner) + bases
 
 

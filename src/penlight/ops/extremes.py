@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import moves
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
 from ..kernels.slim import expand_dims, put_along, take_along
@@ -116,10 +117,7 @@ def _value_selecting_array(grad: Any, indices: Any, shape: tuple[int, ...], dim:
     if not keepdim:
         grad, indices = expand_dims(grad, dim), expand_dims(indices, dim)
     out = np.zeros(shape, grad.dtype)
-    if dim == len(shape) - 1 and grad.size >= FOLDS_FROM:  # NumPy would make an index of each dimension
-        rows = out.reshape(-1, shape[dim])
-        places = np.asarray(indices).reshape(len(rows), -1) + np.arange(0, out.size, shape[dim])[:, None]
-        out.reshape(-1)[places] = grad.reshape(places.shape)
+    if grad.size >= moves.FROM and moves.all_inside(indices, shape[dim]) and moves.put_along(out, indices, grad, dim):
         return out
     put_along(out, indices, grad, dim)
     return out

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.moves import FROM as MOVES_FROM
+from ..kernels.moves import all_inside, places, take_along, take_slices
 from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -29,7 +31,16 @@ def extremes(index: Any) -> tuple[int, int]:
     return index.item(index.argmin()), index.item(index.argmax())
 
 
+def within(index: Any, n: int) -> bool:
+    """Whether 0 <= index < n for all of some indices."""
+    if index.size >= MOVES_FROM:
+        return all_inside(index, n)
+    low, high = extremes(index)
+    return low >= 0 and high < n
+
+
 _ALL = slice(None)
+_INT64 = dtypes.int64.np
 
 
 def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -45,14 +56,31 @@ def _index_array(input: Any, indices: Any) -> Any:
         and indices[0]._array.dtype.kind == "i"
     ):
         return input.take(indices[0]._array, 0)
-    places = _np_index(indices)
-    if type(places[0]) is not slice or not input.flags.c_contiguous:
-        return input[places]
+    index = _np_index(indices)
+    if type(index[0]) is not slice or not input.flags.c_contiguous:
+        many = _many_elements(input, index)
+        return input[index] if many is None else many
     # NumPy computes with the indexed dimensions in front and gives a transposed view of that; PyTorch's result is contiguous.
-    arrays = [d for d, place in enumerate(places) if type(place) is not slice]
-    if len(arrays) == 1 and places[arrays[0]].dtype.kind in "iu":
-        return np.take(input, places[arrays[0]], arrays[0])
-    return np.ascontiguousarray(input[places])
+    arrays = [d for d, place in enumerate(index) if type(place) is not slice]
+    if len(arrays) == 1 and index[arrays[0]].dtype.kind in "iu":
+        return take_slices(input, index[arrays[0]], arrays[0])
+    return np.ascontiguousarray(input[index])
+
+
+def _many_elements(input: Any, index: tuple[Any, ...]) -> Any:
+    """Many elements of a contiguous array by an index for each of its dimensions, or None: by their positions in memory."""
+    first = index[0]
+    if len(index) != input.ndim or input.ndim < 2 or not input.flags.c_contiguous or type(first) is slice:
+        return None
+    if first.size < MOVES_FROM:
+        return None
+    position: Any = None
+    for n, place in zip(input.shape, index):
+        if type(place) is slice or place.shape != first.shape or place.dtype is not _INT64 or not within(place, n):
+            return None
+        position = place if position is None else position * n + place
+    found = take_along(input.reshape(-1), position.reshape(-1), 0)
+    return None if found is None else found.reshape(first.shape)
 
 
 def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
@@ -90,11 +118,11 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             if array.ndim == 0:
                 found.append(item)  # a 0-d mask: a new dimension of size one or none
             else:
-                found += [wrap(i) for i in array.nonzero()]
+                found += [wrap(i) for i in places(array)]
             continue
         if array.size and item._level is None:
             n = input._array.shape[dim]
-            low, high = extremes(array)
+            low, high = (0, 0) if within(array, n) else extremes(array)
             if low < -n or high >= n:
                 bad, among = first_outside(array, -n, n), sum(f is not None for f in found)
                 raise IndexError(f"index {bad} is out of bounds for dimension {among} with size {n}")

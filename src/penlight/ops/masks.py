@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.large import one_pass
+from ..kernels.moves import FROM as MOVES_FROM
+from ..kernels.moves import places, select
 from ..kernels.slim import broadcast_to
 from ..kernels.slim import tril as tril_array
 from ..kernels.slim import triu as triu_array
@@ -100,7 +102,15 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _masked(input, mask, value, _dispatch.inplace)
 
 
-@linear(lambda input, mask: broadcast_to(input, mask.shape)[mask], node="MaskedSelectBackward0",
+def _selected(input: Any, mask: Any) -> Any:
+    if input.size >= MOVES_FROM:
+        found = select(input, mask)
+        if found is not None:
+            return found
+    return broadcast_to(input, mask.shape)[mask]
+
+
+@linear(_selected, node="MaskedSelectBackward0",
         input=lambda grad, input_shape, mask, xp: xp.sum_to(xp._masked_scatter(xp.zeros_for(grad, mask.shape), mask, grad), input_shape))  # fmt: skip
 def _masked_select(input: Tensor, mask: Tensor) -> Tensor: ...
 
@@ -130,7 +140,7 @@ def _nonzero_array(input: Any) -> Any:
     """The indices as the columns of a matrix that lies row by row in memory, as PyTorch's does."""
     if not input.ndim:
         return np.zeros((int(bool(input)), 0), np.int64)
-    return np.array(input.nonzero()).T
+    return places(input).T
 
 
 @plain(_nonzero_array)

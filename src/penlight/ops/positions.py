@@ -12,7 +12,7 @@ from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import OPS, linear, method
 from ._guards import lazy
-from .indices import extremes
+from .indices import extremes, within
 
 __all__ = [
     "argwhere",
@@ -29,7 +29,7 @@ def _take_flat(input: Any, index: Any) -> Any:
     if input.size == 0 and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
     if index.size:
-        low, high = extremes(index)
+        low, high = (0, 0) if within(index, input.size) else extremes(index)
         if low < -input.size or high >= input.size:
             flat = index.reshape(-1)
             bad = flat[(flat < -input.size) | (flat >= input.size)][0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels import moves
 from ..kernels.slim import put_along, take_along
 from ..tensor import Tensor
 from . import _dispatch
@@ -15,7 +16,7 @@ from ._args import first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, need_number
 from ._raw import both
-from .indices import extremes
+from .indices import within
 
 if TYPE_CHECKING:
     from ._types import Number
@@ -40,11 +41,9 @@ def _check_index(index: Tensor, name: str) -> None:
 
 
 def _check_bounds(index: Any, n: int, dim: int) -> None:
-    if index.size:
-        low, high = extremes(index)
-        if low < 0 or high >= n:
-            bad = first_outside(index, 0, n)
-            raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
+    if index.size and not within(index, n):
+        bad = first_outside(index, 0, n)
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {n}")
 
 
 @lru_cache(64)
@@ -60,6 +59,10 @@ def _gather_array(input: Any, dim: int, index: Any) -> Any:
         _check_bounds(index, 1, 0)
         return np.broadcast_to(input, index.shape).copy()
     _check_bounds(index, input.shape[dim], dim)
+    if index.size >= moves.FROM:
+        found = moves.take_along(np.ascontiguousarray(input), index, dim)
+        if found is not None:
+            return found
     if index.ndim == 2 and input.flags.c_contiguous:
         rows, columns = input.shape
         if dim:
@@ -125,6 +128,8 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     shape, size = input.shape, index.shape
     if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
         src = src[tuple([slice(n) for n in size])]
+    if index.size >= moves.FROM and isinstance(src, np.ndarray) and moves.put_along(out, index, src, dim):
+        return out
     if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
         put_along(out, index, src, dim)
     else:
@@ -291,7 +296,7 @@ def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 def _take(input: Any, dim: int, index: Any) -> Any:
     index = index.reshape(-1)
-    return np.take(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
+    return moves.take_slices(input, index, dim) if input.ndim else input.reshape(1)[index[:1]].reshape(())
 
 
 @linear(_take, node="IndexSelectBackward0",
@@ -339,8 +344,7 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
     if not shape and array.size != 1 and name == "index_select":
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
     if array.size and index._level is None:
-        low, high = extremes(array)
-        if low < 0 or high >= (shape[dim] if shape else 1):
+        if not within(array, shape[dim] if shape else 1):
             raise IndexError("index out of range in self")
 
 

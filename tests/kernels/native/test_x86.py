@@ -107,6 +107,20 @@ ENCODINGS = [
     (lambda a: a.gather(12, R14, 9, 10), "c4022d92a48e00000000"),
     (lambda a: a.load_short(R14, Address(RCX, RAX)), "4c63b40100000000"),
     (lambda a: a.load_short(RBX, Address(R9, R10, 8)), "4b639c1108000000"),
+    (lambda a: a.load_part(R9, Address(RDI, RAX), 1), "440fb68c0700000000"),
+    (lambda a: a.load_part(RBX, Address(R9), 2), "410fb79c2100000000"),
+    (lambda a: a.load_part(RCX, Address(RDI, R10, 8, 4), 4), "428b8c9708000000"),
+    (lambda a: a.load_part(R12, Address(RDI, RAX, 0, 8), 8), "4c8ba4c700000000"),
+    (lambda a: a.store_part(Address(RDI, RAX), RBX, 1), "40889c0700000000"),
+    (lambda a: a.store_part(Address(RDI), R9, 2), "6644898c2700000000"),
+    (lambda a: a.store_part(Address(R12), RCX, 4), "41898c2400000000"),
+    (lambda a: a.store_part(Address(RDI, RAX, 0, 8), R13, 8), "4c89acc700000000"),
+    (lambda a: a.or_register(RBX, R9), "490bd9"),
+    (lambda a: a.load_one(9, Address(RDI, RAX)), "c4617a108c0700000000"),
+    (lambda a: a.load_one(3, Address(R9), double=True), "c4c17b109c2100000000"),
+    (lambda a: a.binary("vaddss", 1, 2, Address(RDI, RAX)), "c4e16e588c0700000000"),
+    (lambda a: a.binary("vaddsd", 9, 2, Address(RDI)), "c4616f588c2700000000"),
+    (lambda a: a.binary("vpor", 1, 2, 9), "c4c16debc9"),
     (lambda a: a.forget_upper(), "c5f877"),
     (lambda a: a.load_register(RDI, Address(RDI, None, 16)), "488bbc2710000000"),
     (lambda a: a.store_register(Address(RSP, None, 8), R9), "4c898c2408000000"),
@@ -140,6 +154,12 @@ def test_encoding(write, code):
     write(asm)
     assert asm.code.hex() == code
     assert len(asm.listing) == 1
+
+
+def test_a_copy_that_depends_on_a_test():
+    asm = Assembler()
+    asm.copy_if_not_zero(RBX, R9, RAX)
+    assert asm.code.hex() == "4885c0490f45d9"
 
 
 def test_jumps_lead_to_labels_before_and_after():

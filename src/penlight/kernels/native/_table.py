@@ -15,7 +15,7 @@ from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP
 
 _Word = ctypes.c_size_t
 _GRAIN_NS = 20_000  # of work that another thread is worth while for
-_SAVED = (RBX, RBP, R12, R13, R14, R15)
+SAVED = (RBX, RBP, R12, R13, R14, R15)
 
 
 def address(array: np.ndarray) -> int:
@@ -133,7 +133,7 @@ def ranges(items: int, jobs: int) -> np.ndarray:
 def _shared_driver() -> Any:
     """`run(step, jobs, kernel, tables, size)`: the kernel, by its address, for tables that are `size` bytes apart."""
     asm = Assembler()
-    for register in _SAVED:
+    for register in SAVED:
         asm.push(register)
     asm.add_number(RSP, -8)  # aligned to 16 bytes at a call
     for register, source in ((RBX, RDI), (RBP, RSI), (R12, RDX), (R14, R8)):
@@ -150,7 +150,7 @@ def _shared_driver() -> Any:
     asm.compare_numbers(RBX, RBP)
     asm.jump("job", "less")
     asm.add_number(RSP, 8)
-    for register in reversed(_SAVED):
+    for register in reversed(SAVED):
         asm.pop(register)
     asm.leave()
     return _pool.shared(_pages.load_kernel(asm.finish(), 5, 0).address, 5, 0)
@@ -260,11 +260,11 @@ def shared_form(kernel: Any, arguments: int = 3) -> Any:
 def load_function(write: Callable[[Assembler], None], arguments: int) -> Any:
     """A kernel of so many whole numbers, from what writes its instructions, which may use all registers."""
     asm = Assembler()
-    for register in _SAVED:
+    for register in SAVED:
         asm.push(register)
     write(asm)
     asm.forget_upper()
-    for register in reversed(_SAVED):
+    for register in reversed(SAVED):
         asm.pop(register)
     asm.leave()
     return _pages.load_kernel(asm.finish(), arguments, 0)

@@ -21,14 +21,15 @@ NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *[f"r{n}" for n
 
 
 class Address(NamedTuple):
-    """Memory at base + step + offset bytes; `step`, a register like `base`, may be None."""
+    """Memory at base + step * scale + offset bytes; `step`, a register like `base`, may be None, `scale` is 1, 2, 4 or 8."""
 
     base: int
     step: int | None = None
     offset: int = 0
+    scale: int = 1
 
     def __str__(self) -> str:
-        step = "" if self.step is None else f"+{NAMES[self.step]}"
+        step = "" if self.step is None else f"+{NAMES[self.step]}" + f"*{self.scale}" * (self.scale > 1)
         return f"[{NAMES[self.base]}{step}{self.offset:+}]"
 
 
@@ -57,6 +58,7 @@ _BINARY = {
     "vpackssdw": (0x6B, 1, 1), "vpacksswb": (0x63, 1, 1), "vpackusdw": (0x2B, 2, 1),
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
     "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W), "vfmadd213pd": (0xA8, 2, 1 | _W), "vfnmadd213pd": (0xAC, 2, 1 | _W),
+    "vaddss": (0x58, 1, 2), "vaddsd": (0x58, 1, 3), "vpor": (0xEB, 1, 1),
     "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1), "vpmulld": (0x40, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
@@ -147,6 +149,11 @@ class Assembler:
         """Write the lanes that the mask selects."""
         self._vector(f"vmaskmovps {{1}}, ymm{mask}, {{0}}", 0x2E, 2, 1, source, target, mask)
 
+    def load_one(self, target: int, source: Address, double: bool = False) -> None:
+        """One number in the lowest lane; the others become 0."""
+        name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
+        self._vector(f"{name} {{}}, {{}}", 0x10, 1, pp, target, source, wide=False)
+
     def store_one(self, target: Address, source: int, double: bool = False) -> None:
         """Write the lowest lane."""
         name, pp = ("vmovsd", 3) if double else ("vmovss", 2)
@@ -234,12 +241,32 @@ class Assembler:
         """A 64-bit number to memory."""
         self._general(f"mov {target}, {NAMES[source]}", b"\x89", source, target)
 
+    def load_part(self, target: int, source: Address, size: int) -> None:
+        """1, 2, 4 or 8 bytes from memory; the register's others become 0."""
+        opcode = {1: b"\x0f\xb6", 2: b"\x0f\xb7"}.get(size, b"\x8b")
+        self._general(f"mov {NAMES[target]}, {source} ({size} bytes)", opcode, target, source, wide=size == 8)
+
+    def store_part(self, target: Address, source: int, size: int) -> None:
+        """The lowest 1, 2, 4 or 8 bytes to memory."""
+        if size == 2:
+            self.code += b"\x66"
+        opcode = b"\x88" if size == 1 else b"\x89"
+        self._general(f"mov {target}, {NAMES[source]} ({size} bytes)", opcode, source, target, wide=size == 8)
+
+    def copy_if_not_zero(self, target: int, source: int, tested: int) -> None:
+        """`target` becomes `source` unless `tested` is 0."""
+        self._general(f"test {NAMES[tested]}, {NAMES[tested]}", b"\x85", tested, tested)
+        self._general(f"cmovnz {NAMES[target]}, {NAMES[source]}", b"\x0f\x45", target, source)
+
     def copy_register(self, target: int, source: int) -> None:
         self._general(f"mov {NAMES[target]}, {NAMES[source]}", b"\x8b", target, source)
 
     def add(self, target: int, source: int | Address) -> None:
         text = source if isinstance(source, Address) else NAMES[source]
         self._general(f"add {NAMES[target]}, {text}", b"\x03", target, source)
+
+    def or_register(self, target: int, source: int) -> None:
+        self._general(f"or {NAMES[target]}, {NAMES[source]}", b"\x0b", target, source)
 
     def add_to_memory(self, target: Address, source: int) -> None:
         self._general(f"add {target}, {NAMES[source]}", b"\x01", source, target)
@@ -391,9 +418,11 @@ class Assembler:
         named = f"ymm{other}" if isinstance(other, int) else str(other)
         self.listing.append("    " + text.format(f"ymm{register}", named))
 
-    def _general(self, text: str, opcode: bytes, register: int, other: Operand, tail: bytes = b"") -> None:
+    def _general(
+        self, text: str, opcode: bytes, register: int, other: Operand, tail: bytes = b"", wide: bool = True
+    ) -> None:
         index, base = _high_bits(other)
-        self.code += bytes((0x48 | (register > 7) << 2 | index << 1 | base, *opcode))
+        self.code += bytes((0x40 | wide << 3 | (register > 7) << 2 | index << 1 | base, *opcode))
         self._operand(register, other, tail)
         self.listing.append("    " + text)
 
@@ -408,7 +437,9 @@ class Assembler:
             self.code += bytes(4)
         else:
             index = RSP if other.step is None else other.step  # 4 in SIB's place of the index means none
-            self.code += bytes((0x80 | low | 4, (index & 7) << 3 | other.base & 7)) + struct.pack("<i", other.offset)
+            scale = (other.scale.bit_length() - 1) << 6
+            self.code += bytes((0x80 | low | 4, scale | (index & 7) << 3 | other.base & 7))
+            self.code += struct.pack("<i", other.offset)
         self.code += tail
 
 

@@ -1,0 +1,225 @@
+"""Moves of elements of large arrays to and from places that indices or masks name, by machine code: see native/moving.py.
+
+Each function says that it cannot (with None or False) where there are few elements, or of a kind that is not served; NumPy does those.
+Indices are int64 and neither negative nor too large, which `all_inside` tells.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+FROM = 1 << 12  # elements; below, NumPy takes no longer
+_GRAIN = 1 << 15  # elements that are worth waking a thread for
+_INDEX = np.dtype(np.int64)
+_SIZES = (1, 2, 4, 8)
+_loaded: Any = None
+
+
+def _moving() -> Any:
+    """The kernels, or None where there are none."""
+    global _loaded
+    if _loaded is None:
+        from . import native
+        from .native import moving
+
+        _loaded = native, moving
+    return _loaded[1] if _loaded[0].available() else None
+
+
+def all_inside(index: np.ndarray, limit: int) -> bool:
+    """Whether 0 <= index < limit for all."""
+    moving = _moving() if index.size >= FROM and index.dtype is _INDEX and index.flags.c_contiguous else None
+    if moving is None:
+        return not index.size or bool(index.min() >= 0 and index.max() < limit)
+    result = np.empty(1, _INDEX)
+    moving.inside_kernel()(index.size, limit, id(index), id(result))
+    return result.item() >= 0
+
+
+class _Walk:
+    """How a kernel walks along indices of a shape into an array of another, along a dimension."""
+
+    __slots__ = ("along", "count", "index_stride", "rows", "step", "stride", "total")
+
+    def __init__(self, shape: tuple[int, ...], index: tuple[int, ...], dim: int, size: int) -> None:
+        inner = prod(shape[dim + 1 :])
+        self.along = inner > 1
+        self.stride = shape[dim] * inner * size
+        self.step = inner * size
+        self.count = prod(index[dim + 1 :]) if self.along else index[dim]
+        self.rows = index[dim] if self.along else 1
+        self.total = prod(index[:dim]) * self.rows
+        self.index_stride = 8 * self.count
+
+    def run(self, kernel: Any, array: np.ndarray, index: np.ndarray, others: np.ndarray, shared: bool) -> None:
+        from .native.folding import over
+
+        grain = -(-_GRAIN // self.count) if shared else self.total
+        arguments = self.count, self.stride, id(array), id(index), id(others), self.rows, self.step, self.index_stride
+        over(kernel, self.total, grain, *arguments)
+
+
+def _walk(array: np.ndarray, index: np.ndarray, dim: int) -> _Walk | None:
+    """None if that is not possible: the index may be smaller than the array in its first dimension, or in the one behind `dim`."""
+    shape, other = array.shape, index.shape
+    if index.dtype is not _INDEX or index.ndim != array.ndim or not array.flags.c_contiguous:
+        return None
+    if other[1:dim] != shape[1:dim] or (other[dim + 1 :] != shape[dim + 1 :] and len(shape) != dim + 2):
+        return None
+    return _Walk(shape, other, dim, array.itemsize)
+
+
+def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
+    """The elements that indices along a dimension point at, or None."""
+    if index.size < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O":
+        return None
+    walk, moving = _walk(array, index, dim), _moving()
+    if walk is None or moving is None:
+        return None
+    index = np.ascontiguousarray(index)
+    out = np.empty(index.shape, array.dtype)
+    walk.run(moving.along_kernel("take", "", array.itemsize, walk.along), array, index, out, True)
+    return out
+
+
+def _adds(dtype: np.dtype[Any]) -> bool:
+    return dtype.isnative and dtype.itemsize in (4, 8) and (dtype.kind == "f" or dtype == _INDEX)
+
+
+def add_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
+    """Add values, of the shape of the index, to the elements that indices along a dimension point at; whether that was possible."""
+    if index.size < FROM or not _adds(out.dtype) or values.dtype != out.dtype or not out.flags.writeable:
+        return False
+    walk, moving = _walk(out, index, dim), _moving()
+    if walk is None or moving is None:
+        return False
+    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    kernel = moving.along_kernel("add", out.dtype.kind, out.itemsize, walk.along)
+    walk.run(kernel, out, index, values, walk.rows == 1)
+    return True
+
+
+def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
+    """Put values, of the shape of the index, where indices along a dimension point; whether that was possible."""
+    if index.size < FROM or values.dtype != out.dtype or out.itemsize not in _SIZES or out.dtype.kind == "O":
+        return False
+    if values.shape != index.shape or not out.flags.writeable:
+        return False
+    walk, moving = _walk(out, index, dim), _moving()
+    if walk is None or moving is None:
+        return False
+    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    walk.run(moving.along_kernel("put", "", out.itemsize, walk.along), out, index, values, walk.rows == 1)
+    return True
+
+
+def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
+    """`np.take`."""
+    last = dim == array.ndim - 1 and dim and index.ndim == 1 and array.size * index.size >= FROM * array.shape[-1]
+    if last and array.flags.c_contiguous and index.dtype is _INDEX and all_inside(index, array.shape[-1]):
+        columns = take_columns(array.reshape(-1, array.shape[-1]), index)
+        if columns is not None:
+            return columns.reshape(*array.shape[:-1], index.size)
+    return np.take(array, index, dim)
+
+
+def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
+    """Of each row of a contiguous matrix the elements that one index points at, or None."""
+    rows, columns = array.shape
+    total = rows * index.size
+    if total < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O" or index.dtype is not _INDEX:
+        return None
+    moving = _moving()
+    if moving is None:
+        return None
+    index = np.ascontiguousarray(index)
+    out = np.empty((rows, index.size), array.dtype)
+    walk = _Walk((rows, columns), out.shape, 1, array.itemsize)
+    walk.index_stride = 0
+    walk.run(moving.along_kernel("take", "", array.itemsize, False), array, index, out, True)
+    return out
+
+
+def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
+    """Add the columns of a matrix to those columns of another, contiguous one that an index names; whether that was possible."""
+    if values.size < FROM or not _adds(out.dtype) or values.dtype != out.dtype or not out.flags.writeable:
+        return False
+    moving = _moving()
+    if moving is None or index.dtype is not _INDEX or not out.flags.c_contiguous:
+        return False
+    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    walk = _Walk(out.shape, values.shape, 1, out.itemsize)
+    walk.index_stride = 0
+    walk.run(moving.along_kernel("add", out.dtype.kind, out.itemsize, False), out, index, values, True)
+    return True
+
+
+def _as_mask(mask: np.ndarray) -> Any:
+    return _moving() if mask.size >= FROM and mask.dtype.kind == "b" and mask.flags.c_contiguous else None
+
+
+def select(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
+    """The elements of an array where a mask of its shape holds, or None."""
+    moving = _as_mask(mask)
+    if moving is None or array.shape != mask.shape or array.itemsize not in _SIZES or array.dtype.kind == "O":
+        return None
+    array = np.ascontiguousarray(array)
+    few = np.empty(np.count_nonzero(mask), array.dtype)
+    moving.select_kernel("elements", array.itemsize)(mask.size, few.size, id(mask), id(array), id(few))
+    return few
+
+
+def spread(array: np.ndarray, mask: np.ndarray, few: np.ndarray) -> bool:
+    """Replace the elements of a contiguous array where a mask of its shape holds, in order; whether that was possible."""
+    moving = _as_mask(mask)
+    if moving is None or array.shape != mask.shape or array.itemsize not in _SIZES or array.dtype.kind == "O":
+        return False
+    if few.dtype != array.dtype or not (array.flags.c_contiguous and array.flags.writeable and few.flags.c_contiguous):
+        return False
+    count = int(np.count_nonzero(mask))
+    if few.size != count or np.may_share_memory(array, few):
+        return False
+    moving.select_kernel("spread", array.itemsize)(mask.size, count, id(mask), id(array), id(few))
+    return True
+
+
+def fill(array: np.ndarray, mask: np.ndarray, number: Any) -> None:
+    """Replace the elements of an array where a mask of its shape holds by a number."""
+    moving = _as_mask(mask)
+    if moving is None or array.itemsize not in _SIZES or not array.flags.c_contiguous or not array.flags.writeable:
+        np.copyto(array, number, where=mask)
+        return
+    one = np.empty(1, array.dtype)
+    one[...] = number
+    moving.select_kernel("fill", array.itemsize)(mask.size, 0, id(mask), id(array), id(one))
+
+
+def places(mask: np.ndarray) -> np.ndarray:
+    """The coordinates where an array is not zero, of shape (dimensions, number)."""
+    if mask.size >= FROM and mask.dtype.kind != "b" and mask.dtype.kind in "fiu":
+        mask = mask != 0
+    moving = _as_mask(mask)
+    if moving is None or mask.ndim == 0:
+        return np.array(mask.nonzero())
+    count = int(np.count_nonzero(mask))
+    out = np.empty((mask.ndim, count), _INDEX)
+    if mask.ndim == 1:
+        moving.select_kernel("places", 8)(mask.size, count, id(mask), 0, id(out))
+        return out
+    last = out[-2:]
+    moving.coordinates_kernel()(prod(mask.shape[:-1]), mask.shape[-1], count, id(mask), id(last))
+    for dim in range(mask.ndim - 2, 0, -1):
+        np.divmod(out[dim], mask.shape[dim], out=(out[dim - 1], out[dim]))
+    return out
+
+
+def swap_in_turn(numbers: np.ndarray, targets: np.ndarray) -> bool:
+    """Exchange each of some int64 in turn with the one at its target, where all targets are places among them; whether that was possible."""
+    moving = _moving()
+    if moving is None or numbers.dtype != _INDEX or targets.dtype != _INDEX or not targets.flags.c_contiguous:
+        return False
+    moving.swap_kernel()(numbers.size, id(numbers), id(targets))
+    return True
