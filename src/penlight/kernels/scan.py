@@ -49,6 +49,10 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
+    if x.size >= _NATIVE_FROM:
+        found = _records_natively(x, dim, ufunc is np.maximum)
+        if found is not None:
+            return found
     values = ufunc.accumulate(x, dim)
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
@@ -57,6 +61,22 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     indices = reached * places
     np.maximum.accumulate(indices, dim, out=indices)
     return values, indices
+
+
+def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same by machine code; None if there is none for this. Few columns become rows, and short numbers longer ones."""
+    from .native import records
+
+    if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
+        wide = _records_natively(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
+        return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
+    found = records.run(np.ascontiguousarray(x), dim, largest)
+    if found is None and dim < x.ndim - 1:
+        rows = records.run(np.ascontiguousarray(np.moveaxis(x, dim, -1)), x.ndim - 1, largest)
+        if rows is not None:
+            values, indices = (np.ascontiguousarray(np.moveaxis(part, -1, dim)) for part in rows)
+            return values, indices
+    return found
 
 
 def cummax(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
