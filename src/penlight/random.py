@@ -13,6 +13,7 @@ from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
 from .kernels.rng_engine import Engine
+from .ops._args import broadcast_shape
 from .ops._dispatch import interpreters
 from .ops._guards import lazy
 from .tensor import Tensor, wrap
@@ -471,7 +472,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         if made is not None:
             return made
         arrays = [v._array if isinstance(v, Tensor) else v for v in (mean, std)]
-        shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
+        shape = broadcast_shape(*(np.shape(a) for a in arrays))
         np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
         values = _normal_tensors(engine, shape, np_dtype, *arrays)
         if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):

@@ -103,6 +103,21 @@ F.conv2d(L.ones(2, 3, 8, 8), L.ones(3, 3, 3, 3).to(L.bfloat16))
 F.conv2d(L.ones(1, 4, 8, 8), L.ones(4, 2, 3, 3).double(), groups=2)
 F.conv2d(L.ones(1, 4, 8, 8).cfloat(), L.ones(4, 4, 3, 3))
 F.conv1d(L.ones(4, 8).bool(), L.ones(4, 4, 3))
+~L.ones(2)
+L.ones(5, 1, 1).expand(5, 5, -100)
+L.ones(3).repeat(-1, 2)
+L.ones(0).repeat(-1)
+L.tile(L.ones(3), (-1,))
+L.ones(3).as_strided((-2,), (1,))
+L.ones(3).as_strided((2,), (1,), -1)
+L.normal(L.ones(2), L.ones(3))
+L.ones(3).index_put((L.tensor([1j]),), L.ones(1))
+L.ones(3, 2).index_select(1, L.tensor([0, 9]))
+F.fractional_max_pool2d(L.ones(1, 3, 9, 9), (1,), output_size=2)
+F.fractional_max_pool2d(L.ones(1, 3, 9, 9), 3, output_size=-1)
+F.bilinear(L.ones(3), L.ones(4), L.ones(5, 3, 4, 1))
+L.histogramdd(L.ones(5, 2), [2, 2], weight=L.ones(2))
+F.interpolate(L.ones(1, 1, 2), scale_factor=float('nan'))
 """.strip().splitlines()
 
 
@@ -119,6 +134,18 @@ def outcome(lib, code):
 @pytest.mark.parametrize("code", CALLS)
 def test_the_same_is_refused(code):
     assert outcome(penlight, code).replace("penlight", "torch") == outcome(torch, code)
+
+
+def test_forward_then_reverse_through_cosine_similarity():
+    """A write without gradient inside of it cut the history of tangents."""
+    x, y = torch.arange(6.0).view(2, 3) - 2, torch.arange(6.0).view(2, 3).cos()
+
+    def second(lib):
+        b = lib.tensor(y.tolist())
+        turned = lib.func.jacfwd(lambda a: lib.nn.functional.cosine_similarity(a, b).pow(2).sum())
+        return torch.tensor(lib.func.jacrev(turned)(lib.tensor(x.tolist())).tolist())
+
+    torch.testing.assert_close(second(penlight), second(torch))
 
 
 SUMS = {

@@ -283,6 +283,9 @@ def _fractional(
             f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {-dims - 1})"
         )
     kernel = (kernel_size,) * dims if isinstance(kernel_size, int) else tuple(kernel_size)
+    count_words = "tuple of Ints" if dims == 2 else "tuple of three Ints"
+    if len(kernel) != dims:
+        raise RuntimeError(f"{name}: kernel_size must either be a single Int or {count_words}")
     if min(kernel) < 1:
         raise RuntimeError(f"{name}(): kernel_size must be positive, but got {kernel_size}")
     sizes = tuple(input.shape[-dims:])
@@ -291,6 +294,12 @@ def _fractional(
         size = tuple(int(n * r) for n, r in zip(sizes, ratio))
     else:
         size = (output_size,) * dims if isinstance(output_size, int) else tuple(output_size)
+        if len(size) != dims:
+            raise RuntimeError(f"{name}: output_size must either be a single Int or {count_words}")
+    if min(size) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {[*input.shape[:-dims], *size]}"
+        )
     for side, n, k, o in zip(("time", "height", "width")[-dims:], sizes, kernel, size):
         if o + k - 1 > n or (dims == 3 and o + k - 1 == n):
             where = name if dims == 2 else name + "_out"

@@ -163,6 +163,15 @@ def bitwise_not(input: Tensor) -> Tensor:
     """
 
 
+def _inverted(self: Tensor) -> Tensor:
+    if self._array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+setattr(Tensor, "__invert__", _inverted)
+
+
 @plain(np.logical_not, inplace=True)
 def logical_not(input: Tensor) -> Tensor:
     """Whether elements are zero.

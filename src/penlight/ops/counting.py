@@ -326,6 +326,11 @@ def histogramdd(
     each = [bins] * count if isinstance(bins, int) else list(bins)
     if len(each) != count:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+        )
     arrays = [b._array if isinstance(b, Tensor) else b for b in each]
     hist, *edges = _histogram_kernel(
         input._array, arrays, range, None if weight is None else weight._array, density, "histogramdd"

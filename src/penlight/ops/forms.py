@@ -57,6 +57,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(f"All tensors must have the same dtype, got {', '.join(names)}")
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    if weight.dim() != 3:
+        raise RuntimeError("number of dimensions must match")
     for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):
         if n != m:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")

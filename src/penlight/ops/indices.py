@@ -120,6 +120,8 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
             else:
                 found += [wrap(i) for i in places(array)]
             continue
+        if array.dtype.kind not in "iu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if array.size and item._level is None:
             n = input._array.shape[dim]
             low, high = (0, 0) if within(array, n) else extremes(array)

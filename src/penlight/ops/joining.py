@@ -307,6 +307,13 @@ def repeat(input: Tensor, *args: Any, repeats: Any = None) -> Tensor:
     times = sizes(args if repeats is None else (repeats,), "repeat")
     if len(times) < input.dim():
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if times and min(times) < 0:
+        shape = (1,) * (len(times) - input.dim()) + tuple(input.shape)
+        found = [n * k for n, k in zip(shape, times)]
+        if min(found) < 0:
+            bad = next(n for n in found if n < 0)
+            raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {found}")
+        times = tuple(max(k, 0) for k in times)
     return _repeat(input, times)
 
 
@@ -319,7 +326,7 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     tensor([1, 2, 1, 2])
     """
     times = sizes(args if dims is None else (dims,), "tile")
-    return _repeat(input, (1,) * (input.dim() - len(times)) + times)
+    return repeat(input, (1,) * (input.dim() - len(times)) + times)
 
 
 @linear(

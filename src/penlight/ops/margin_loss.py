@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
+from ..autograd.modes import slow
 from ..kernels.large import LARGE, run_function
 from ..kernels.silence import silent
 from ..tensor import Tensor
@@ -421,7 +422,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
     lengths = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
-    with no_grad():
-        for length in lengths:
-            length.clamp_min_(eps)
+    if slow():  # under a transform, where a write without gradient would cut the tangents' history
+        lengths = [length + (length.clamp_min(eps) - length).detach() for length in lengths]
+    else:
+        with no_grad():
+            for length in lengths:
+                length.clamp_min_(eps)
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)

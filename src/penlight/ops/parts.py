@@ -459,6 +459,10 @@ def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, it
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
         )
+    if size and min(size) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     need = offset + sum([(n - 1) * s for n, s in zip(size, stride)]) + 1 if 0 not in size else 0
     if need * itemsize > nbytes:
         raise RuntimeError(

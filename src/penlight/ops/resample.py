@@ -169,7 +169,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     try:
         found = wanted if factors is None else tuple(int(n * f) for n, f in zip(input.shape[2:], factors))
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise RuntimeError("value cannot be converted to type int64_t without overflow") from None
     assert found is not None
     if recompute_scale_factor:

@@ -345,6 +345,9 @@ def _check_slices(name: str, input: Tensor, dim: int, index: Tensor) -> None:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {array.size} value(s)")
     if array.size and index._level is None:
         if not within(array, shape[dim] if shape else 1):
+            if dim and name == "index_select":
+                bad = first_outside(array, 0, shape[dim])
+                raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={shape[dim]}")
             raise IndexError("index out of range in self")
 
 

@@ -322,7 +322,7 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
     shape = input._array.shape
     if len(target) == len(shape) and -1 not in target:
         for n, m in zip(target, shape):
-            if m != n and m != 1:
+            if m != n and (m != 1 or n < 0):
                 break
         else:
             return _expand(input, tuple(target))
@@ -346,6 +346,8 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
                 f"The expanded size of the tensor ({n}) must match the existing size ({present}) at non-singleton dimension "
                 f"{place}.  Target sizes: {list(sizes(args if size is None else (size,)))}.  Tensor sizes: {list(shape)}"
             )
+    if target and min(target) < 0:
+        raise RuntimeError(f"numel: integer multiplication overflow\nsizes {target} must not be negative")
     return _expand(input, tuple(target))
 
 
