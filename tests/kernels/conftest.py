@@ -2,7 +2,7 @@
 
 import pytest
 
-from penlight.kernels import native
+from penlight.kernels import conv_flat, conv_tiles, native
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -11,3 +11,17 @@ def either_way(request, monkeypatch):
     if request.param == "numpy":
         monkeypatch.setattr(native, "available", lambda: False)
     return request.param
+
+
+def forget_plans():
+    for module in (conv_flat, conv_tiles):
+        module._forward.cache_clear()
+        module._weigh.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _new_plans():
+    """Plans that are kept depend on constants which tests change."""
+    forget_plans()
+    yield
+    forget_plans()

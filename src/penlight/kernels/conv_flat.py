@@ -46,6 +46,8 @@ class _Forward:
     def __init__(
         self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int
     ) -> None:
+        from .native import boxes
+
         self.x = Images(shape, low, stride, parts)
         self.parts, self.direct, self.groups = parts, direct, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
@@ -58,13 +60,18 @@ class _Forward:
         self.steps = [max(1, _INNER // part.tap_count) * part.tap_count for part in parts]
         self.scratch = self.results + 16 * max(self.steps)
         self.lists: list[np.ndarray] = []
-        self.packing, self.plan = Plan(), Plan()
-        self.packed, self.size = self._pack()
-        self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
+        self.plan, self.driver = Plan(), boxes.steps()
+        self.where: dict[Ints, int] = {}
+        # One job arranges the weights itself; several need them before.
+        self.packing = self.plan if self.work.jobs == 1 else Plan()
+        packing, self.size = self._pack()
+        jobs = [self._steps(job) for job in range(self.work.jobs)]
+        self.packed = sequences(self.packing, [packing])
+        self.jobs = sequences(self.plan, jobs if self.work.jobs > 1 else [packing + jobs[0]])
 
-    def _pack(self) -> tuple[At, int]:
-        """The plan for the weights, and how many floats these are; `where` says where each part's are."""
-        self.where, size = {}, 0
+    def _pack(self) -> tuple[list[Step], int]:
+        """The steps that arrange the weights, and how many floats these take, a multiple of sixteen; `where` says where each part's are."""
+        size = 0
         steps: list[Step] = []
         for i, (begin, end), g in product(range(len(self.parts)), dict.fromkeys(self.work.rows), range(self.groups)):
             part = self.parts[i]
@@ -72,18 +79,16 @@ class _Forward:
             first = At(f"weight {i}", (g * self.each + begin) * part.weight[0])
             steps += packing(self.packing, part, first, end - begin, self.inner, 4 * size)
             size += (end - begin) * self.inner * part.tap_count
-        return sequences(self.packing, [steps])[0], size
+        return steps, -(-size // 16) * 16
 
     def _steps(self, job: int) -> list[Step]:
-        from .native import boxes
-
         steps: list[Step] = []
         for first, images, blocks in self.work.blocks(job):
             some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
             for i in range(len(self.parts)):
                 some += self._products(i, job, first, images)
                 some += [] if self.direct else self._results(i, job, first, images)
-            steps.append((boxes.steps(), sequences(self.plan, [some], blocks)[0]))
+            steps.append((self.driver, sequences(self.plan, [some], blocks)[0]))
         return steps
 
     def _products(self, i: int, job: int, first: int, images: int) -> list[Step]:
@@ -139,17 +144,18 @@ class _Forward:
         return found
 
     def run(self, x: np.ndarray, weights: list[np.ndarray], outs: list[np.ndarray], bias: np.ndarray | None) -> None:
-        from .native import boxes
-
-        packed, memory = scratch(1, self.size), scratch(self.work.jobs, self.scratch)
-        memory[:, : self.zeros] = 0
+        jobs = self.work.jobs
+        memory = scratch(self.size + jobs * self.scratch)
+        if self.zeros:
+            memory[self.size :].reshape(jobs, -1)[:, : self.zeros] = 0
         shift = np.zeros(self.channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
-        into = {"packed": address(packed)}
-        sources = {f"weight {i}": address(w) for i, w in enumerate(weights)}
-        self.packing.run(boxes.steps(), self.packed, 1, 0, into | sources)
-        arrays = into | {"x": address(x), "scratch": address(memory), "bias": address(shift)}
-        arrays |= {f"y {i}": address(out) for i, out in enumerate(outs)}
-        self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
+        start = address(memory)
+        arrays = {"packed": start, "scratch": start + 4 * self.size, "x": address(x), "bias": address(shift)}
+        for i, (w, out) in enumerate(zip(weights, outs)):
+            arrays[f"weight {i}"], arrays[f"y {i}"] = address(w), address(out)
+        if jobs > 1:
+            self.packing.run(self.driver, self.packed[0], 1, 0, arrays)
+        self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
 
 
 @lru_cache(64)
@@ -191,6 +197,8 @@ class _Weigh:
     """The plan of the transpose in the weights."""
 
     def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int) -> None:
+        from .native import boxes
+
         self.x, self.part, self.groups = Images(shape, low, stride, (part,)), part, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         self.unit, self.columns = pieces(part.place[-1])
@@ -208,18 +216,16 @@ class _Weigh:
         self.gradients = self.zeros + (0 if self.plain else -(-self.work.block * channels * self.plane // 16) * 16)
         self.scratch = self.gradients + 32 * _CHUNK
         self.lists: list[np.ndarray] = []
-        self.plan = Plan()
+        self.plan, self.driver = Plan(), boxes.steps()
         self.jobs = sequences(self.plan, [self._steps(job) for job in range(self.work.jobs)])
 
     def _steps(self, job: int) -> list[Step]:
-        from .native import boxes
-
         steps: list[Step] = []
         for first, images, blocks in self.work.blocks(job):
             some = self.x.copies(self.plan, first, images, 4 * job * self.scratch)
             some += [] if self.plain else self._gradients(job, first, images)
             some += self._sums(job, first, images)
-            steps.append((boxes.steps(), sequences(self.plan, [some], blocks)[0]))
+            steps.append((self.driver, sequences(self.plan, [some], blocks)[0]))
         return steps
 
     def _gradients(self, job: int, first: int, images: int) -> list[Step]:
@@ -268,15 +274,15 @@ class _Weigh:
         return found
 
     def run(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
-        from .native import boxes
-
+        jobs = self.work.jobs
         grad = np.ascontiguousarray(grad, np.float32)
-        memory = scratch(self.work.jobs, self.scratch)
-        memory[:, : self.gradients] = 0
-        sums = np.zeros((self.work.jobs, self.channels, self.offsets.size), np.float32)
+        memory = scratch(jobs * self.scratch)
+        if self.gradients:
+            memory.reshape(jobs, -1)[:, : self.gradients] = 0
+        sums = np.zeros((jobs, self.channels, self.offsets.size), np.float32)
         arrays = {"x": address(x), "g": address(grad), "scratch": address(memory), "sums": address(sums)}
-        self.plan.run(boxes.steps(), self.jobs[0], self.work.jobs, self.jobs[1], arrays)
-        total = sums[0] if self.work.jobs == 1 else sums.sum(0)
+        self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
+        total = sums[0] if jobs == 1 else sums.sum(0)
         return total[:, : self.inner * self.part.tap_count]
 
 

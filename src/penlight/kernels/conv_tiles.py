@@ -14,14 +14,16 @@ Each result still depends on exactly those inputs that it should.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from . import native
+from . import native, parallel
 from .conv_gather import Ints
-from .native._table import Numbers, address, job_count, ranges
+from .conv_places import sequences
+from .native._table import At, Plan, address, job_count, ranges, scratch
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
@@ -79,84 +81,160 @@ class _Blocks:
         return {"images": images, "tile rows": rows, "image": 4 * each, "length": 4 * count, "panels": -(-count // 16)}
 
 
+class _Room:
+    """Scratch memory of each job, in floats: arrays are asked for one after the other."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def take(self, floats: int) -> int:
+        """Where room for so many floats is, in bytes; at the beginning of a cache line."""
+        place = 4 * self.size
+        self.size += -(-floats // 16) * 16
+        return place
+
+    def sixteen(self, rows: int, room: int) -> tuple[int, int]:
+        """Room for the sixteen numbers of tiles: where it is, and how many bytes one of them is from the next."""
+        # Multiples of 4096 bytes share a place in the first cache: so the sixteen are not nearly that far apart.
+        apart = -(-rows * room // 1024) * 1024 + 80
+        return self.take(16 * apart), 4 * apart
+
+
 class _Planes:
     """Planes that are copied to a scratch plane and mixed: what the kernel wants to know of them."""
 
-    def __init__(self, of: str, array: np.ndarray, low: Ints, blocks: _Blocks, reach: int) -> None:
-        self.of, self.array, self.low, self.blocks, self.reach = of, array, low, blocks, reach
-        self.rows, self.columns = array.shape[2:]
+    def __init__(self, of: str, shape: Ints, low: Ints, blocks: _Blocks, reach: int, room: _Room) -> None:
+        self.of, self.low, self.blocks, self.reach = of, low, blocks, reach
+        self.image = 4 * prod(shape[1:])
+        self.rows, self.columns = shape[2:]
         self.skip = max(0, -low[1])
         self.wide = min(self.columns, 2 * blocks.across + reach - low[1]) - self.skip
         self.at = self.skip + low[1]
         self.half = -(-max(8 * blocks.eights + 8, self.at // 2 + 9 + self.wide // 16 * 8) // 8) * 8
+        self.size = (2 * blocks.height + reach) * 2 * self.half
+        self.place = room.take(self.size)
 
-    def scratch(self, numbers: Numbers, jobs: _Jobs) -> tuple[np.ndarray, dict[str, Any]]:
-        """Set what is the same for all blocks; gives the scratch planes of the jobs, which must be held, and what differs between jobs."""
-        planes = np.empty((jobs.count, 2 * self.blocks.height + self.reach, 2 * self.half), np.float32)
-        pitch = 8 * self.half
-        known = {
-            "plane": self.rows * self.columns * 4, "others": _others(self.array), "line": self.columns * 4, "whole": self.wide // 16,
-            "pitch": pitch, "scratch": planes[0].size // 8, "back": 2 * pitch - 32 * self.blocks.eights, "planes": self.array.shape[1],
+    def numbers(self, channels: int, scratch: int) -> dict[str, int | At]:
+        """What is the same for all blocks, of so many channels, with scratch memory from there on."""
+        pitch, plane, first = 8 * self.half, 4 * self.rows * self.columns, scratch + self.place
+        known: dict[str, int | At] = {
+            "plane": plane, "others": self.image - channels * plane, "line": self.columns * 4, "whole": self.wide // 16, "pitch": pitch,
+            "scratch": self.size // 8, "back": 2 * pitch - 32 * self.blocks.eights, "planes": channels,
+            "first": At("scratch", first), "first odd": At("scratch", first + 4 * self.half),
         }  # fmt: skip
-        numbers.put({f"{self.of} {name}": number for name, number in known.items()})
-        numbers.mask(self.of, self.wide % 16)
-        numbers.mask(f"{self.of} second", self.wide % 16 - 8)
-        start = jobs.parts(planes)
-        return planes, {f"{self.of} first": start, f"{self.of} first odd": start + 4 * self.half}
+        return {f"{self.of} {name}": number for name, number in known.items()}
 
-    def record(self, plane: np.ndarray) -> dict[str, Any]:
-        """What each block reads, with a scratch plane at its address."""
+    @property
+    def masks(self) -> dict[str, int]:
+        return {self.of: self.wide % 16, f"{self.of} second": self.wide % 16 - 8}
+
+    def record(self, channel: int, scratch: int) -> dict[str, Any]:
+        """What each block reads, from a channel on."""
         blocks = self.blocks
         first = np.maximum(2 * blocks.top - self.low[0], 0)
         last = np.minimum(2 * blocks.bottom + self.reach - self.low[0], self.rows)
-        even = plane + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
+        even = scratch + self.place + (first + self.low[0] - 2 * blocks.top) * (8 * self.half) + self.at // 2 * 4
         odd = even + 4 * self.half
         if self.at % 2:  # the first column is an odd one of the scratch plane
             even, odd = odd, even + 4
-        source = address(self.array) + blocks.first * self.array.strides[0] + 4 * (first * self.columns + self.skip)
+        source = blocks.first * self.image + 4 * ((channel * self.rows + first) * self.columns + self.skip)
+        known = {
+            "source": At(self.of, source),
+            "rows": last - first,
+            "even": At("scratch", even),
+            "odd": At("scratch", odd),
+        }
+        return {f"{self.of} {name}": number for name, number in known.items()}
+
+
+def _records(plan: Plan, record: dict[str, Any], first: int, last: int) -> At:
+    """The records of some blocks."""
+    from .native.winograd import RECORD
+
+    columns = []
+    for name in RECORD:
+        column = record.get(name, 0)
+        if isinstance(column, At):
+            column = At(column.array, column.offset[first:last])
+        columns.append(column[first:last] if isinstance(column, np.ndarray) else column)
+    return plan.records(columns)
+
+
+class _Tiled:
+    """What the plans for results and for weights share: blocks, jobs, and where scratch memory is."""
+
+    def __init__(self, images: int, out: Ints, each: int, target: int, least: int, cost: float) -> None:
+        from .native import boxes
+
+        self.blocks = _Blocks(images, out, each, target, least)
+        self.count = job_count(self.blocks.count, cost)
+        self.starts = ranges(self.blocks.count, self.count).tolist()
+        self.room, self.plan, self.driver = _Room(), Plan(), boxes.steps()
+        self.cleared: list[Ints] = []  # which parts of the sixteen numbers of tiles must be 0
+
+    def finish(self, groups: int) -> None:
+        """Write the tables of all jobs, after the room that they need is known."""
+        steps = [[self.table(job, g, 4 * job * self.room.size) for g in range(groups)] for job in range(self.count)]
+        self.jobs = sequences(self.plan, steps)
+
+    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+        """The step for a group of channels, for the blocks of a job."""
+        raise NotImplementedError
+
+    def common(self, record: dict[str, Any], job: int) -> dict[str, int | At]:
+        """Numbers of every table."""
+        blocks, (first, last) = self.blocks, self.starts[job : job + 2]
         return {
-            f"{self.of} source": source, f"{self.of} rows": last - first, f"{self.of} even": even, f"{self.of} odd": odd,
+            "eights": blocks.eights, "row": 4 * blocks.room, "skip": 4 * blocks.across - 32 * blocks.eights,
+            "blocks": last - first, "record": _records(self.plan, blocks.record() | record, first, last),
         }  # fmt: skip
 
-
-class _Jobs:
-    """Ranges of blocks that are done at the same time, each with scratch memory of its own."""
-
-    def __init__(self, blocks: _Blocks, cost: float) -> None:
-        self.blocks, self.count = blocks, job_count(blocks.count, cost)
-        self.starts = ranges(blocks.count, self.count)
-        self.of_block = np.repeat(np.arange(self.count), np.diff(self.starts))
-
-    def parts(self, scratch: np.ndarray) -> np.ndarray:
-        """Where each job's part of an array begins."""
-        return address(scratch) + np.arange(self.count) * scratch.strides[0]
-
-    def run(self, kernel: Any, numbers: Numbers, record: dict[str, Any], differing: dict[str, Any]) -> None:
-        """Call a kernel for all blocks, with their records, and what differs between jobs."""
-        from .native.winograd import RECORD
-
-        blocks = self.blocks
-        records = np.zeros((blocks.count, len(RECORD)), np.int64)
-        for i, name in enumerate(RECORD):
-            if name in record:
-                records[:, i] = record[name]
-        numbers.put(
-            {"eights": blocks.eights, "row": 4 * blocks.room, "skip": 4 * blocks.across - 32 * blocks.eights}
-        )  # fmt: skip
-        begin = {"blocks": np.diff(self.starts), "record": address(records) + self.starts[:-1] * records.strides[0]}
-        numbers.at_once(kernel, begin | differing)
+    def run(self, arrays: dict[str, int]) -> None:
+        memory = scratch(self.count * self.room.size)
+        for place, apart, first, last in self.cleared:
+            part = memory.reshape(self.count, -1)[:, place // 4 : place // 4 + 4 * apart]
+            part.reshape(self.count, 16, -1)[:, :, first:last] = 0
+        self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": address(memory)})
 
 
-def _others(array: np.ndarray) -> int:
-    """Bytes between the last plane of an image and the first of the next: of those that belong to other groups of channels."""
-    return int(array.strides[0] - array.shape[1] * array.strides[1])
+class _Forward(_Tiled):
+    """The plan for results; weights are given by how many elements the rows and columns of each of the sixteen products are apart."""
+
+    def __init__(self, x: Ints, out: Ints, low: Ints, groups: int, row: int, inner: int) -> None:
+        self.channels, self.results, self.total = x[1] // groups, out[1] // groups, x[1] // groups * out[1]
+        self.out, self.weight = out, (row, inner)
+        each = self.channels + self.results
+        super().__init__(x[0], out[2:], each, _BLOCK_BYTES, _LEAST_TILES, _NS * prod(out) * self.channels)
+        self.x = _Planes("x", x, low, self.blocks, 2, self.room)
+        self.mixed = self.room.sixteen(self.channels, self.blocks.room)
+        self.products = self.room.sixteen(self.results, self.blocks.room)
+        self.result = self.room.take(2 * self.blocks.height * 16 * self.blocks.eights)
+        self.finish(groups)
+
+    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+        from .native import winograd
+
+        (height, width), blocks = self.out[2:], self.blocks
+        plane, row, inner = 4 * height * width, *self.weight
+        image = self.out[1] * plane
+        record = self.x.record(g * self.channels, scratch)
+        record["y"] = At("y", blocks.first * image + g * self.results * plane + 8 * blocks.top * width)
+        record["y rows"] = np.minimum(2 * blocks.bottom, height) - 2 * blocks.top
+        numbers = self.common(record, job) | self.x.numbers(self.channels, scratch)
+        numbers |= {
+            "x into": At("scratch", scratch + self.mixed[0]), "x apart": self.mixed[1],
+            "products": At("scratch", scratch + self.products[0]), "products apart": self.products[1],
+            "rows": self.results, "inner": self.channels, "bias": At("bias", 4 * g * self.results),
+            "weight": At("weight", 4 * g * self.results * self.channels), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * self.total,
+            "y plane": plane, "y others": image - self.results * plane, "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
+            "y scratch": At("scratch", scratch + self.result), "y pitch": 64 * blocks.eights,
+        }  # fmt: skip
+        return winograd.correlate(), self.plan.table(winograd.TABLE, numbers, self.x.masks | {"y": width})
 
 
-def _sixteen(jobs: int, rows: int, room: int) -> np.ndarray:
-    """Room ``(jobs, 16, rows, room)`` for the numbers of tiles."""
-    # Multiples of 4096 bytes share a place in the first cache: so the sixteen are not nearly that far apart.
-    apart = -(-rows * room // 1024) * 1024 + 80
-    return np.empty((jobs, 16, apart), np.float32)[:, :, : rows * room].reshape(jobs, 16, rows, room)
+@lru_cache(64)
+def _forward(x: Ints, out: Ints, low: Ints, groups: int, row: int, inner: int, threads: int) -> _Forward:
+    return _Forward(x, out, low, groups, row, inner)
 
 
 def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
@@ -175,86 +253,64 @@ def tiles(
     x: np.ndarray, w: np.ndarray, low: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
     """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `conv_gather.gather` does."""
-    each, channels = len(w) // groups, w.shape[1]
-    for g in range(groups):
-        rows = slice(g * each, (g + 1) * each)
-        part = x[:, g * channels : (g + 1) * channels]
-        _tiles(part, w[rows], low, out[:, rows], None if bias is None else bias[rows])
-
-
-def _tiles(x: np.ndarray, w: np.ndarray, low: Ints, out: np.ndarray, bias: np.ndarray | None) -> None:
-    """For one group, which may be a part of the channels."""
-    from .native import winograd
-
-    run = winograd.correlate()
-    results, channels = w.shape[:2]
-    blocks = _Blocks(len(x), out.shape[2:], results + channels, _BLOCK_BYTES, _LEAST_TILES)
-    source = _Planes("x", x, low, blocks, 2)
+    if groups > 1:
+        w = np.ascontiguousarray(w)
     weight, row, inner = _mixed_weights(w)
-    shift = np.zeros(results, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
-    width = out.shape[3]
-    record = blocks.record()
-    record["y"] = address(out) + blocks.first * out.strides[0] + 8 * blocks.top * width
-    record["y rows"] = np.minimum(2 * blocks.bottom, out.shape[2]) - 2 * blocks.top
+    shift = np.zeros(len(w), np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
+    plan = _forward(x.shape, out.shape, low, groups, row, inner, parallel.native_thread_count())
+    plan.run({"x": address(x), "y": address(out), "weight": address(weight), "bias": address(shift)})
 
-    jobs = _Jobs(blocks, _NS * out.size * channels)
-    mixed, products = _sixteen(jobs.count, channels, blocks.room), _sixteen(jobs.count, results, blocks.room)
-    result = np.empty((jobs.count, 2 * blocks.height, 16 * blocks.eights), np.float32)
-    numbers = Numbers(winograd.TABLE)
-    plane, differing = source.scratch(numbers, jobs)
-    numbers.mask("y", width)
-    numbers.put(
-        {
-            "x apart": mixed.strides[1], "rows": results, "inner": channels, "bias": address(shift),
-            "weight": address(weight), "weight row": 4 * row, "weight inner": 4 * inner, "weight apart": 4 * results * channels,
-            "products apart": products.strides[1],
-            "y plane": 4 * out[0, 0].size, "y others": _others(out), "y line": 4 * width, "y whole": width // 8, "y tail": 4 * (width - 8),
-            "y pitch": 64 * blocks.eights,
-        }
-    )  # fmt: skip
-    differing |= {"x into": jobs.parts(mixed), "products": jobs.parts(products), "y scratch": jobs.parts(result)}
-    jobs.run(run, numbers, record | source.record(jobs.parts(plane)[jobs.of_block]), differing)
+
+class _Weigh(_Tiled):
+    """The plan for weights."""
+
+    def __init__(self, x: Ints, grad: Ints, low: Ints, groups: int) -> None:
+        from .native import winograd
+
+        self.channels, self.results, self.groups = x[1] // groups, grad[1] // groups, groups
+        self.x_groups, self.g_groups = -(-self.channels // winograd.X_ROWS), -(-self.results // winograd.G_ROWS)
+        self.shape = (16, self.g_groups * winograd.G_ROWS, self.x_groups * winograd.X_ROWS)  # of the sums
+        cost = _NS * prod(grad) * self.channels
+        super().__init__(x[0], grad[2:], self.shape[1] + self.shape[2], _WEIGHT_BYTES, _LEAST_SUMMED, cost)
+        self.x, self.g = (
+            _Planes("x", x, low, self.blocks, 2, self.room),
+            _Planes("g", grad, (0, 0), self.blocks, 0, self.room),
+        )
+        self.mixed = [self.room.sixteen(rows, self.blocks.room) for rows in (self.shape[2], self.shape[1])]
+        # Channels that fill up groups: their sums are not used, but numbers that mean nothing can be slow.
+        for mixed, used, rows in zip(self.mixed, (self.channels, self.results), self.shape[:0:-1]):
+            if used < rows:
+                self.cleared.append((*mixed, used * self.blocks.room, rows * self.blocks.room))
+        self.finish(groups)
+
+    def table(self, job: int, g: int, scratch: int) -> tuple[Any, At]:
+        from .native import winograd
+
+        record = self.x.record(g * self.channels, scratch) | self.g.record(g * self.results, scratch)
+        numbers = self.common(record, job)
+        numbers |= self.x.numbers(self.channels, scratch) | self.g.numbers(self.results, scratch)
+        for of, (place, apart) in zip("xg", self.mixed):
+            numbers |= {f"{of} into": At("scratch", scratch + place), f"{of} apart": apart}
+        each = 4 * self.shape[1] * self.shape[2]
+        numbers |= {
+            "x groups": self.x_groups, "g groups": self.g_groups, "sums row": 4 * self.shape[2], "sums apart": each,
+            "sums": At("sums", 16 * each * (job * self.groups + g)),
+        }  # fmt: skip
+        return winograd.weigh(), self.plan.table(winograd.TABLE, numbers, self.x.masks | self.g.masks)
+
+
+@lru_cache(64)
+def _weigh(x: Ints, grad: Ints, low: Ints, groups: int, threads: int) -> _Weigh:
+    return _Weigh(x, grad, low, groups)
 
 
 def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.ndarray:
     """The transpose of `tiles` in its weights, for contiguous `grad` and `x`."""
-    each, channels = grad.shape[1] // groups, x.shape[1] // groups
     grad = np.ascontiguousarray(grad, np.float32)
-    parts = [
-        _tiles_weight(grad[:, g * each : (g + 1) * each], x[:, g * channels : (g + 1) * channels], low)
-        for g in range(groups)
-    ]
-    return parts[0] if groups == 1 else np.concatenate(parts)
-
-
-def _tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints) -> np.ndarray:
-    from .native import winograd
-
-    run = winograd.weigh()
-    results, channels = grad.shape[1], x.shape[1]
-    g_groups, x_groups = -(-results // winograd.G_ROWS), -(-channels // winograd.X_ROWS)
-    shape = (16, g_groups * winograd.G_ROWS, x_groups * winograd.X_ROWS)
-    blocks = _Blocks(len(x), grad.shape[2:], shape[1] + shape[2], _WEIGHT_BYTES, _LEAST_SUMMED)
-    inputs, upstream = _Planes("x", x, low, blocks, 2), _Planes("g", grad, (0, 0), blocks, 0)
-    record = blocks.record()
-
-    jobs = _Jobs(blocks, _NS * grad.size * channels)
-    sums = np.zeros((jobs.count, *shape), np.float32)
-    mixed, mixed_grad = (_sixteen(jobs.count, rows, blocks.room) for rows in (shape[2], shape[1]))
-    mixed[:, :, channels:], mixed_grad[:, :, results:] = 0, 0  # numbers that mean nothing can be slow
-    numbers = Numbers(winograd.TABLE)
-    (plane, differing), (plane_grad, others) = inputs.scratch(numbers, jobs), upstream.scratch(numbers, jobs)
-    numbers.put(
-        {
-            "x apart": mixed.strides[1], "x groups": x_groups, "g apart": mixed_grad.strides[1], "g groups": g_groups,
-            "sums row": 4 * shape[2], "sums apart": sums[0, 0].nbytes,
-        }
-    )  # fmt: skip
-    differing |= others
-    differing |= {"x into": jobs.parts(mixed), "g into": jobs.parts(mixed_grad), "sums": jobs.parts(sums)}
-    for planes, of in ((plane, inputs), (plane_grad, upstream)):
-        record |= of.record(jobs.parts(planes)[jobs.of_block])
-    jobs.run(run, numbers, record, differing)
-    total = sums[0] if jobs.count == 1 else sums.sum(0)
-    flat = total[:, :results, :channels].reshape(16, -1)
-    return np.dot(flat.T, _SIGNED).reshape(results, channels, 3, 3)
+    plan = _weigh(x.shape, grad.shape, low, groups, parallel.native_thread_count())
+    sums = np.zeros((plan.count, groups, *plan.shape), np.float32)
+    plan.run({"x": address(x), "g": address(grad), "sums": address(sums)})
+    sums = sums[..., : plan.results, : plan.channels]
+    total = sums[0] if plan.count == 1 else sums.sum(0)
+    flat = total.swapaxes(0, 1).reshape(16, -1)
+    return np.dot(flat.T, _SIGNED).reshape(grad.shape[1], plan.channels, 3, 3)

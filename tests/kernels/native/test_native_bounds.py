@@ -106,6 +106,7 @@ for batch, channels, results, size, low in TILES:
         print("tiles", batch, channels, results, size, low, at_end, flush=True)
         kept.clear()
         conv_tiles.np = Fenced(at_end)
+        conv_tiles.scratch = lambda size: fenced(size, at_end)
         out = (batch, results, size[0] + 2 * low[0] - 2, size[1] + 2 * low[1] - 2)
         shapes = (batch, channels, *size), (results, channels, 3, 3), out, (results,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
@@ -152,7 +153,7 @@ for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
         print("windows", batch, channels, results, size, kernel, stride, low, dilation, at_end, flush=True)
         kept.clear()
         conv_flat.np = Fenced(at_end)
-        conv_flat.scratch = lambda jobs, size: fenced(jobs * size, at_end).reshape(jobs, size)
+        conv_flat.scratch = lambda size: fenced(size, at_end)
         shapes = (batch, channels, *size), (results, channels, *kernel)
         shapes += conv_output_shape(*shapes, stride, low, dilation), (results,)
         if shapes[2][-1] < 4:

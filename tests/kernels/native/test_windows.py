@@ -39,14 +39,6 @@ def _blocks(request, monkeypatch):
         monkeypatch.setattr(conv_flat, "_INNER", 8)
         monkeypatch.setattr(conv_flat, "_CHUNK", 3)
     monkeypatch.setattr(conv_places, "_FOURS", 0 if request.param == "fours" else 9)
-    forget()
-    yield
-    forget()
-
-
-def forget():
-    conv_flat._forward.cache_clear()
-    conv_flat._weigh.cache_clear()
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -117,7 +109,6 @@ def test_several_threads(images):
 
 def test_few_images_are_shared_by_rows(monkeypatch):
     monkeypatch.setattr(conv_places, "job_count", lambda items, cost: 3)
-    forget()
     for groups in (1, 2):
         x, w, grad = draw(2, 8, 20, 20), draw(40, 8 // groups, 3, 3), draw(2, 40, 10, 10, seed=1)
         args = (2, 2), (1, 1), (1, 1), groups
@@ -127,7 +118,6 @@ def test_few_images_are_shared_by_rows(monkeypatch):
             conv_input_grad(grad, w, x.shape, *args), conv_input_grad(expected[2], expected[1], x.shape, *args)
         )  # into a strided view
         close(conv_weight_grad(grad, x, w.shape, *args), conv_weight_grad(expected[2], expected[0], w.shape, *args))
-    forget()
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])

@@ -23,11 +23,11 @@ def address(array: np.ndarray) -> int:
     return int(_Word.from_address(id(array) + _pages.DATA_OFFSET).value)
 
 
-def scratch(jobs: int, size: int) -> np.ndarray:
-    """Room for so many float32 for each job, a multiple of sixteen, that begins where a cache line does."""
-    memory = np.empty(jobs * size + 16, np.float32)
+def scratch(size: int) -> np.ndarray:
+    """Room for so many float32, that begins where a cache line does."""
+    memory = np.empty(size + 16, np.float32)
     start = -address(memory) // 4 % 16
-    return memory[start : start + jobs * size].reshape(jobs, size)
+    return memory[start : start + size]
 
 
 class Table:
@@ -174,7 +174,7 @@ class Plan:
         self._words: list[np.ndarray] = []
         self._size = 0
         self._places: dict[str, list[np.ndarray]] = {}
-        self._finished: tuple[np.ndarray, list[tuple[str, np.ndarray]]] | None = None
+        self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
     def table(self, layout: Table, numbers: dict[str, int | At], masks: dict[str, int] | None = None) -> At:
         """Append a table; masks are given by how many lanes they select."""
@@ -213,13 +213,18 @@ class Plan:
     def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, int]) -> None:
         """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads; arrays are given by their addresses."""
         if self._finished is None:
-            places = [(name, np.concatenate(found)) for name, found in self._places.items()]
-            self._finished = np.concatenate(self._words), places
-        numbers, places = self._finished
+            lengths = [sum(map(len, found)) for found in self._places.values()]
+            places = np.concatenate([place for found in self._places.values() for place in found])
+            self._finished = (
+                np.concatenate(self._words),
+                list(self._places),
+                places,
+                np.repeat(np.arange(len(lengths)), lengths),
+            )
+        numbers, names, places, which = self._finished
         memory = numbers.copy()
         start = address(memory)
-        for name, where in places:
-            memory[where] += start if name == "plan" else arrays[name]
+        memory[places] += np.array([start if name == "plan" else arrays[name] for name in names])[which]
         if jobs > 1:
             _pool.start(parallel.native_thread_count() - 1)
             _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)
