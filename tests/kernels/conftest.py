@@ -14,9 +14,8 @@ def either_way(request, monkeypatch):
 
 
 def forget_plans():
-    for module in (conv_flat, conv_tiles):
-        module._forward.cache_clear()
-        module._weigh.cache_clear()
+    for kept in (conv_flat._forward, conv_flat._several, conv_flat._weigh, conv_tiles._forward, conv_tiles._weigh):
+        kept.cache_clear()
 
 
 @pytest.fixture(autouse=True)

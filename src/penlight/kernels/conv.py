@@ -3,7 +3,7 @@
 ``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
 so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
 
-There are six ways to do the work, each in a file of its own, and this file chooses:
+There are seven ways to do the work, each in a file of its own, and this file chooses:
 
 - `conv_gather`: copy the windows and multiply. The general way.
 - `conv_winograd`: the same with a third fewer multiplications, for kernels of 3 with enough channels.
@@ -11,10 +11,12 @@ There are six ways to do the work, each in a file of its own, and this file choo
 - `conv_flat`: like the general way, but with windows where they are, where machine code can be run.
 - `conv_scatter`: multiply and then add each tap where it belongs. Cheaper when there are few channels to add to.
 - `conv_depthwise`: one channel to a group; shift, scale and add. `conv_planes`: the same where machine code can be run.
+- `conv_points`: kernels of one number, and kernels as large as the images, which are matrix products as they are.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from math import gcd, prod
 
@@ -24,9 +26,20 @@ from .conv_depthwise import depthwise, depthwise_weight
 from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_planes import planes, planes_weight, suits_planes
+from .conv_points import (
+    points,
+    points_input,
+    points_weight,
+    suits_points,
+    suits_whole,
+    whole,
+    whole_input,
+    whole_weight,
+)
 from .conv_scatter import scatter
 from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
+from .silence import silent
 
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -51,7 +64,7 @@ def conv(
     if not x.size or not w.size:
         y[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     elif y.size:
-        with np.errstate(all="ignore"):
+        with silent():
             _correlate(np.ascontiguousarray(x), w, padding, stride, dilation, groups, y, bias)
     return y
 
@@ -73,7 +86,13 @@ def conv_input_grad(
         x[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     elif x.size:
         grad = np.ascontiguousarray(grad)
-        with np.errstate(all="ignore"):
+        with silent():
+            if w.shape[1] > 1 and suits_points(w.shape, padding):
+                points_input(grad, w, stride, groups, x, bias)
+                return x
+            if w.shape[1] > 1 and suits_whole(padding, grad.shape):
+                whole_input(grad, w, dilation, groups, x, bias)
+                return x
             strided = prod(stride) > 1
             together = strided and _suits_flat_phases(grad, w.shape, input_shape, stride, groups)
             if strided and not together and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:]):
@@ -97,7 +116,7 @@ def conv_weight_grad(
     if not grad.size or not x.size:
         return np.zeros(weight_shape, grad.dtype)
     grad, x, kernel = np.ascontiguousarray(grad), np.ascontiguousarray(x), weight_shape[2:]
-    with np.errstate(all="ignore"):
+    with silent():
         result = _quick_weight(grad, x, weight_shape, stride, padding, dilation, groups)
         # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
         if result is not None and np.isfinite(result).all():
@@ -115,6 +134,10 @@ def _quick_weight(
         if weight_shape[0] == groups and suits_planes(x, stride, padding, kernel, dilation, grad.shape[2:]):
             return planes_weight(grad, x, padding, kernel, stride, dilation)
         return depthwise_weight(grad, x, padding, kernel, stride, dilation)
+    if suits_points(weight_shape, padding):
+        return points_weight(grad, x, weight_shape, stride, groups)
+    if suits_whole(padding, grad.shape):
+        return whole_weight(grad, x, weight_shape, dilation, groups)
     if suits_tiles(*sizes):
         return tiles_weight(grad, x, padding, groups)
     if suits_flat(*sizes):
@@ -144,6 +167,10 @@ def _correlate(
             planes(x, w, low, stride, dilation, out, bias)
         else:
             depthwise(x, w, low, stride, dilation, out, bias)
+    elif suits_points(w.shape, low) and out.flags.c_contiguous:
+        points(x, w, stride, groups, out, bias)
+    elif suits_whole(low, out.shape) and out.flags.c_contiguous:
+        whole(x, w, dilation, groups, out, bias)
     elif suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous and _is_tame(x, w):
         tiles(x, w, low, groups, out, bias)
     elif suits_flat(x, w.shape, stride, dilation, groups, out.shape):
@@ -192,6 +219,37 @@ def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride
     return suits_flat(grad, flipped, ones, ones, groups, (*input_shape[:2], *size))
 
 
+# Where a phase's weights are in those of the flipped kernel, its border, and where its results are in the input.
+_Phase = tuple[tuple[slice, ...], Ints, tuple[slice, ...]]
+
+
+@lru_cache(128)
+def _phases(
+    size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> tuple[list[_Phase], list[tuple[slice, ...]], Ints]:
+    """The correlations of `_correlate_phases`; where the input is that no tap reaches; and by how much taps are apart."""
+    places: list[list[tuple[slice, slice | None, int]]] = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        places.append([])
+        for start in range(min(s, n)):
+            taps = [tap for tap in range(k) if (tap * d - start - p) % s == 0]
+            # The flipped kernel holds tap k - 1 - m at m.
+            pick = slice(k - 1 - taps[-1], None, s // gcd(s, d)) if taps else None
+            low = (taps[-1] * d - start - p) // s if taps else 0
+            places[-1].append((slice(start, None, s), pick, low))
+    every = (slice(None), slice(None))
+    parts: list[_Phase] = []
+    empty = []
+    for phase in product(*places):
+        where = (*every, *[where for where, _, _ in phase])
+        picks = [pick for _, pick, _ in phase if pick is not None]
+        if len(picks) < len(phase):
+            empty.append(where)
+        else:
+            parts.append(((*every, *picks), tuple([low for _, _, low in phase]), where))
+    return parts, empty, tuple([d // gcd(s, d) for s, d in zip(stride, dilation, strict=True)])
+
+
 def _correlate_phases(
     grad: np.ndarray, flip: np.ndarray, padding: Ints, stride: Ints, dilation: Ints, groups: int, x: np.ndarray,
     bias: np.ndarray | None, together: bool,
@@ -201,24 +259,10 @@ def _correlate_phases(
     In one dim, input ``i`` gets ``grad[t] * w[k]`` from all ``t * s + k * d == i + p``. Inputs with
     ``(i + p) % s == r`` are reached by every ``s / gcd(s, d)``-th tap, each ``d / gcd(s, d)`` positions before the last.
     """
-    places: list[list[tuple[slice, slice | None, int]]] = []
-    for n, k, s, p, d in zip(x.shape[2:], flip.shape[2:], stride, padding, dilation, strict=True):
-        places.append([])
-        for start in range(min(s, n)):
-            taps = [tap for tap in range(k) if (tap * d - start - p) % s == 0]
-            # The flipped kernel holds tap k - 1 - m at m.
-            pick = slice(k - 1 - taps[-1], None, s // gcd(s, d)) if taps else None
-            low = (taps[-1] * d - start - p) // s if taps else 0
-            places[-1].append((slice(start, None, s), pick, low))
-    steps = tuple(d // gcd(s, d) for s, d in zip(stride, dilation, strict=True))
-    parts: list[tuple[np.ndarray, Ints, np.ndarray]] = []
-    for phase in product(*places):
-        out = x[(slice(None), slice(None), *(where for where, _, _ in phase))]
-        if any(pick is None for _, pick, _ in phase):
-            out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
-            continue
-        part = flip[(slice(None), slice(None), *(pick for _, pick, _ in phase))]
-        parts.append((part, tuple(low for _, _, low in phase), out))
+    phases, empty, steps = _phases(x.shape[2:], flip.shape[2:], stride, padding, dilation)
+    for where in empty:
+        x[where] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+    parts = [(flip[pick], border, x[where]) for pick, border, where in phases]
     if len(parts) > 1 and together:
         flat_together(grad, parts, steps, groups, bias)
         return

@@ -50,6 +50,7 @@ class _Forward:
 
         self.x = Images(shape, low, stride, parts)
         self.parts, self.direct, self.groups = parts, direct, groups
+        self.names = [(f"weight {i}", f"y {i}") for i in range(len(parts))]
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         results = 4 * channels * max(prod(part.place) for part in parts)  # bytes, of an image
         macs = sum(prod(part.place) * part.tap_count for part in parts) * self.inner * channels
@@ -151,8 +152,8 @@ class _Forward:
         shift = np.zeros(self.channels, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
         start = address(memory)
         arrays = {"packed": start, "scratch": start + 4 * self.size, "x": address(x), "bias": address(shift)}
-        for i, (w, out) in enumerate(zip(weights, outs)):
-            arrays[f"weight {i}"], arrays[f"y {i}"] = address(w), address(out)
+        for names, w, out in zip(self.names, weights, outs):
+            arrays[names[0]], arrays[names[1]] = address(w), address(out)
         if jobs > 1:
             self.packing.run(self.driver, self.packed[0], 1, 0, arrays)
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
@@ -160,9 +161,17 @@ class _Forward:
 
 @lru_cache(64)
 def _forward(
-    shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], direct: bool, channels: int, groups: int, threads: int
+    shape: Ints, low: Ints, stride: Ints, dilation: Ints, groups: int, kernel: Ints, weight: Ints, out: Ints, target: Ints, threads: int
 ) -> _Forward:  # fmt: skip
-    return _Forward(shape, low, stride, parts, direct, channels, groups)
+    """The plan of one correlation: of what shapes, and with what strides of weights and results, for so many threads."""
+    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel[2:], dilation)])
+    contiguous = target == tuple(_contiguous(out))
+    return _Forward(shape, low, stride, (Part(taps, out[2:], weight, target),), contiguous, out[1], groups)
+
+
+def _contiguous(shape: Ints) -> list[int]:
+    """Strides of contiguous float32."""
+    return [4 * prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
 def flat(
@@ -171,10 +180,23 @@ def flat(
 ) -> None:  # fmt: skip
     """Write into `out` the correlation of contiguous `x` with `w`; `out` may be a strided view of contiguous channels."""
     w = w.astype(np.float32, copy=False)
-    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(w.shape[2:], dilation)])
-    part = Part(taps, out.shape[2:], w.strides, out.strides)
-    key = x.shape, low, stride, (part,), out.flags.c_contiguous, out.shape[1], groups
-    _forward(*key, parallel.native_thread_count()).run(x, [w], [out], bias)
+    sizes = w.shape, w.strides, out.shape, out.strides
+    plan = _forward(x.shape, low, stride, dilation, groups, *sizes, parallel.native_thread_count())
+    plan.run(x, [w], [out], bias)
+
+
+@lru_cache(64)
+def _several(
+    shape: Ints, dilation: Ints, groups: int, sizes: tuple[tuple[Ints, Ints, Ints, Ints, Ints], ...], threads: int
+) -> _Forward:
+    """The plan of several correlations with stride 1, each given by its border and by the shapes and strides of weights and results."""
+    low = tuple(map(max, zip(*[border for border, *_ in sizes])))
+    parts = []
+    for border, kernel, weight, out, target in sizes:
+        dims = zip(low, border, kernel[2:], dilation)
+        taps = tuple([tuple([most - own + t * d for t in range(k)]) for most, own, k, d in dims])
+        parts.append(Part(taps, out[2:], weight, target))
+    return _Forward(shape, low, (1,) * len(low), tuple(parts), False, sizes[0][3][1], groups)
 
 
 def flat_together(
@@ -182,15 +204,10 @@ def flat_together(
     bias: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Several correlations of contiguous `x`, given by weights, borders and where results are written to, all with stride 1."""
-    low = tuple(map(max, zip(*[border for _, border, _ in parts])))
-    found, weights = [], [w.astype(np.float32, copy=False) for w, _, _ in parts]
-    for w, (_, border, out) in zip(weights, parts):
-        sizes = zip(low, border, w.shape[2:], dilation)
-        taps = tuple([tuple([most - own + t * d for t in range(k)]) for most, own, k, d in sizes])
-        found.append(Part(taps, out.shape[2:], w.strides, out.strides))
-    outs = [out for _, _, out in parts]
-    key = x.shape, low, (1,) * len(low), tuple(found), False, outs[0].shape[1], groups
-    _forward(*key, parallel.native_thread_count()).run(x, weights, outs, bias)
+    weights = [w.astype(np.float32, copy=False) for w, _, _ in parts]
+    sizes = tuple([(border, w.shape, w.strides, y.shape, y.strides) for w, (_, border, y) in zip(weights, parts)])
+    plan = _several(x.shape, dilation, groups, sizes, parallel.native_thread_count())
+    plan.run(x, weights, [y for _, _, y in parts], bias)
 
 
 class _Weigh:
@@ -287,8 +304,11 @@ class _Weigh:
 
 
 @lru_cache(64)
-def _weigh(shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int, threads: int) -> _Weigh:
-    return _Weigh(shape, low, stride, part, channels, groups)
+def _weigh(
+    shape: Ints, low: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, grad: Ints, threads: int
+) -> _Weigh:
+    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel, dilation)])
+    return _Weigh(shape, low, stride, Part(taps, grad[2:], ()), grad[1], groups)
 
 
 def flat_weight(
@@ -298,8 +318,5 @@ def flat_weight(
 
     Where `x` is infinite, it may meet zeros beside the rows of `grad`, which gives NaN: the caller looks at the result.
     """
-    taps = tuple([tuple(range(0, k * d, d)) for k, d in zip(kernel, dilation)])
-    plan = _weigh(
-        x.shape, low, stride, Part(taps, grad.shape[2:], ()), grad.shape[1], groups, parallel.native_thread_count()
-    )
+    plan = _weigh(x.shape, low, kernel, stride, dilation, groups, grad.shape, parallel.native_thread_count())
     return plan.run(grad, x).reshape(grad.shape[1], -1, *kernel)

@@ -1,0 +1,120 @@
+"""Correlations that are matrix products already: kernels of one number, and kernels with a single place to be.
+
+A kernel of size 1 without a border mixes the channels of each position, or of every s-th. A kernel as large as the images (the last layer of a
+discriminator, the first of a generator) gives one number for each image and channel, a sum over all of them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from .conv_gather import Ints
+from .native import blas
+
+
+def suits_points(weight: Ints, low: Ints) -> bool:
+    """Whether the kernel is a single number, and needs no border."""
+    return prod(weight[2:]) == 1 and not any(low)
+
+
+def suits_whole(low: Ints, out: Ints) -> bool:
+    """Whether there is one place for the kernel, inside the images."""
+    return prod(out[2:]) == 1 and not any(low)
+
+
+def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a @ b of batches; one number for the inner size is not worth BLAS."""
+    return np.multiply(a, b, out) if a.shape[-1] == 1 else blas.multiply(a, b, out)
+
+
+def _picked(x: np.ndarray, stride: Ints, place: Ints, groups: int) -> np.ndarray:
+    """The positions that count: ``(N, groups, C // groups, positions)``."""
+    if x.shape[2:] != place:
+        x = x[(slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(place, stride)])]
+    return x.reshape(len(x), groups, -1, prod(place))
+
+
+def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
+    """Matrices of weights for each image: ``(N, groups, O // groups, C // groups)``, not copied."""
+    return np.broadcast_to(w.reshape(groups, len(w) // groups, -1), (count, groups, len(w) // groups, w.shape[1]))
+
+
+def points(
+    x: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """Write into contiguous `out` the correlation of contiguous `x` with a kernel of one number."""
+    source = _picked(x, stride, out.shape[2:], groups)
+    y = out.reshape(len(x), groups, -1, source.shape[-1])
+    if len(x) == groups == 1:
+        source, y = source[0, 0], y[0, 0]
+        blas.multiply(w.reshape(len(w), -1), source, y)
+        if bias is not None:
+            y += bias[:, None]
+        return
+    _product(_weights(w, len(x), groups), source, y)
+    if bias is not None:
+        y += bias.reshape(groups, -1, 1)
+
+
+def points_input(
+    grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """The transpose of `points` in its input."""
+    source = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
+    turned = _weights(w, len(grad), groups).swapaxes(2, 3)
+    if grad.shape[2:] == out.shape[2:]:
+        _product(turned, source, out.reshape(len(grad), groups, -1, source.shape[-1]))
+    else:
+        out.fill(0)
+        inside = (slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(grad.shape[2:], stride)])
+        out[inside] = _product(turned, source).reshape(*out.shape[:2], *grad.shape[2:])
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * len(stride))
+
+
+def points_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, groups: int) -> np.ndarray:
+    """The transpose of `points` in its weights."""
+    upstream = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
+    source = _picked(x, stride, grad.shape[2:], groups).swapaxes(2, 3)
+    total = blas.multiply(upstream, source) if len(grad) else np.zeros((1, *weight), grad.dtype)
+    return (total[0] if len(grad) == 1 else total.sum(0)).reshape(weight)
+
+
+def _window(x: np.ndarray, kernel: Ints, dilation: Ints) -> np.ndarray:
+    """The part of the images that the kernel meets, a view."""
+    inside = [slice(0, (k - 1) * d + 1, d) for k, d in zip(kernel, dilation)]
+    return x[(slice(None), slice(None), *inside)]
+
+
+def whole(
+    x: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """Write into contiguous `out` the correlation of `x` with a kernel that has one place."""
+    source = _window(x, w.shape[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
+    y = blas.multiply(source, w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
+    out.reshape(len(x), groups, -1)[...] = y.swapaxes(0, 1)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+
+
+def whole_input(
+    grad: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """The transpose of `whole` in its input."""
+    source = grad.reshape(len(grad), groups, -1).swapaxes(0, 1)
+    inside = _window(out, w.shape[2:], dilation)
+    if inside.shape != out.shape:
+        out.fill(0)
+    result = blas.multiply(source, w.reshape(groups, len(w) // groups, -1)).swapaxes(0, 1)
+    inside[...] = result.reshape(inside.shape)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+
+
+def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """The transpose of `whole` in its weights."""
+    upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
+    source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
+    return blas.multiply(upstream, source).reshape(weight)
