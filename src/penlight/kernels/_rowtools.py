@@ -122,6 +122,11 @@ def pointwise(
         small = _small().elementwise(native or body, arrays, numbers)
         if small is not None:
             return small
+    elif first.size < NATIVE_FROM and is_half(dtype):
+        small = _small().elementwise(native or body, tuple(map(widen, arrays)), numbers)
+        if small is not None:
+            with silent():
+                return cast(small, dtype)
     elif first.size >= NATIVE_FROM and (dtype == _DOUBLE or (dtype.itemsize <= 4 and dtype.kind not in "iub")):
         result = by_machine(body if native is None or dtype == _DOUBLE else native, *arrays, numbers=numbers)
         if result is not None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from . import grid_native
 from .conv_gather import Ints, is_half, share
+from .fma import fma32, fma64
 from .ranges import linspace
 from .resample import cubic_weights
-from .rng_uniform import fma32, fma64
 from .silence import silent
 
 # Samples in a block of images.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .rng_uniform import fma64
+from .fma import fma64
 
 
 def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .fma import fma32, fma64
 from .rng_boxmuller import box_muller32
 from .rng_engine import BLOCK, Engine
-from .rng_uniform import Shape, fill24, fill53, fma32, fma64, is_floating, narrow, not_implemented
+from .rng_uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _FUNCTIONS: dict[str, Function] = {}

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
+from .convert import is_half
 from .silence import silent
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
@@ -37,6 +38,10 @@ def _along(
     """
     dtype, shape = arrays[0].dtype, arrays[0].shape
     outer, n, inner = split_shape(shape, dim)
+    if native and inner == 1 and 0 < arrays[0].size < NATIVE_FROM and is_half(dtype):
+        few = few_rows(native, *[np.ascontiguousarray(widen(a)).reshape(outer, n) for a in arrays])
+        if few is not None:
+            return narrow(few, dtype).reshape(shape)
     cut = (outer, n) if inner == 1 else (outer, n, inner)
     inputs = [np.ascontiguousarray(widen(a)).reshape(cut) for a in arrays]
     out = np.empty(shape, inputs[0].dtype)

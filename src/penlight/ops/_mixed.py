@@ -1,7 +1,7 @@
-"""Generates the form of an elementwise op that takes operands of several dtypes, complex ones, and numbers of another kind.
+"""Generates the form of an elementwise op that takes operands of several dtypes, bfloat16 and complex ones, and numbers of another kind.
 
 It does what the readable path does (`execute` in `_dispatch.py`), with exactly the op's arguments, and leaves to it whatever is more
-unusual: bfloat16, NumPy's numbers, mistakes.
+unusual: NumPy's numbers, mistakes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
 from ._compile import _make, saves_for
-from ._dispatch import cast_number, execute, fit_of_arrays
+from ._dispatch import _narrow, cast_number, execute, fit_of_arrays
 from ._op import NUMBER, TENSOR, Op, slot_kind
 from ._refusals import REFUSED
 
@@ -46,13 +46,15 @@ def promoted(op: Op, *operands: Any) -> Any:
 
 def _find_common(op: Op, operands: tuple[Any, ...]) -> Any:
     arrays = [a for a in operands if type(a) is np.ndarray]
-    if any(a.dtype.kind not in "biufc" for a in arrays):
+    if any(a.dtype.kind not in "biufc" and a.dtype is not dtypes.bfloat16._np for a in arrays):
         return None
     common = dtypes.result_dtype(arrays, [n for n in operands if type(n) is not np.ndarray])
     return dtypes.get_default_dtype() if op.floating and common.category < dtypes.FLOATING else common
 
 
-NAMESPACE.update(NUMBER_TYPES=_NUMBER_TYPES, promoted=promoted, fit_of_arrays=fit_of_arrays, execute=execute)
+NAMESPACE.update(
+    NUMBER_TYPES=_NUMBER_TYPES, promoted=promoted, fit_of_arrays=fit_of_arrays, execute=execute, narrow=_narrow
+)
 
 
 def mixed(op: Op) -> Any:
@@ -87,6 +89,7 @@ def _lines(op: Op) -> list[str]:
     body += [
         f"result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",
+        f"if {operands[0]}_p.dtype.kind == 'V': result = narrow(result)",  # Note [Numbers beside bfloat16]
         "out = new(Tensor)",
         "out._array = result",
         "out._edge = NO_EDGE",
@@ -108,7 +111,7 @@ def _record(op: Op) -> list[str]:
     for i in op.rules:
         body.append(f"{i}_edge = {'NO_EDGE if other_kind else ' if op.kinds[i] == NUMBER else ''}{i}._edge")
     none = " and ".join(f"{i}_edge is NO_EDGE" for i in op.rules)
-    body += [f"if ({none}) or result.dtype.kind not in 'fc' or not is_grad_enabled(): return out"]
+    body += [f"if ({none}) or result.dtype.kind not in 'fcV' or not is_grad_enabled(): return out"]
     body += [
         f"node = Backward_{op.name}()",
         "node.seq = next(sequence)",

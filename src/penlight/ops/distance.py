@@ -230,11 +230,11 @@ def _all_pairs(rows: int) -> tuple[Any, Any]:
 
 def _pdist_array(input: Any, p: float) -> Any:
     *lead, rows, columns = input.shape
-    if not lead and p == 2 and rows * rows * columns <= 1 << 14:
+    if not lead and rows * rows * columns <= 1 << 14:
         first, second = _all_pairs(rows)
         apart = input.take(first, 0)
         apart -= input.take(second, 0)
-        return np.sqrt(np.vecdot(apart, apart))
+        return np.sqrt(np.vecdot(apart, apart)) if p == 2 else _norm_array(apart, p, (1,), False)
     out = np.zeros((*lead, rows * (rows - 1) // 2), input.dtype)
     start = 0
     table = np.empty_like(input)
@@ -248,8 +248,8 @@ def _pdist_array(input: Any, p: float) -> Any:
 
 def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
     """As the distances of all rows to all rows, of which each pair is there twice."""
-    *lead, rows, _ = input.shape
-    first, second = np.triu_indices(rows, 1)
+    *lead, rows, columns = input.shape
+    first, second = _all_pairs(rows) if rows * rows * columns <= 1 << 14 else np.triu_indices(rows, 1)
     grads, results = np.zeros((2, *lead, rows, rows), input.dtype)
     for table, values in ((grads, grad), (results, result)):
         table[..., first, second] = table[..., second, first] = values

@@ -15,6 +15,7 @@ from .. import dtypes
 from ..kernels import norm as kernels
 from ..kernels import norm_channels as channels
 from ..kernels import norm_small
+from ..kernels.convert import is_half
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, quiet
@@ -79,10 +80,21 @@ def _layer_grads(
     return _like(_input_grad(g if w is None else g * w, xhat, rstd, last, mean is not None), input)
 
 
+def _small_half_layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
+    if input.size > norm_small.SMALL:
+        return None
+    wide = [None if array is None else array.astype(np.float32) for array in (input, weight, bias)]
+    results = _small_layer_norm(*wide, eps)
+    return None if results is None else (results[0].astype(input.dtype), *results[1:])
+
+
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
     dims = len(normalized_shape)
     if dims == 1:
-        results = _small_layer_norm(input, weight, bias, eps)
+        if is_half(input.dtype):
+            results = _small_half_layer_norm(input, weight, bias, eps)
+        else:
+            results = _small_layer_norm(input, weight, bias, eps)
         if results is not None:
             return results
     return kernels.layer_norm(input, dims, weight, bias, eps)

@@ -1,0 +1,82 @@
+"""a * b + c with one rounding, as a processor's fused multiply-add has it. NumPy has no such function."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_kernels: list[Any] = []  # the room of machine code, once it was looked for
+
+
+def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
+    """The processor's own, if there are native kernels, for float32 or float64."""
+    if not _kernels:
+        from . import native
+
+        if native.available():
+            from .native import fma
+
+            _kernels.append(fma)
+        else:
+            _kernels.append(None)
+    if _kernels[0] is None or not a.size or not a.flags.c_contiguous or np.ndim(b):
+        return None
+    if np.ndim(c):
+        if c.shape != a.shape or c.dtype != a.dtype:
+            return None
+        return _kernels[0].scaled_and_added(a, float(b), np.ascontiguousarray(c))
+    return _kernels[0].scaled_and_shifted(a, float(b), float(c))
+
+
+def fma32(a: np.ndarray, b: float, c: float | np.ndarray) -> np.ndarray:
+    """a * b + c for float32, rounded once: the product is exact in float64."""
+    made = _natively(a, b, c)
+    if made is not None:
+        return made
+    product = a.astype(np.float64)
+    product *= b
+    product += c
+    return product.astype(np.float32)
+
+
+def fma64(a: np.ndarray, b: float | np.ndarray, c: float | np.ndarray) -> np.ndarray:
+    """a * b + c for float64, rounded once."""
+    # Note [Exact sums and products]
+    # Dekker's product and Knuth's sum give the result and its rounding error, so a * b + c is known as the sum
+    # big + small of floats. `small` is then rounded to odd (an inexact sum that ended in an even digit moves to its
+    # odd neighbour on the side of the error), which makes the last rounding come out as if it were the only one.
+    made = _natively(a, b, c)
+    if made is not None:
+        return made
+    size = max(float(np.abs(n).max(initial=0)) if isinstance(n, np.ndarray) else abs(n) for n in (b, c))
+    if not 1e-150 < size < 1e150:  # where the parts could leave the range of float64
+        if size == 0.0 or not size < math.inf:
+            return a * b + c
+        shift = math.frexp(size)[1]
+        scaled = fma64(a, np.ldexp(b, -shift), np.ldexp(c, -shift))
+        np.ldexp(scaled, shift, out=scaled)
+        return scaled
+    split = 134217729.0
+    high_b = b * split - (b * split - b)
+    low_b = b - high_b
+    high_a = a * split
+    high_a -= high_a - a
+    low_a = a - high_a
+    product = a * b
+    error = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+    big, carry = _two_sum(product, np.asarray(c, np.float64))
+    small, lost = _two_sum(carry, error)
+    odd = small.view(np.int64)
+    to_odd = (lost != 0) & (odd & 1 == 0)
+    odd += np.where(to_odd, np.where((lost > 0) == (small > 0), 1, -1), 0)
+    big += small
+    return big
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum and its error, which together are exactly a + b."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)

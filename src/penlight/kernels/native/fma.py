@@ -1,0 +1,51 @@
+"""a * b + c with one rounding, of contiguous arrays of float32 or float64. The same in NumPy: kernels/fma.py."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import kernel, over_elements
+from ._build import Builder
+from ._functions import fma
+
+_SMALL = 1 << 12  # elements; see Note [Small arrays in machine code] in small.py
+
+
+@lru_cache(4)
+def _run_of(define: Any, kind: str) -> Any:
+    return kernel(define, flat=True, kind=kind).run
+
+
+def scaled_and_shifted(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """a * b + c for numbers b and c."""
+    out = np.empty(a.shape, a.dtype)
+    if a.size < _SMALL:
+        _run_of(_with_numbers, a.dtype.name)(0, a.size, id(a), id(out), b, c)
+    else:
+        over_elements(_with_numbers, a, out, numbers=(b, c), kind=a.dtype.name)
+    return out
+
+
+def scaled_and_added(a: np.ndarray, b: float, c: np.ndarray) -> np.ndarray:
+    """a * b + c for a number b and an array as large as a."""
+    out = np.empty(a.shape, a.dtype)
+    if a.size < _SMALL:
+        _run_of(_with_array, a.dtype.name)(0, a.size, id(a), id(c), id(out), b)
+    else:
+        over_elements(_with_array, a, c, out, numbers=(b,), kind=a.dtype.name)
+    return out
+
+
+def _with_numbers(builder: Builder, kind: str) -> None:
+    a, out = builder.array(kind=kind), builder.array(kind=kind)
+    b, c = builder.number(), builder.number()
+    builder.each(lambda: out.store(fma(a.load(), b(), c())))
+
+
+def _with_array(builder: Builder, kind: str) -> None:
+    a, c, out = builder.array(kind=kind), builder.array(kind=kind), builder.array(kind=kind)
+    b = builder.number()
+    builder.each(lambda: out.store(fma(a.load(), b(), c.load())))
