@@ -11,9 +11,11 @@ from operator import index
 from typing import Any
 
 from .. import dtypes
+from ..autograd import modes
+from ..autograd.node import NO_EDGE
 from ..kernels import pool as kernels
-from ..kernels import pool_small
-from ..tensor import Tensor
+from ..kernels import pool_small, pool_taps
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -251,6 +253,11 @@ def _check(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
 # ----- Largest elements ---------------------------------------------------------------------------------------------
 
 
+def _unrecorded(input: Tensor) -> bool:
+    """Whether an op on this tensor leaves nothing behind but its result."""
+    return not modes.slow() and (getattr(input, "_edge", None) is NO_EDGE or not modes.is_grad_enabled())
+
+
 def _max_pool(
     name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
@@ -267,7 +274,9 @@ def _max_pool(
     )
 
 
-def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+def _max_pool_rows(
+    input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, alone: bool = False
+) -> Any:
     name = "max_pool1d"
     need_tensor(input, name)
     (k,) = expand(kernel_size, 1, name, "kernel_size")
@@ -293,6 +302,10 @@ def _max_pool_rows(input: Tensor, kernel_size: Any, stride: Any, padding: Any, d
     size = kernels.pool_output_sizes(array.shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
+    if alone and _unrecorded(input):
+        found = pool_taps.largest(array, k, s, p, d, size)
+        if found is not None:
+            return wrap(found), None
     values, indices = _max_pool("max_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode)
     return values.squeeze(-2), indices.squeeze(-2)
 
@@ -340,7 +353,7 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     """
     if not return_indices and not input.dtype.is_floating_point:
         raise not_implemented("max_pool1d_impl", input._array.dtype)
-    pair = _max_pool_rows(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair = _max_pool_rows(input, kernel_size, stride, padding, dilation, ceil_mode, not return_indices)
     return pair if return_indices else pair[0]
 
 
@@ -405,6 +418,11 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (k,) = expand(kernel_size, 1, "avg_pool1d", "kernel_size")
     (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, "avg_pool1d", "stride")
     (p,) = expand(padding, 1, "avg_pool1d", "padding")
+    array = input._array
+    if p == 0 and not ceil_mode and _unrecorded(input) and _fits(array.shape, (k,), (s,), (p,), (1,)):
+        found = pool_taps.mean(array, k, s, (array.shape[-1] - k) // s + 1)
+        if found is not None:
+            return wrap(found)
     return _avg_pool(
         "avg_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), ceil_mode, count_include_pad, None
     ).squeeze(-2)
