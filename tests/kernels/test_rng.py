@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import rng, rng_integers, rng_normal, rng_rejection
+from penlight.kernels.fma import fma64
 from penlight.kernels.rng_engine import PIECE
-from penlight.kernels.rng_uniform import fma64
 
 F16, F32, F64, I64 = (np.dtype(name) for name in ("float16", "float32", "float64", "int64"))
 
