@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from . import lapack
 from .silence import silent
+from .slim import tril
 
 Array = np.ndarray[Any, Any]
 
@@ -21,6 +23,9 @@ def _size(x: Any) -> Any:
 def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
     n = A.shape[-1]
+    found = lapack.ldl_factor(A, hermitian)
+    if found is not None:
+        return tril(found[0]), *found[1:]
     LD = np.tril(A)
     flat = LD.reshape(math.prod(A.shape[:-2]), n, n)
     pivots = np.zeros((len(flat), n), np.int32)

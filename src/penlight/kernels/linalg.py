@@ -5,6 +5,7 @@ np.linalg.solve on an upper triangular matrix eliminates nothing: each pivot is 
 so that what remains is the back substitution, done in C for a whole batch. Its cost of n^3 is kept small by blocks on the
 diagonal: between blocks there are matrix products. Lower triangular systems are turned into upper ones by counting rows and
 columns from the end. A zero or an infinity would make NaNs out of the zeros below the diagonal: those go row by row.
+(Where LAPACK can be called directly, it solves them: see kernels/lapack.py.)
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from . import gufuncs, lapack
 from .silence import silent
 
 Array = np.ndarray[Any, Any]
@@ -31,6 +33,9 @@ def adjoint(x: Array) -> Array:
 
 def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     """X with A X = B (X A = B if not `left`), reading one triangle of A only; batches broadcast."""
+    X = lapack.solve_triangular(A, B, upper, left, unitriangular)
+    if X is not None:
+        return X
     if not left:
         return np.ascontiguousarray(
             np.swapaxes(
@@ -59,14 +64,14 @@ def _solve_upper(A: Array, B: Array, batch: tuple[int, ...]) -> Array:
     if not np.diagonal(A, 0, -2, -1).all() or not np.isfinite(A).all():
         return _substitute(A, B, batch)
     if n <= BLOCK:
-        return np.linalg.solve(A, B)
+        return gufuncs.solve(A, B)
     out = np.empty((*batch, n, B.shape[-1]), B.dtype)
     for stop in range(n, 0, -BLOCK):
         rows = slice(max(stop - BLOCK, 0), stop)
         rest = B[..., rows, :]
         if stop < n:
             rest = rest - A[..., rows, stop:] @ out[..., stop:, :]
-        out[..., rows, :] = np.linalg.solve(A[..., rows, rows], rest)
+        out[..., rows, :] = gufuncs.solve(A[..., rows, rows], rest)
     return out
 
 
@@ -90,6 +95,9 @@ def _size(x: Array) -> Array:
 
 def lu_factor(A: Array) -> tuple[Array, Array, Array]:
     """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
+    found = lapack.lu_factor(A)
+    if found is not None:
+        return found
     *batch, m, n = A.shape
     k = min(m, n)
     LU = np.array(A, order="C").reshape(math.prod(batch), m, n)
@@ -180,6 +188,9 @@ def lu_solve(LU: Array, pivots: Array, B: Array, left: bool, adjoint_: bool) -> 
     """X with A X = B, or X A = B, or the same with the adjoint of A, from A's LU factorisation."""
     if not left:
         return np.ascontiguousarray(adjoint(lu_solve(LU, pivots, adjoint(B), True, not adjoint_)))
+    found = lapack.lu_solve(LU, pivots, B, adjoint_)
+    if found is not None:
+        return found
     order = order_of(pivots, LU.shape[-2])
     if not adjoint_:
         X = solve_triangular(LU, take_rows(B, order), False, True, True)
@@ -199,7 +210,7 @@ def solve(A: Array, B: Array, left: bool) -> tuple[Array, Array]:
         X, info = solve(np.swapaxes(A, -1, -2), np.swapaxes(B, -1, -2), True)
         return np.ascontiguousarray(np.swapaxes(X, -1, -2)), info
     try:
-        return np.linalg.solve(A, B), np.zeros(A.shape[:-2], np.int32)
+        return gufuncs.solve(A, B), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         LU, pivots, info = lu_factor(A)
         return lu_solve(LU, pivots, B, True, False), info
@@ -208,7 +219,7 @@ def solve(A: Array, B: Array, left: bool) -> tuple[Array, Array]:
 def inv(A: Array) -> tuple[Array, Array]:
     """Inverses, and for each matrix the first zero pivot."""
     try:
-        return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
+        return gufuncs.inv(A), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         return solve(A, np.eye(A.shape[-1], dtype=A.dtype), True)
 
@@ -216,7 +227,7 @@ def inv(A: Array) -> tuple[Array, Array]:
 def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     """The triangular factor, and the order of the first minor that is not positive (0 if there is none)."""
     try:
-        L = np.linalg.cholesky(A, upper=upper)
+        L = gufuncs.cholesky(A, upper=upper)
         if not L.size or np.isfinite(L[..., -1, -1]).all():  # a NaN among the pivots reaches the last one
             return L, np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -227,7 +238,7 @@ def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     info = np.zeros(len(L), np.int32)
     for place in range(len(L)):
         try:
-            factor = np.linalg.cholesky(L[place])
+            factor = gufuncs.cholesky(L[place])
         except np.linalg.LinAlgError:
             info[place] = _cholesky_by_columns(L[place])
             continue
@@ -237,6 +248,15 @@ def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
             L[place] = factor
     L = L.reshape(A.shape)
     return np.ascontiguousarray(adjoint(L)) if upper else L, info.reshape(A.shape[:-2])
+
+
+def cholesky_solve(B: Array, L: Array, upper: bool) -> Array:
+    """X with A X = B from the Cholesky factor of A."""
+    X = lapack.cholesky_solve(L, B, upper)
+    if X is not None:
+        return X
+    first, second = (adjoint(L), L) if upper else (L, adjoint(L))
+    return solve_triangular(second, solve_triangular(first, B, False, True, False), True, True, False)
 
 
 def _cholesky_by_columns(L: Array) -> int:
@@ -274,6 +294,9 @@ def reflectors(A: Array, tau: Array) -> tuple[Array, Array]:
 
 def householder_product(A: Array, tau: Array) -> Array:
     """The first columns, as many as A has, of the product of its reflectors."""
+    found = lapack.householder_product(A, tau)
+    if found is not None:
+        return found
     V, T = reflectors(A, tau)
     n = A.shape[-1]
     out = -(V @ (T @ adjoint(V[..., :n, :])))
@@ -298,16 +321,16 @@ def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, 
     """The shortest X that minimises |A X - B|, the ranks, and the singular values. `gels` takes full rank for granted."""
     m, n = A.shape[-2:]
     if driver in ("gels", "gelsy"):
-        Q, R = np.linalg.qr(A if m >= n else adjoint(A))
+        Q, R = gufuncs.qr(A if m >= n else adjoint(A))
         if driver == "gels":
             return _solve_by_qr(Q, R, B, m >= n), np.zeros(0, np.int64), np.zeros(0, A.real.dtype)
         if _surely_full(R, rcond):
             ranks = np.full(A.shape[:-2], min(m, n), np.int64)
             return _solve_by_qr(Q, R, B, m >= n), ranks, np.zeros(0, A.real.dtype)
     if m > n:  # the singular values of a tall matrix are those of its R
-        Q, A = np.linalg.qr(A)
+        Q, A = gufuncs.qr(A)
         B = adjoint(Q) @ B
-    U, S, Vh = np.linalg.svd(A, full_matrices=False)
+    U, S, Vh = gufuncs.svd(A, full_matrices=False)
     kept = rcond * S[..., :1] < S
     with silent():
         inverse = np.where(kept, 1 / S, 0).astype(S.dtype)

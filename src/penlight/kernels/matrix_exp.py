@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from . import gufuncs
+
 Array = np.ndarray[Any, Any]
 
 # For each degree the largest 1-norm for which the approximant is exact to the last bit.
@@ -83,4 +85,4 @@ def _pade(A: Array, degree: int) -> Array:
             odd = odd + b[k + 1] * power
             even = even + b[k] * power
         odd = A @ odd
-    return np.linalg.solve(even - odd, even + odd)
+    return gufuncs.solve(even - odd, even + odd)

@@ -101,13 +101,6 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     return into("linalg_cholesky_ex", out, named("linalg_cholesky_ex", "L info", (L, info)), input)
 
 
-def _cholesky_solve_kernel(input: Any, input2: Any, upper: bool) -> Any:
-    first, second = (kernels.adjoint(input2), input2) if upper else (input2, kernels.adjoint(input2))
-    return kernels.solve_triangular(
-        second, kernels.solve_triangular(first, input, False, True, False), True, True, False
-    )
-
-
 def _factor_grad(common: Any, factor: Any, upper: bool, xp: Any) -> Any:
     """The gradient of a Cholesky factor, of which one triangle is read, from minus that of the matrix, made Hermitian."""
     return xp.triu(-(xp.triu(factor, 0) @ common), 0) if upper else xp.tril(-(common @ xp.tril(factor, 0)), 0)
@@ -135,7 +128,7 @@ def _cholesky_solve_rule(place: int) -> Any:
 
 
 @differentiable(
-    by_columns(_cholesky_solve_kernel),
+    by_columns(kernels.cholesky_solve),
     node="CholeskySolveBackward0",
     input=_cholesky_solve_rule(0),
     input2=_cholesky_solve_rule(1),
@@ -184,7 +177,7 @@ def check_system(function: str, lead: str, b: Tensor, A: Tensor) -> None:
 
 
 def _cholesky_inverse_kernel(input: Any, upper: bool) -> Any:
-    return _cholesky_solve_kernel(np.eye(input.shape[-1], dtype=input.dtype), input, upper)
+    return kernels.cholesky_solve(np.eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
 def _cholesky_inverse_rule(grad: Any, input: Any, result: Any, upper: bool, xp: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels import gufuncs
 from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
@@ -37,7 +38,7 @@ __all__ = [
 def _qr_kernel(A: Any, mode: Any) -> Any:
     if mode == "r":
         return np.zeros(0, A.dtype), columns(np.linalg.qr(A, mode="r"))
-    Q, R = np.linalg.qr(A, mode=mode)
+    Q, R = gufuncs.qr(A, mode)
     return columns(Q), columns(R)
 
 

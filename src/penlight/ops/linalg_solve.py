@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels import gufuncs
 from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._args import broadcast_shape, wrap_dim
@@ -227,9 +228,7 @@ def _det_back_graph(grad: Any, A: Any, result: Any) -> Any:
 both("det_backward", quiet(_det_back_array), _det_back_graph)
 
 
-@differentiable(
-    quiet(np.linalg.det), node="LinalgDetBackward0", A=lambda grad, A, result, xp: xp.det_backward(grad, A, result)
-)
+@differentiable(gufuncs.det, node="LinalgDetBackward0", A=lambda grad, A, result, xp: xp.det_backward(grad, A, result))
 def _linalg_det(A: Tensor) -> Tensor: ...
 
 
@@ -259,7 +258,7 @@ def _slogdet_rule(grads: Any, A: Any, sign: Any, xp: Any) -> Any:
 
 
 def _slogdet_kernel(A: Any) -> Any:
-    sign, log = np.linalg.slogdet(A)
+    sign, log = gufuncs.slogdet(A)
     unknown = np.isnan(log)
     return np.where(unknown, sign.dtype.type(0), sign) if unknown.any() else sign, log
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels import gufuncs
 from ..tensor import Tensor
 from . import linalg_solve as _linalg_solve  # noqa: F401  # what the rule of eig solves with
 from ._declare import differentiable, plain
@@ -79,7 +80,7 @@ def _which(A: Any) -> str:
 
 def _svd_kernel(A: Any, full_matrices: bool) -> Any:
     try:
-        U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+        U, S, Vh = gufuncs.svd(A, full_matrices)
     except np.linalg.LinAlgError:
         if np.isnan(A).any() or np.isfinite(A).all():
             raise _svd_error(A) from None
@@ -92,7 +93,7 @@ def _svd_kernel(A: Any, full_matrices: bool) -> Any:
 
 def _values_kernel(A: Any) -> Any:
     try:
-        S = np.linalg.svd(A, compute_uv=False)
+        S = gufuncs.svdvals(A)
     except np.linalg.LinAlgError:
         return _svd_kernel(A, False)[1]
     if np.isnan(S).any() and np.isnan(A).any():
@@ -210,7 +211,7 @@ def _eigh_failed(A: Any) -> Exception:
 
 def _eigh_kernel(A: Any, UPLO: Any) -> Any:
     try:
-        values, vectors = np.linalg.eigh(A, UPLO)
+        values, vectors = gufuncs.eigh(A, UPLO)
     except np.linalg.LinAlgError:
         raise _eigh_failed(A) from None
     return values, vectors
@@ -218,7 +219,7 @@ def _eigh_kernel(A: Any, UPLO: Any) -> Any:
 
 def _eigvalsh_kernel(A: Any, UPLO: Any) -> Any:
     try:
-        return np.linalg.eigvalsh(A, UPLO)
+        return gufuncs.eigvalsh(A, UPLO)
     except np.linalg.LinAlgError:
         raise _eigh_failed(A) from None
 
