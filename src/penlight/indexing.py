@@ -24,7 +24,7 @@ from .ops.shape import _unsqueeze as unsqueeze_op
 from .ops.shape import alias
 from .tensor import Tensor, wrap
 
-COPY = OPS["_copy"]
+COPY, PUT = OPS["_copy"], OPS["_index_put"]
 _INT64, _BOOL = dtypes.int64.np, dtypes.bool_.np
 
 _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -324,22 +324,36 @@ def _write_where(array: np.ndarray, mask: np.ndarray, source: Any) -> bool:
 
 
 def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: Any) -> bool:
-    """The same where a graph is recorded, for a tensor that is no view and whose history can be rewritten: what `copy_` into the view does,
-    without the view. See Note [In-place on a view] in autograd/views.py."""
-    if tensor._view is not None or any([type(item) is np.ndarray for item in place]):
+    """The same where a graph is recorded, for a tensor that is no view and whose history can be rewritten: what `index_put_` does, or `copy_`
+    into the view without the view. See Note [In-place on a view] in autograd/views.py."""
+    if tensor._view is not None:
         return False
+    selecting = bool(place) and type(place[0]) is np.ndarray
     try:
         own = tensor._edge
         theirs = value._edge if isinstance(value, Tensor) else NO_EDGE
         if own is not NO_EDGE and (own[0] is None or isinstance(own[0], AccumulateGrad)):
             return False
-        part = tensor._array[(*place, ...)]
-        if np.shape(source) not in ((), part.shape):
-            return False  # it is expanded first, which is a step of the graph
-        part[...] = source
+        if selecting:
+            tensor._array[place] = source
+        else:
+            part = tensor._array[place if Ellipsis in place else (*place, ...)]
+            if np.shape(source) not in ((), part.shape):
+                return False  # it is expanded first, which is a step of the graph
+            part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False
     views.bump(tensor)
+    if selecting:
+        node = _dispatch.new_node(PUT.Backward)
+        node.next_functions = (own, theirs)
+        node.s_indices, node.s_accumulate, node.s_values_shape = (
+            tuple([wrap(p) for p in place]),
+            False,
+            np.shape(source),
+        )
+        views.rebase(tensor, node)
+        return True
     node = _dispatch.new_node(COPY.Backward)
     node.next_functions = (own, theirs)
     node.s_src_shape, node.s_src_dtype = np.shape(source), tensor._array.dtype

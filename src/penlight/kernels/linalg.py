@@ -17,6 +17,7 @@ import numpy as np
 
 from . import gufuncs, lapack
 from .silence import silent
+from .slim import eye, lower, triu
 
 Array = np.ndarray[Any, Any]
 
@@ -158,6 +159,11 @@ def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: A
 def order_of(pivots: Array, rows: int) -> Array:
     """The row that each row comes from, after all exchanges that `pivots` names."""
     batch = pivots.shape[:-1]
+    if not batch:
+        rows_now = list(range(rows))
+        for here, other in enumerate((pivots - 1).tolist()):
+            rows_now[here], rows_now[other] = rows_now[other], rows_now[here]
+        return np.array(rows_now, np.int64)
     flat = pivots.reshape(math.prod(batch), pivots.shape[-1]).astype(np.int64) - 1
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
@@ -173,12 +179,25 @@ def permutation_matrix(pivots: Array, rows: int, np_dtype: Any) -> Array:
     """P with A = P L U."""
     order = order_of(pivots, rows)
     out = np.zeros((*order.shape, rows), np_dtype)
-    np.put_along_axis(out, order[..., None, :], np.ones((), np_dtype), -2)
+    if out.ndim == 2:
+        out[order, np.arange(rows)] = 1
+    else:
+        np.put_along_axis(out, order[..., None, :], np.ones((), np_dtype), -2)
     return out
+
+
+def split_lu(LU: Array) -> tuple[Array, Array]:
+    """L with ones on its diagonal, and U, from both in one matrix."""
+    m, n = LU.shape[-2:]
+    k = min(m, n)
+    L = np.where(lower(m, k, -1), LU[..., :k] if n > k else LU, eye(m, k, LU.dtype))
+    return L, triu(LU[..., :k, :] if m > k else LU)
 
 
 def take_rows(B: Array, order: Array) -> Array:
     """Rows of B in the given order; batches broadcast."""
+    if B.ndim == 2 and order.ndim == 1:
+        return B[order]
     batch = np.broadcast_shapes(B.shape[:-2], order.shape[:-1])
     B = np.broadcast_to(B, (*batch, *B.shape[-2:]))
     return np.take_along_axis(B, np.broadcast_to(order, (*batch, order.shape[-1]))[..., None], -2)
@@ -347,9 +366,9 @@ def _solve_by_qr(Q: Array, R: Array, B: Array, tall: bool) -> Array:
 
 def _surely_full(R: Array, rcond: float) -> bool:
     """Whether no singular value can be below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
-    eye = np.eye(R.shape[-1], dtype=R.dtype)
+    one = eye(R.shape[-1], R.shape[-1], R.dtype)
     with silent():
         bound = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(
-            solve_triangular(R, eye, True, True, False), axis=(-2, -1)
+            solve_triangular(R, one, True, True, False), axis=(-2, -1)
         )
         return bool(np.all(bound * rcond < 1))

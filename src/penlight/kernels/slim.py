@@ -104,6 +104,20 @@ def lower(rows: int, columns: int, diagonal: int = 0) -> np.ndarray:
     return np.tri(rows, columns, diagonal, bool)
 
 
+def _eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    out = np.zeros((rows, columns), dtype)
+    out.reshape(-1)[: columns * columns : columns + 1] = 1
+    return out
+
+
+_kept_eye = lru_cache(64)(_eye)
+
+
+def eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    """Ones on the diagonal, zeros elsewhere. Not to be written to."""
+    return (_kept_eye if rows * columns <= _KEPT else _eye)(rows, columns, dtype)
+
+
 def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
     """The lower triangles of matrices, with zeros above.
 

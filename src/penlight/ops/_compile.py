@@ -229,7 +229,14 @@ def _in_place(op: Op, name: str) -> list[str]:
     first, number = op.inputs[0], _number(op)
     body.append(f"if not {first}_.flags.c_contiguous or {first}._meta is not None: {leave}")
     body += [f"if {i} is not None: {leave}" for i in op.inputs if op.kinds[i] == OPTIONAL]
-    body += [f"if {i}._edge is not NO_EDGE and is_grad_enabled(): {leave}" for i in op.rules if op.kinds[i] == TENSOR]
+    recorded = [
+        f"    done = rewrite_recorded(op_{op.name}, ({arguments},))",
+        "    if done is not None: return done",
+        f"    {leave}",
+    ]
+    for i in op.rules:
+        if op.kinds[i] == TENSOR:
+            body += [f"if {i}._edge is not NO_EDGE and is_grad_enabled():", *recorded]
     arrays = [f"{i}_" for i in op.inputs[1:] if op.kinds[i] == TENSOR]
     if number is not None:
         body += [f"kind = type({number})", "if kind is not Tensor and (kind is float or kind is int):"]
@@ -237,7 +244,7 @@ def _in_place(op: Op, name: str) -> list[str]:
         body += _array_of_tensor(op, number)
         arrays.append(f"{number}_")
         if number in op.rules:
-            body.append(f"if {number}._edge is not NO_EDGE and is_grad_enabled(): {leave}")
+            body += [f"if {number}._edge is not NO_EDGE and is_grad_enabled():", *recorded]
     body += _write(op, arrays, leave)
     body = [line.replace(f"return dispatch(op_{op.name}, ({arguments},))", leave) for line in body]
     out += ["        " + line for line in body]

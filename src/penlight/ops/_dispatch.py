@@ -512,6 +512,7 @@ from ._writing import inplace as inplace  # noqa: E402
 from ._writing import may_write as may_write  # noqa: E402
 from ._writing import precheck as precheck  # noqa: E402
 from ._writing import rewrite as rewrite  # noqa: E402
+from ._writing import rewrite_recorded as rewrite_recorded  # noqa: E402
 from ._writing import store as store  # noqa: E402
 from ._writing import write_back as write_back  # noqa: E402
 from ._writing import write_out as write_out  # noqa: E402

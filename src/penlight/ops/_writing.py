@@ -117,6 +117,43 @@ def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
     return tensor
 
 
+def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """The in-place form in a graph, where nothing else is unusual: the op runs out of place, by its generated function, and its node then
+    becomes the history of the tensor that takes the result. What the node saved of that tensor is put right. None if it is unusual."""
+    tensor: Any = arguments[0]
+    array, versions = tensor._array, tensor._vc
+    if versions is not None and type(versions) is not list:
+        return None
+    for name, value in zip(op.parameters, arguments):
+        other = getattr(value, "_array", None)
+        if other is None:
+            if value is not None and name in op.inputs and type(value) is not float and type(value) is not int:
+                return None
+        elif (array.base is not None or other.base is not None) and not may_write(tensor, other):
+            return None
+    views.check_inplace(tensor, True)
+    made = op.function(*arguments)
+    result, node = made._array, made._edge[0]
+    if type(node) is not op.Backward or result.shape != array.shape or result.dtype is not array.dtype:
+        return None
+    if getattr(node, "s_" + op.inputs[0], None) is tensor:
+        before = tensor.detach().clone()
+        before._edge = tensor._edge
+        setattr(node, "s_" + op.inputs[0], before)
+        setattr(node, "v_" + op.inputs[0], 0)
+    array[...] = result
+    views.bump(tensor)
+    for name in op.results:
+        if getattr(node, "s_" + name, None) is result:
+            setattr(node, "s_" + name, array)
+            setattr(node, "c_" + name, tensor._vc)
+            setattr(node, "v_" + name, tensor._vc[0])
+    if tensor._view is not None:
+        node.extra()["label"] = "AsStrided"
+    views.rebase(tensor, node)
+    return tensor
+
+
 @functools.cache
 def _saves_first(op: Op) -> bool:
     """Whether a rule wants the first input, which the in-place form overwrites."""

@@ -38,8 +38,9 @@ LinAlgError = _LinAlgError
 
 def columns(x: Any) -> Any:
     """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them."""
-    turned = x.swapaxes(-1, -2)  # of a single column every stride is contiguous: a copy has the usual ones
-    return (np.array(turned) if x.shape[-1] == 1 else np.ascontiguousarray(turned)).swapaxes(-1, -2)
+    if 1 in x.shape[-2:]:  # of a single row or column every stride is contiguous: a copy has the usual ones
+        return np.array(x.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
+    return np.ascontiguousarray(x.T).T if x.ndim == 2 else np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def by_columns(kernel: Any, *places: int) -> Any:
@@ -105,8 +106,10 @@ def need_matrix(x: Tensor, function: str, name: str = "A") -> None:
 
 
 def need_square(x: Tensor, function: str, name: str = "A") -> None:
-    need_matrix(x, function, name)
-    m, n = x.shape[-2:]
+    shape = x.shape
+    if len(shape) < 2:
+        need_matrix(x, function, name)
+    m, n = shape[-2], shape[-1]
     if m != n:
         raise RuntimeError(f"{function}: {name} must be batches of square matrices, but they are {m} by {n} matrices")
 
@@ -139,10 +142,12 @@ def need_same_dtype(function: str, a: Tensor, b: Tensor, names: tuple[str, str])
 def refuse_info(function: str, info: Tensor, words: str, error: type[RuntimeError] = _LinAlgError) -> None:
     """Raise for the first matrix of a batch that failed; `{}` in the words stands for its number."""
     array = values_of(info)
+    if array.ndim == 0:
+        if array.item():
+            raise error(f"{function}: {words.format(int(array))}")
+        return
     if not array.any():
         return
-    if array.ndim == 0:
-        raise error(f"{function}: {words.format(int(array))}")
     place = int(np.flatnonzero(array)[0])
     raise error(f"{function}: (Batch element {place}): {words.format(int(array.flat[place]))}")
 

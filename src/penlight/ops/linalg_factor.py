@@ -17,6 +17,7 @@ from .linalg_common import (
     NOT_INVERTIBLE,
     NOT_POSITIVE,
     by_columns,
+    columns,
     hermitian_twice,
     into,
     named,
@@ -212,6 +213,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
 
 def _split_lu(LU: Any, xp: Any) -> tuple[Any, Any]:
     """L with ones on its diagonal, and U, from both in one matrix."""
+    if xp is raw:
+        return kernels.split_lu(LU)
     m, n = LU.shape[-2:]
     k = min(m, n)
     left = LU[..., :, :k] if n > k else LU
@@ -376,7 +379,12 @@ def _lu_solve_rule(place: int) -> Any:
     return rule
 
 
-@differentiable(by_columns(kernels.lu_solve), node="LinalgLuSolveBackward0", LU=_lu_solve_rule(0), B=_lu_solve_rule(1))
+def _lu_solve_kernel(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
+    X = kernels.lu_solve(LU, pivots, B, left, adjoint)
+    return columns(X) if left else X
+
+
+@differentiable(_lu_solve_kernel, node="LinalgLuSolveBackward0", LU=_lu_solve_rule(0), B=_lu_solve_rule(1))
 def _linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor: ...
 
 

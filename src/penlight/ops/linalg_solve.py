@@ -109,13 +109,15 @@ def _solved(function: str, A: Tensor, B: Tensor, left: bool, check: bool) -> Any
 
 
 def _check_fit(function: str, A: Tensor, B: tuple[int, ...], left: bool) -> None:
-    m, n = A.shape[-2:]
+    shape = A.shape
+    m, n = shape[-2], shape[-1]
     if (B[-2] if left else B[-1]) != n:
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(
             f"{function}: Incompatible shapes of A and B for the equation {equation} ({m}x{n} and {B[-2]}x{B[-1]})"
         )
-    broadcast_shape(B[:-2], tuple(A.shape[:-2]))
+    if len(B) > 2 and len(shape) > 2:
+        broadcast_shape(B[:-2], tuple(shape[:-2]))
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
