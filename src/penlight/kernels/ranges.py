@@ -23,6 +23,8 @@ def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarra
     """
     if dtype.itemsize == 4 and isinstance(start, (int, float)) and isinstance(end, (int, float)):
         return _linspace32(np.float32(start), np.float32(end), steps)
+    if dtype.itemsize == 8 and steps > 1 and type(start) in (int, float) and type(end) in (int, float):
+        return _linspace64(float(start), float(end), steps)
     first, last = np.asarray(start, dtype), np.asarray(end, dtype)
     step = ((last - first) / dtype.type(steps - 1)).astype(np.float64)
     first, last = first.astype(np.float64), last.astype(np.float64)
@@ -45,6 +47,17 @@ def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
     values += float(first)
     np.subtract(float(last), backward, out=values[half:])
     return values.astype(np.float32)
+
+
+def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
+    """The same for one row of float64."""
+    half = steps // 2
+    places = np.arange(steps, dtype=np.float64)
+    step = (last - first) / (steps - 1)
+    values = np.empty(steps)
+    values[:half] = fma64(places[:half], step, first)
+    values[half:] = fma64(places[steps - half - 1 :: -1], -step, last)
+    return values
 
 
 def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray:

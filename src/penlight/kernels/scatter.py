@@ -111,6 +111,31 @@ def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarra
     return flat.reshape(-1)
 
 
+@lru_cache(64)
+def _few_plan(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], int, np.ndarray]:
+    """The sizes of the other dimensions, how far elements along `dim` are apart, and where those of index zero lie."""
+    zeros = np.zeros((*shape[:dim], 1, *shape[dim + 1 :]), np.intp)
+    return (
+        shape[:dim] + shape[dim + 1 :],
+        split_shape(shape, dim)[2],
+        _positions(zeros, shape, dim).reshape(zeros.shape),
+    )
+
+
+def _few_positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray | None:
+    """`_positions` of a few indices that are within bounds and as many as the array is large in the other dimensions; else None."""
+    if not 0 < index.size <= _FEW or index.dtype is not _INTP or not shape:
+        return None
+    others, inner, bases = _few_plan(shape, dim)
+    where = index.shape
+    if where[:dim] + where[dim + 1 :] != others:
+        return None
+    bits = index.view(np.uintp)
+    if bits.item(bits.argmax()) >= shape[dim]:
+        return None
+    return ((index if inner == 1 else index * inner) + bases).reshape(-1)
+
+
 def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
     """Whether `index` is one vector along `dim`, expanded (with stride 0) over whole rows of `shape`."""
     if index.ndim < 2:
@@ -196,6 +221,9 @@ def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool 
 
 def gather(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     """out[i][j][k] = x[index[i][j][k]][j][k] (for dim 0); `index` may be smaller than `x` in the other dimensions."""
+    few = _few_positions(index, x.shape, dim)
+    if few is not None:
+        return (x if x.flags.c_contiguous else np.ascontiguousarray(x)).reshape(-1)[few].reshape(index.shape)
     if index.size == 0:
         return np.empty(index.shape, x.dtype)
     index = _checked_along(index, x.shape, dim)
@@ -208,9 +236,13 @@ def scatter(
     base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray | complex, inplace: bool = False
 ) -> np.ndarray:
     """base with base[index[i][j]][j] = source[i][j] (for dim 0); of several writes to one place the last holds."""
-    index = _checked_along(index, base.shape, dim) if index.size else index
+    few = _few_positions(index, base.shape, dim)
+    if few is None and index.size:
+        index = _checked_along(index, base.shape, dim)
     out = base if inplace and base.flags.c_contiguous else np.array(base, order="C")
-    if index.size:
+    if few is not None:
+        out.reshape(-1)[few] = _prefix(source, index.shape).reshape(-1) if isinstance(source, np.ndarray) else source
+    elif index.size:
         values = _prefix(source, index.shape).reshape(-1) if isinstance(source, np.ndarray) else source
         out.reshape(-1)[_positions(index, base.shape, dim)] = values
     return _finish(out, base, inplace)
@@ -222,9 +254,14 @@ def scatter_add(
     """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` stands for zeros."""
     fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
-    index = _checked_along(index, shape, dim) if index.size else index
+    few = _few_positions(index, shape, dim)
+    if few is None and index.size:
+        index = _checked_along(index, shape, dim)
     base, out = _accumulator(base, source.dtype, inplace)
-    if index.size:
+    if few is not None:
+        values = widen(_prefix(source, index.shape)).reshape(-1)
+        _at(np.add, out.reshape(-1), few, values if values.dtype is out.dtype else values.astype(out.dtype))
+    elif index.size:
         source = widen(_prefix(source, index.shape))
         if _is_expanded(index, shape, dim):
             vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
@@ -337,11 +374,13 @@ def scatter_reduce(
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if reduce == "mean" and base.dtype.kind == "b":
         raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
-    index = _checked_along(index, base.shape, dim) if index.size else index
+    places = _few_positions(index, base.shape, dim)
+    if places is None and index.size:
+        places = _positions(_checked_along(index, base.shape, dim), base.shape, dim)
     out = _working_copy(base, inplace)
-    if index.size:
+    if places is not None:
         values = widen(_prefix(source, index.shape)).reshape(-1)
-        _reduce_at(out, _positions(index, base.shape, dim), values, reduce, include_self)
+        _reduce_at(out, places, values, reduce, include_self)
     return _finish(out, base, inplace)
 
 

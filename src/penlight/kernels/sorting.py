@@ -12,12 +12,13 @@ integers the same works whenever their range is below 2^31.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from ._rowtools import is_half
-from .slim import moveaxis, positions, take_along
+from .slim import moveaxis, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
@@ -36,9 +37,11 @@ def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarr
     """The inverse of `as_rows`, for rows of whatever length."""
     if not shape:
         return rows.reshape(())
-    rest = shape[:dim] + shape[dim + 1 :]
-    laid_out = rows.reshape(*rest, rows.shape[1])
-    return np.ascontiguousarray(laid_out if dim == len(rest) else moveaxis(laid_out, laid_out.ndim - 1, dim))
+    if dim == len(shape) - 1:
+        rows = rows if rows.flags.c_contiguous else rows.copy()
+        return rows if dim == 1 else rows.reshape(*shape[:dim], rows.shape[1])
+    laid_out = rows.reshape(*shape[:dim], *shape[dim + 1 :], rows.shape[1])
+    return np.ascontiguousarray(moveaxis(laid_out, laid_out.ndim - 1, dim))
 
 
 def _reduced(column: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool) -> np.ndarray:
@@ -101,6 +104,10 @@ def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
         ordered = take_along(rows, order, 1)
         if (ordered[:, 1:] > ordered[:, :-1]).all():
             return np.ascontiguousarray(order[:, ::-1]) if descending else order
+    if descending and rows.dtype.kind in "iub":
+        return np.invert(rows).argsort(1, kind="stable")
+    if descending and not _has_nan(rows):
+        return np.negative(rows).argsort(1, kind="stable")
     if descending:
         order = rows[:, ::-1].argsort(1, kind="stable")[:, ::-1]
         return np.subtract(rows.shape[1] - 1, order)
@@ -109,7 +116,29 @@ def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
 
 def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     """rows[i, order[i, j]]."""
-    return rows.take(positions(rows.shape, order, 1)) if len(rows) else rows[:, :0].reshape(order.shape)
+    count, n = rows.shape
+    if count == 1:
+        return rows.take(order)
+    return (
+        rows.take(order + (_starts if count <= 4096 else _all_starts)(count, n)) if count else rows.reshape(order.shape)
+    )
+
+
+def _all_starts(count: int, n: int) -> np.ndarray:
+    """Where rows begin in memory."""
+    return np.arange(0, count * n, n)[:, None]
+
+
+_starts = lru_cache(64)(_all_starts)
+
+
+def _has_nan(rows: np.ndarray) -> bool:
+    """Whether there is a NaN. The sum of squares, which takes one pass and no temporary, is NaN if there is, and only then."""
+    if rows.dtype.kind == "f":
+        flat = rows.reshape(-1)
+        total = flat.dot(flat)
+        return bool(total != total)
+    return rows.dtype.kind not in "iub" and bool(np.isnan(rows).any())
 
 
 def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -162,12 +191,14 @@ def _check_reduction(name: str, x: np.ndarray, dim: int) -> None:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
-def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """For each row the position of its element number `rank` (rows,) in sorted order."""
+def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
+    """For each row the position of its element number `rank` in sorted order; one number for all, or (rows,)."""
     rows = _comparable(rows)
-    if rows.size < _SMALL or (rank != rank[0]).any():
+    if not isinstance(rank, int):
         return take_along(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
-    value = np.partition(rows, rank[0], 1)[:, rank[0], None]
+    if rows.size < _SMALL:
+        return argsort_rows(rows, False)[:, rank].copy()
+    value = np.partition(rows, rank, 1)[:, rank, None]
     equal, below = rows == value, rows < value
     if rows.dtype.kind not in "iub":
         nan = np.isnan(rows)
@@ -179,23 +210,36 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray) -> np.ndarray:
     return (equal.cumsum(1) > wanted[:, None]).argmax(1)
 
 
+def median_of_all(x: np.ndarray, skip_nan: bool) -> np.ndarray:
+    """The median of all elements, of which there is at least one; NaN if there is any, unless those are skipped."""
+    flat = _comparable(x).reshape(-1)
+    count = flat.size
+    if _has_nan(flat):
+        count = np.count_nonzero(flat == flat) if skip_nan else 0
+        if not count:
+            return np.full((), np.nan, x.dtype)
+    rank = (count - 1) // 2
+    ordered = np.sort(flat) if flat.size < _SMALL else np.partition(flat, rank)
+    return np.asarray(ordered[rank], x.dtype)
+
+
 def kthvalue(x: np.ndarray, k: int, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the k-th smallest element along `dim`, counted from 1."""
     _check_reduction("kthvalue", x, dim)
     if k < 1 or k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     rows = as_rows(x, dim)
-    return _picked(x, rows, np.full(len(rows), k - 1), dim, keepdim)
+    return _picked(x, rows, k - 1, dim, keepdim)
 
 
 def _picked(
-    x: np.ndarray, rows: np.ndarray, rank: np.ndarray, dim: int, keepdim: bool, nan_wins: bool = False
+    x: np.ndarray, rows: np.ndarray, rank: np.ndarray | int, dim: int, keepdim: bool, nan_wins: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     index = _rank_rows(rows, rank) if len(rows) else np.zeros(0, np.int64)
-    if nan_wins and rows.dtype.kind not in "iub":
+    if nan_wins and _has_nan(rows):
         nan = np.isnan(rows)
-        index = np.where(nan.any(1), nan.argmax(1), index) if rows.size else index
-    values = pick(rows, index[:, None])[:, 0]
+        index = np.where(nan.any(1), nan.argmax(1), index)
+    values = pick(rows, index[:, None])
     return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
 
 
@@ -203,16 +247,16 @@ def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, 
     """(value, index) of the median along `dim`, the lower one of two; NaN, and the first one's index, if there is any."""
     _check_reduction("median", x, dim)
     rows = as_rows(x, dim)
-    return _picked(x, rows, np.full(len(rows), (rows.shape[1] - 1) // 2), dim, keepdim, nan_wins=True)
+    return _picked(x, rows, (rows.shape[1] - 1) // 2, dim, keepdim, nan_wins=True)
 
 
 def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the median along `dim` of what is not NaN."""
     _check_reduction("nanmedian", x, dim)
     rows = as_rows(x, dim)
-    count = np.full(len(rows), rows.shape[1])
-    if rows.dtype.kind not in "iub":
-        count -= np.count_nonzero(np.isnan(rows), 1)
+    if not _has_nan(rows):
+        return _picked(x, rows, (rows.shape[1] - 1) // 2, dim, keepdim)
+    count = np.count_nonzero(rows == rows, 1)
     return _picked(x, rows, np.maximum(count - 1, 0) // 2, dim, keepdim)
 
 
@@ -222,8 +266,13 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     rows = as_rows(x, dim)
     order = argsort_rows(rows, False)
     ordered = pick(rows, order)
+    changed = _changes(ordered)
+    if changed.all():  # each is there once: the smallest
+        return _reduced(ordered[:, 0].copy(), x.shape, dim, keepdim), _reduced(
+            order[:, 0].copy(), x.shape, dim, keepdim
+        )
     places = np.arange(rows.shape[1])
-    starts = np.where(_changes(ordered), places, 0)
+    starts = np.where(changed, places, 0)
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
     best = (places - starts).argmax(1)[:, None] if rows.size else np.zeros((0, 1), np.int64)

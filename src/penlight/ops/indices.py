@@ -211,6 +211,8 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
 
 def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
     """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
+    if len(indices) == 1 and indices[0] is not None and indices[0]._array.dtype.kind != "b":
+        return indices[0]._array.shape + input._array.shape[1:]  # type: ignore[no-any-return]
     given = [d for d, i in enumerate(indices) if i is not None]
     if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
         return input._array[_np_index(indices)].shape

@@ -187,7 +187,7 @@ def _median_along(name: str) -> Any:
 
 
 def _median_of_all(name: str) -> Any:
-    kernel = lazy("sorting", name)
+    kernel, of_all = lazy("sorting", name), lazy("sorting", "median_of_all")
 
     def run(input: Any, lead: int) -> Any:
         if input.dtype.kind in "bc":
@@ -195,6 +195,8 @@ def _median_of_all(name: str) -> Any:
         shape = input.shape[:lead]
         if input.size == 0:
             return np.full(shape, math.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
+        if not lead:
+            return of_all(input, name == "nanmedian")
         return kernel(np.ascontiguousarray(input).reshape(*shape, -1), lead, False)[0]
 
     return run

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
+from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method
 from ._guards import lazy
 from .indices import extremes, within
@@ -135,6 +135,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         )
     place = wrap_dim(dim, input.dim())
     shape, where = input._array.shape, indices._array.shape
+    if indices._array.size and shape[:place] + shape[place + 1 :] == where[:place] + where[place + 1 :]:
+        low, high = extremes(values_of(indices))
+        if low >= 0 and shape and high < shape[place]:
+            return input.gather(place, indices, out=out)
     others = broadcast_shape(
         (*shape[:place], 1, *shape[place + 1 :])[: len(shape)], (*where[:place], 1, *where[place + 1 :])[: len(where)]
     )
