@@ -337,7 +337,11 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
         if selecting:
             tensor._array[place] = source
         else:
-            part = tensor._array[place if Ellipsis in place else (*place, ...)]
+            if Ellipsis not in place:
+                place = (*place, ...)
+            elif not any([type(item) is int for item in place]):
+                return False  # which may be all of the tensor, and no view
+            part = tensor._array[place]
             if np.shape(source) not in ((), part.shape):
                 return False  # it is expanded first, which is a step of the graph
             part[...] = source

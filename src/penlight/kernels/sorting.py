@@ -39,7 +39,7 @@ def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarr
         return rows.reshape(())
     if dim == len(shape) - 1:
         rows = rows if rows.flags.c_contiguous else rows.copy()
-        return rows if dim == 1 else rows.reshape(*shape[:dim], rows.shape[1])
+        return rows.reshape(*shape[:dim], rows.shape[1])
     laid_out = rows.reshape(*shape[:dim], *shape[dim + 1 :], rows.shape[1])
     return np.ascontiguousarray(moveaxis(laid_out, laid_out.ndim - 1, dim))
 
