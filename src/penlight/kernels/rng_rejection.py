@@ -1,7 +1,7 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
 How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: these go
-element by element.
+element by element, in machine code that is made of the functions below where it can run. See Note [Compiled scalars] in native/scalar.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from operator import length_hint
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -56,6 +56,51 @@ class Reader:
         return radius * math.cos(angle)
 
 
+_MANY, _LARGE_PIECE = 2048, 8192  # samples, and draws that are then made at once
+
+
+def _each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
+    """`sample(reader, *row)` for each row of the columns' elements, one after the other, as float64."""
+    from .native.scalar import compiled
+
+    run = compiled(sample)
+    if run is None:
+        with Reader(engine) as reader:
+            made = [sample(reader, *row) for row in zip(*[column.ravel().tolist() for column in columns], strict=True)]
+        return np.array(made, np.float64).reshape(columns[0].shape)
+    table = np.stack([column.ravel() for column in columns], axis=1, dtype=np.float64, casting="unsafe")
+    out = np.empty(columns[0].shape)
+    _run(engine, run, table, out.reshape(-1))
+    return out
+
+
+def _run(engine: Engine, run: Any, table: np.ndarray, out: np.ndarray) -> None:
+    """Run compiled code over the table, with draws as long as it asks for more."""
+    done, count = 0, len(table)
+    draws = uniform53(engine, ((BLOCK - engine._next) // 2,))
+    before: np.ndarray | None = None  # the state before the latest draws, if they reach beyond a block
+    state = np.zeros(4)
+    whole = state.view(np.int64)
+    state[1] = math.nan if engine._normal is None else engine._normal
+    while True:
+        whole[0] = draws.size
+        rows, made = table[done:], out[done:]
+        run(count - done, id(rows), id(draws), id(made), id(state))
+        done, draws = count - int(whole[2]), draws[int(whole[3]) :]
+        if done == count:
+            break
+        # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
+        before = engine.get_state() if count - done >= _MANY else None
+        fresh = _LARGE_PIECE if before is not None else max((BLOCK - engine._next) // 2, 1)
+        draws = np.concatenate((draws, uniform53(engine, (fresh,))))
+    if before is None:
+        engine._next -= 2 * draws.size
+    elif draws.size:
+        engine.set_state(before)
+        engine.raw(2 * (_LARGE_PIECE - draws.size))
+    engine._normal = None if math.isnan(state[1]) else float(state[1])
+
+
 def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
     """`torch._standard_gamma`: gamma samples of shape alpha and scale 1.
 
@@ -64,22 +109,14 @@ def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
     """
     if alpha.dtype not in (np.float32, np.float64):
         raise not_implemented("gamma_cpu", alpha.dtype)
-    samples = narrow(np.array(_gammas(engine, alpha), np.float64).reshape(alpha.shape), alpha.dtype)
-    tiny = np.finfo(alpha.dtype).tiny
-    return np.where(samples > tiny, samples, tiny)  # also for the NaN of an invalid alpha
-
-
-def _gammas(engine: Engine, alpha: np.ndarray) -> list[float]:
-    """Gamma samples by the method of Marsaglia and Tsang; what depends on alpha is computed in its dtype."""
+    # By the method of Marsaglia and Tsang; what depends on alpha alone is computed in its dtype.
     boosted = alpha < 1
     with silent():
         power = 1 / alpha
     d = np.where(boosted, alpha + 1, alpha) - alpha.dtype.type(_THIRD)
-    rows = zip(
-        alpha.ravel().tolist(), boosted.ravel().tolist(), power.ravel().tolist(), d.ravel().tolist(), strict=True
-    )
-    with Reader(engine) as reader:
-        return [_gamma(reader, *row) for row in rows]
+    samples = narrow(_each(engine, _gamma, alpha, boosted, power, d), alpha.dtype)
+    tiny = np.finfo(alpha.dtype).tiny
+    return np.where(samples > tiny, samples, tiny)  # also for the NaN of an invalid alpha
 
 
 def _gamma(reader: Reader, alpha: float, boosted: bool, power: float, d: float) -> float:
@@ -132,29 +169,24 @@ def poisson(engine: Engine, rate: np.ndarray) -> np.ndarray:
     rates = rate.astype(np.float64)
     if not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    with Reader(engine) as reader:
-        samples = _poissons(reader, rates.ravel().tolist())
-    return narrow(np.array(samples, np.float64).reshape(rate.shape), rate.dtype)
+    return narrow(_each(engine, _poisson, rates), rate.dtype)
 
 
-def _poissons(reader: Reader, rates: list[float]) -> list[int]:
-    uniform, exp = reader.uniform, math.exp
-    samples = []
-    for rate in rates:
-        count = 0
-        if rate >= 10:
-            count = _poisson_large(reader, rate)
-        elif rate != 0:
-            bound = exp(-rate)
-            product = uniform()
-            while product > bound:
-                count += 1
-                product *= uniform()
-        samples.append(count)
-    return samples
+def _poisson(reader: Reader, rate: float) -> float:
+    if rate >= 10:
+        return _poisson_large(reader, rate)
+    if rate == 0:
+        return 0
+    bound = math.exp(-rate)
+    product = reader.uniform()
+    count = 0
+    while product > bound:
+        count += 1
+        product *= reader.uniform()
+    return count
 
 
-def _poisson_large(reader: Reader, rate: float) -> int:
+def _poisson_large(reader: Reader, rate: float) -> float:
     """Hoermann's transformed rejection, for rates from ten on."""
     root, log_rate = math.sqrt(rate), math.log(rate)
     b = 0.931 + 2.53 * root
@@ -198,10 +230,7 @@ def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     mean = count * rare
     with silent():
         columns = (count, prob, rare, mean, np.sqrt(mean * (1 - rare)), rare / (1 - rare), np.floor((count + 1) * rare))
-    with Reader(engine) as reader:
-        rows = zip(*(column.ravel().tolist() for column in columns), strict=True)
-        samples = [_binomial(reader, *row) for row in rows]
-    return narrow(np.array(samples, np.float64).reshape(count.shape), count.dtype)
+    return narrow(_each(engine, _binomial, *columns), count.dtype)
 
 
 def _binomial(
@@ -213,10 +242,10 @@ def _binomial(
         return count
     if math.isnan(prob):
         return math.nan
-    few = mean < 10
-    successes = (
-        _binomial_few(reader, count, rare) if few else _binomial_many(reader, count, rare, mean, std, odds, mode)
-    )
+    if mean < 10:
+        successes = _binomial_few(reader, count, rare)
+    else:
+        successes = _binomial_many(reader, count, rare, mean, std, odds, mode)
     return successes if prob <= 0.5 else count - successes
 
 
