@@ -56,20 +56,26 @@ class Reader:
         return radius * math.cos(angle)
 
 
+_FEW = 4  # samples, which are made before machine code is called
 _MANY, _LARGE_PIECE = 2048, 8192  # samples, and draws that are then made at once
 
 
 def _each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
     """`sample(reader, *row)` for each row of the columns' elements, one after the other, as float64."""
-    from .native.scalar import compiled
+    shape = columns[0].shape
+    out = np.empty(shape)
+    run = None
+    if out.size > _FEW:
+        from .native.scalar import compiled
 
-    run = compiled(sample)
+        run = compiled(sample)
     if run is None:
         with Reader(engine) as reader:
             made = [sample(reader, *row) for row in zip(*[column.ravel().tolist() for column in columns], strict=True)]
-        return np.array(made, np.float64).reshape(columns[0].shape)
-    table = np.stack([column.ravel() for column in columns], axis=1, dtype=np.float64, casting="unsafe")
-    out = np.empty(columns[0].shape)
+        return np.array(made, np.float64).reshape(shape)
+    table = np.empty((out.size, len(columns)))
+    for i, column in enumerate(columns):
+        table[:, i] = column.ravel()
     _run(engine, run, table, out.reshape(-1))
     return out
 
