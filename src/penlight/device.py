@@ -26,6 +26,8 @@ class device:
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
         kind, colon, number = type.partition(":")
+        if not type:
+            raise RuntimeError("Device string must not be empty")
         if kind not in _KNOWN:
             raise RuntimeError(
                 f"Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "

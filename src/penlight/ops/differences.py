@@ -106,7 +106,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, di
     if x is None:
         ends = _mul_number(y.select(place, 0) + y.select(place, -1), 0.5)
         return _mul_number(y.sum(place) - ends, 1 if dx is None else dx)
-    return _div_number((_steps("trapezoid", y, x, place) * _neighbours(y, place)).sum(place), 2.0)
+    return _div_number((_neighbours(y, place) * _steps("trapezoid", y, x, place)).sum(place), 2.0)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
@@ -129,7 +129,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None
     place = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
         return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
-    return _div_number((_steps("cumulative_trapezoid", y, x, place) * _neighbours(y, place)).cumsum(place), 2.0)
+    return _div_number((_neighbours(y, place) * _steps("cumulative_trapezoid", y, x, place)).cumsum(place), 2.0)
 
 
 # ----- Numerical derivatives ----------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ def native_layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm` with the means and the reciprocal deviations that it used."""
     shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
-    check_parameters(input, weight, bias)
+    check_parameters(input, "LayerNormKernelImpl", weight, bias)
     return _first_differentiable(input, OPS["_native_layer_norm"].function(input, shape, weight, bias, eps))
 
 

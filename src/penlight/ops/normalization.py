@@ -19,7 +19,7 @@ from ..kernels.convert import is_half
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, quiet
-from ._guards import not_implemented
+from ._guards import need_one_dtype, not_implemented
 from ._raw import both
 from ._together import Together, saved_as_input
 
@@ -179,14 +179,27 @@ def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias:
     return shape
 
 
-def check_parameters(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype than the input's, except float32 ones for 16-bit inputs."""
+def check_parameters(input: Tensor, kernel: str, *parameters: Tensor | None) -> None:
+    """Refuse inputs that are no floats, and parameters of another dtype than theirs, except float32 ones for 16-bit inputs."""
+    dtype = input._array.dtype
     for p in parameters:
-        if p is not None and p._array.dtype is not input._array.dtype and p.dtype is not input.dtype:
-            if input.dtype.itemsize == 2 and p.dtype is dtypes.float32:
-                continue
-            wanted = "Float" if input.dtype.itemsize == 2 else dtypes.LEGACY[input.dtype]
-            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {wanted}")
+        if p is not None and p._array.dtype is not dtype:
+            break
+    else:
+        if dtype.kind == "f":
+            return
+    given = [p for p in parameters if p is not None]
+    mixed = bool(given) and given[0].dtype is not input.dtype
+    if mixed:
+        if any(p.dtype is not dtypes.float32 for p in given):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if input.dtype.itemsize != 2:
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    if input.dtype.category != dtypes.FLOATING:
+        raise not_implemented(kernel, input._array.dtype)
+    if not mixed:
+        for p in given[1:]:
+            need_one_dtype(input, p)
 
 
 def layer_norm(
@@ -199,9 +212,7 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
-    if input.dtype.category != dtypes.FLOATING:
-        raise not_implemented("LayerNormKernelImpl", input._array.dtype)
-    check_parameters(input, weight, bias)
+    check_parameters(input, "LayerNormKernelImpl", weight, bias)
     return _native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -363,15 +374,11 @@ def _check_batch(input: Tensor, tensors: dict[str, Tensor | None], training: boo
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input.dtype.category != dtypes.FLOATING:
         raise not_implemented("batch_norm", input._array.dtype)
-    check_parameters(input, tensors["weight"], tensors["bias"])
+    check_parameters(
+        input, "batch_norm", *[tensors[name] for name in ("weight", "bias", "running_mean", "running_var")]
+    )
     for name in ("running_mean", "running_var"):
         tensor = tensors[name]
-        if (
-            tensor is not None
-            and tensor.dtype is not input.dtype
-            and not (input.dtype.itemsize == 2 and tensor.dtype is dtypes.float32)
-        ):
-            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
         if tensor is not None and tensor._array.ndim != 1:
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {tensor._array.ndim}")
 
@@ -553,9 +560,7 @@ def group_norm_by(input: Tensor, num_groups: int, weight: Tensor | None, bias: T
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(tensor.shape)} and input of shape {shape}"
             )
-    if input.dtype.category != dtypes.FLOATING:
-        raise not_implemented("GroupNormKernelImpl", input._array.dtype)
-    check_parameters(input, weight, bias)
+    check_parameters(input, "GroupNormKernelImpl", weight, bias)
     return _native_group_norm(input, weight, bias, num_groups, eps)[0]
 
 

@@ -102,7 +102,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
         n = shape[dim]
         if n + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError(
-                f"narrow(): length must be non-negative. The input size {n}, plus negative padding {low} and {high}, resulted in "
+                f"narrow(): length must be non-negative.\nThe input size {n}, plus negative padding {low} and {high}, resulted in "
                 f"a negative output size. Check dimension {dim} of your input."
             )
     return _constant_pad(input, amounts, dtypes.number_for(value, input.dtype))

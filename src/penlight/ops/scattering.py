@@ -222,7 +222,8 @@ def _index_reduce_arguments(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     if source.dtype is not input.dtype:
-        raise RuntimeError("index_reduce(): self and source must have the same scalar type")
+        kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
+        raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     dim = wrap_dim(dim, input.dim())
     _check_reduced(input, dim, index, source)
     return input, dim, index if index.dim() else index.reshape(1), source, reduce, include_self

@@ -34,7 +34,7 @@ def _unpool_size(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, outpu
     for d in range(dims):
         low, high = default[d] - stride[d], default[d] + stride[d]
         if not low < given[d] < high:
-            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})')
+            raise ValueError(f'invalid output_size "{output_size[-dims:]}" (dim {d} must be between {low} and {high})')
     return given
 
 
