@@ -278,3 +278,30 @@ def test_probabilities_down_to_the_least(columns, either_way):
     x[:, 1] = -90
     result = K.softmax(x, 1)
     assert result[0, 1] == pytest.approx(np.exp(-90) / (columns - 1), rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [(70, 33), (300, 401), (3, 3001), (2500, 3)])
+def test_large_rows_of_float64(shape, either_way):
+    x = np.random.default_rng(0).standard_normal(shape) * 5
+    x[0, 0], x[1] = -np.inf, 700.0
+    exps = np.exp(x.astype(np.longdouble) - x.max(1, keepdims=True))
+    exact = exps / exps.sum(1, keepdims=True)
+    np.testing.assert_allclose(K.softmax(x, 1), exact.astype("f8"), rtol=1e-14)
+    logs = (x - x.max(1, keepdims=True) - np.log(exps.sum(1, keepdims=True))).astype("f8")
+    np.testing.assert_allclose(K.log_softmax(x, 1), logs, rtol=1e-13, atol=1e-14)
+    sums = (x.max(1) + np.log(exps.sum(1))).astype("f8")
+    np.testing.assert_allclose(K.logsumexp(x, (1,), False), sums, rtol=1e-14, atol=1e-14)
+    grad = np.random.default_rng(1).standard_normal(shape)
+    y = exact.astype("f8")
+    np.testing.assert_allclose(
+        K.softmax_backward(grad, y, 1), y * (grad - (grad * y).sum(1, keepdims=True)), atol=1e-14
+    )
+    finite = np.where(np.isinf(logs), -50.0, logs)
+    wanted = grad - np.exp(finite) * grad.sum(1, keepdims=True)
+    np.testing.assert_allclose(K.log_softmax_backward(grad, finite, 1), wanted, rtol=1e-12, atol=1e-12)
+    special = np.zeros((70, 40))
+    special[0], special[1, 3], special[2, 5], special[3], special[4] = -np.inf, np.inf, np.nan, 1e308, np.inf
+    soft, total = K.softmax(special, 1), K.logsumexp(special, (1,), False)
+    assert np.isnan(soft[[0, 2, 4]]).all() and np.isnan(soft[1, 3])
+    np.testing.assert_allclose(soft[3], 1 / 40)
+    assert total[0] == -np.inf and total[1] == total[4] == np.inf and np.isnan(total[2])

@@ -61,7 +61,7 @@ def _along(
     return narrow(out, dtype)
 
 
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _runs: dict[str, Any] = {}
 
 
@@ -95,7 +95,9 @@ def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
         return False
     from . import native
 
-    if not native.suits(*arrays):
+    if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
+        options = {**options, "kind": "float64"}
+    elif not native.suits(*arrays):
         return False
     from .native import softmax as definitions
 

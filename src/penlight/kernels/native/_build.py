@@ -35,7 +35,7 @@ them starts, in bytes. So any operand that broadcasts, in whichever dimensions, 
 long as its elements along a row are beside each other, or one.
 
 Note [Kernels of float64]
-A kernel, flat or of placed rows, all of whose arrays are float64 is written down in the same way; a vector then has four elements, and `_compile.py` takes
+A kernel all of whose arrays are float64 is written down in the same way; a vector then has four elements, and `_compile.py` takes
 the instructions for those. What is told by its bits (signs, exponents) differs, so functions that look at them are others (_float64.py).
 """
 
@@ -143,12 +143,12 @@ class Array:
 
     def get(self, i: int = 0) -> Value:
         """Of an array with one number for each row, or a few: this row's, in all lanes."""
-        return self._builder.emit("broadcast", Address(self._pointer, None, 4 * i))
+        return self._builder.emit("broadcast", Address(self._pointer, None, self._builder.size * i))
 
     def put(self, value: Value, i: int = 0) -> None:
         """Of an array with one number for each row, or a few: set this row's."""
         self._builder.written.add(self._pointer)
-        self._builder.emit("store one", Address(self._pointer, None, 4 * i), value)
+        self._builder.emit("store one", Address(self._pointer, None, self._builder.size * i), value)
 
 
 class Narrow(Array):
@@ -254,8 +254,8 @@ class Builder:
             return Number(self)  # type: ignore[return-value]
         size = KINDS[kind]
         if (size == 8) != self.double:
-            if self.arrays or not self.flat:
-                raise ValueError("a native kernel on float64 takes nothing else, and is flat")
+            if self.arrays:
+                raise ValueError("a native kernel on float64 takes nothing else")
             self.double = True
         pointer = self._argument(width, local, size=size, placed=placed)
         if size >= 4:
@@ -286,7 +286,7 @@ class Builder:
 
     def per_row(self, local: bool = False, placed: bool = False) -> Array:
         """The next argument: an array with one number for each row."""
-        return Array(self, self._argument(None, local, placed=placed))
+        return Array(self, self._argument(None, local, size=self.size, placed=placed))
 
     def table(self) -> None:
         """The last argument, of int64: for each row the places of the `placed` arrays. See Note [Rows by their places]."""
@@ -310,6 +310,11 @@ class Builder:
         if self.numbers > 8:
             raise ValueError("a native kernel takes at most eight numbers")  # more are passed in another way
         return lambda: self.emit("number", place)
+
+    @property
+    def size(self) -> int:
+        """Of an element that is computed with, in bytes."""
+        return 8 if self.double else 4
 
     # Operations
 
@@ -423,7 +428,7 @@ class Builder:
         value = held[0]
         value = self.emit(fold, value, self.emit("swap halves", value))
         value = self.emit(fold, value, self.emit("shuffle", value, 0x4E))
-        return self.emit(fold, value, self.emit("shuffle", value, 0xB1))
+        return value if self.double else self.emit(fold, value, self.emit("shuffle", value, 0xB1))
 
 
 _COMMUTE = frozenset(

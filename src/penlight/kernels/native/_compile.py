@@ -267,7 +267,7 @@ class _Writer:
         elif self.builder.flat:
             asm.shift_left(RAX, array.size.bit_length() - 1)
         elif array.width is None:
-            asm.shift_left(RAX, 2)
+            asm.multiply_number(RAX, array.size)
         elif array.width == GROUPED:
             asm.shift_right(RAX, GROUP_BITS)
             asm.multiply(RAX, RDX)
@@ -295,7 +295,7 @@ class _Writer:
             if placed:
                 continue
             if width is None:
-                asm.add_number(pointer, 4)
+                asm.add_number(pointer, size)
             elif width == TABLE:
                 asm.add_number(pointer, 8 * len(self._placed))
             elif size < 4 and width:
@@ -382,7 +382,7 @@ class _Writer:
             case "store some":
                 asm.store_some(operands[1], operands[0], operands[2])
             case "store one":
-                asm.store_one(*operands)
+                asm.store_one(*operands, self.builder.double)
             case "broadcast":
                 spread = asm.broadcast_long if self.builder.double else asm.broadcast
                 spread(target, operands[0])
@@ -430,7 +430,8 @@ class _Writer:
             case "shuffle":
                 asm.shuffle(target, *operands)
             case "fold":
-                asm.binary(operands[0], operands[1], operands[2], operands[1])
+                name = _OF_DOUBLES.get(operands[0], operands[0]) if self.builder.double else operands[0]
+                asm.binary(name, operands[1], operands[2], operands[1])
             case "vpsrad" | "vpsrld" | "vpslld" | "vpsllq" | "vpsrlq":
                 asm.shift(operation, target, *operands)
             case _ if len(operands) == 1:

@@ -5,67 +5,83 @@ Exponents are not above 0 here, but for `logsumexp`.
 
 from __future__ import annotations
 
+from . import _float64
 from ._build import Builder, Value
 from ._functions import absolute, exp, exp_below, greater, log
 
+_SINGLE = "float32"
 
-def softmax(b: Builder) -> None:
+
+def _exp(x: Value) -> Value:
+    return _float64.exp(x) if x.builder.double else exp(x)
+
+
+def _exp_below(x: Value) -> Value:
+    """e**x for x <= 0."""
+    return _float64.exp(x) if x.builder.double else exp_below(x)
+
+
+def _log(x: Value) -> Value:
+    return _float64.log(x) if x.builder.double else log(x)
+
+
+def softmax(b: Builder, kind: str = _SINGLE) -> None:
     """out = e**(x - max) / sum."""
-    x, out = b.array(), b.array()
+    x, out = b.array(kind=kind), b.array(kind=kind)
     top = b.largest(x.load)
-    total = b.total(lambda: out.store(exp_below(x.load() - top)))
+    total = b.total(lambda: out.store(_exp_below(x.load() - top)))
     scale = 1.0 / total
     b.each(lambda: out.store(out.load() * scale), unroll=4)
 
 
-def softmax_backward(b: Builder) -> None:
+def softmax_backward(b: Builder, kind: str = _SINGLE) -> None:
     """out = y * (grad - sum(y * grad))."""
-    y, grad, out = b.array(), b.array(), b.array()
+    y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
     along = b.total(lambda: y.load() * grad.load(), unroll=4)
     b.each(lambda: out.store(y.load() * (grad.load() - along)), unroll=4)
 
 
-def log_softmax(b: Builder) -> None:
+def log_softmax(b: Builder, kind: str = _SINGLE) -> None:
     """out = x - max - log(sum(e**(x - max)))."""
-    x, out = b.array(), b.array()
+    x, out = b.array(kind=kind), b.array(kind=kind)
     top = b.largest(x.load)
-    shift = log(b.total(lambda: exp_below(x.load() - top)))
+    shift = _log(b.total(lambda: _exp_below(x.load() - top)))
     b.each(lambda: out.store(x.load() - top - shift), unroll=4)
 
 
-def log_softmax_backward(b: Builder) -> None:
+def log_softmax_backward(b: Builder, kind: str = _SINGLE) -> None:
     """out = grad - e**y * sum(grad)."""
-    y, grad, out = b.array(), b.array(), b.array()
+    y, grad, out = b.array(kind=kind), b.array(kind=kind), b.array(kind=kind)
     total = b.total(grad.load, unroll=4)
-    b.each(lambda: out.store(grad.load() - exp_below(y.load()) * total))
+    b.each(lambda: out.store(grad.load() - _exp_below(y.load()) * total))
 
 
-def logsumexp(b: Builder) -> None:
+def logsumexp(b: Builder, kind: str = _SINGLE) -> None:
     """out = max + log(sum(e**(x - max))) of each row, where an infinite maximum counts as 0."""
-    x, out = b.array(), b.per_row()
+    x, out = b.array(kind=kind), b.per_row()
     top = b.largest(x.load)
-    infinite = greater(absolute(top), 3.4028234663852886e38)
+    infinite = greater(absolute(top), 1.7976931348623157e308 if b.double else 3.4028234663852886e38)
     top = b.emit("vandnps", infinite, top)
-    out.put(log(b.total(lambda: exp(x.load() - top))) + top)
+    out.put(_log(b.total(lambda: _exp(x.load() - top))) + top)
 
 
-def exponentials(b: Builder, keep: bool) -> None:
+def exponentials(b: Builder, keep: bool, kind: str = _SINGLE) -> None:
     """The maximum of each row and the sum of e**(x - max), and with `keep` these exponentials."""
-    x, tops, totals = b.array(), b.per_row(), b.per_row()
-    out = b.array() if keep else None
+    x, tops, totals = b.array(kind=kind), b.per_row(), b.per_row()
+    out = b.array(kind=kind) if keep else None
     top = b.largest(x.load)
     tops.put(top)
 
     def power() -> Value:
-        value = exp_below(x.load() - top)
+        value = _exp_below(x.load() - top)
         return out.store(value) if out else value
 
     totals.put(b.total(power))
 
 
-def scaled(b: Builder) -> None:
+def scaled(b: Builder, kind: str = _SINGLE) -> None:
     """out = x * scale with a scale for each row."""
-    x, scale, out = b.array(), b.per_row(), b.array()
+    x, scale, out = b.array(kind=kind), b.per_row(), b.array(kind=kind)
     factor = scale.get()
     b.each(lambda: out.store(x.load() * factor), unroll=4)
 
