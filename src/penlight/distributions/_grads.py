@@ -4,7 +4,8 @@
 A sample x with distribution function F(x; a) moves, when its probability F is held fixed, by
 dx/da = -(dF/da) / (dF/dx). F is a power series in x for both the gamma and the beta distribution; dividing it by the
 density term by term leaves series without gamma functions, whose terms follow from one another. They are summed in
-float64 until they no longer count.
+float64 until they no longer count: each element's own, in machine code made of `_gamma_sum` and `_beta_sum` (Note [Compiled scalars] in
+kernels/native/scalar.py), or in NumPy all elements' together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import Function, once_differentiable
+from ..kernels.native.scalar import over
 from ..random import _drawn_from, engine_of
 from ..tensor import Tensor
 
@@ -47,6 +49,36 @@ def _series(total: Any, first: Any, slope: Any, ratio: Any, more: Any) -> Any:
     return total
 
 
+def _gamma_sum(x: float, a: float, start: float) -> float:
+    """The series of gamma samples x of shape a: what `_series` gives, of one element."""
+    term, slope, factor, n = 1 / a, start, 2.0, 0.0
+    total = term * slope
+    while factor >= 1 or abs(term) * (1 + abs(slope)) > 1e-17 * (1 - factor) * abs(total):
+        n += 1
+        if n == _LIMIT:
+            return total
+        factor = x / (a + n)
+        term *= factor
+        slope -= 1 / (a + n)
+        total += term * slope
+    return total
+
+
+def _beta_sum(x: float, a: float, t: float, start: float, away: float) -> float:
+    """The same of beta samples, with the sum t of both concentrations; `away` is 1 on the left side of the distribution, 0 on the right."""
+    term, slope, factor, n = 1 / a, start, 2.0, 0.0
+    total = term * slope
+    while factor >= 1 or abs(term) * (1 + abs(slope)) > 1e-17 * (1 - factor) * abs(total):
+        n += 1
+        if n == _LIMIT:
+            return total
+        factor = x * (t + n - 1) / (a + n)
+        term *= factor
+        slope += 1 / (t + n - 1) - away / (a + n)
+        total += term * slope
+    return total
+
+
 def gamma_grad(alpha: Any, x: Any) -> Any:
     """d sample / d alpha of standard gamma samples x (arrays of one shape)."""
     a = np.ascontiguousarray(alpha, np.float64).ravel()
@@ -59,13 +91,12 @@ def gamma_grad(alpha: Any, x: Any) -> Any:
     out[~large & ~small] = 0.0
     if small.any():
         a, v = a[small], v[small]
-        total = _series(
-            np.zeros_like(a),
-            1 / a,
-            np.log(v) - _digamma(a + 1),
-            lambda n, i: v[i] / (a[i] + n),
-            lambda n, i: -1 / (a[i] + n),
-        )
+        start = np.log(v) - _digamma(a + 1)
+        total = over(_gamma_sum, v, a, start)
+        if total is None:
+            total = _series(
+                np.zeros_like(a), 1 / a, start, lambda n, i: v[i] / (a[i] + n), lambda n, i: -1 / (a[i] + n)
+            )
         out[small] = -v * total
     return out.reshape(np.shape(x)).astype(np.asarray(x).dtype)
 
@@ -96,27 +127,27 @@ def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
 
 
 def _left_beta_grad(x: Any, a: Any, t: Any) -> Any:
-    sums = _series(
-        np.zeros_like(x),
-        1 / a,
-        np.log(x) + _digamma(t) - _digamma(a + 1),
-        lambda n, i: x[i] * (t[i] + n - 1) / (a[i] + n),
-        lambda n, i: 1 / (t[i] + n - 1) - 1 / (a[i] + n),
-    )
-    return -x * sums
+    return -x * _beta_sums(x, a, t, np.log(x) + _digamma(t) - _digamma(a + 1), 1.0)
 
 
 def _right_beta_grad(x: Any, a: Any, b: Any, t: Any) -> Any:
     """By symmetry from the series in 1 - x, which converges fast where x is large."""
     y = 1 - x
-    sums = _series(
+    return x * _beta_sums(y, b, t, np.log1p(-y) + _digamma(t) - _digamma(a), 0.0)
+
+
+def _beta_sums(x: Any, a: Any, t: Any, start: Any, away: float) -> Any:
+    """`_beta_sum` of each element."""
+    total = over(_beta_sum, x, a, t, start, np.full_like(x, away))
+    if total is not None:
+        return total
+    return _series(
         np.zeros_like(x),
-        1 / b,
-        np.log1p(-y) + _digamma(t) - _digamma(a),
-        lambda n, i: y[i] * (t[i] + n - 1) / (b[i] + n),
-        lambda n, i: 1 / (t[i] + n - 1),
+        1 / a,
+        start,
+        lambda n, i: x[i] * (t[i] + n - 1) / (a[i] + n),
+        lambda n, i: 1 / (t[i] + n - 1) - away / (a[i] + n),
     )
-    return x * sums
 
 
 def _tensor(array: Any) -> Tensor:

@@ -10,6 +10,7 @@ machine code runs.
 What is understood: assignments to names, `if`, `while`, `continue`, `return`, arithmetic, comparisons, `and`, `or`, `not`, functions of `math`,
 `abs`, numbers of the module and tables of them, other functions of the module (their code is repeated), and `reader.uniform()` and
 `reader.normal()`. When the draws are used up, the sample in the making is dropped, and whoever called goes on with it when there are more.
+Functions without a reader (`over`) are sums of series, whose elements take as many terms as they need.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Translator:
         self._loops: list[str] = []
         self.kept, self.start, self.kept_at_start = self.place(), self.place(), self.place()
         tree = _parsed(function)
-        names = [a.arg for a in tree.args.args[1:]]
+        names = [a.arg for a in tree.args.args if a.arg != "reader"]
         self.parameters = len(names)
         places = {name: Address(RBP, None, 8 * i) for i, name in enumerate(names)}
         self._body(tree, Scope(places, "sample", function.__globals__))  # type: ignore[attr-defined]
@@ -426,3 +427,17 @@ def compiled(function: Callable[..., float]) -> Any:
         return _pages.load_kernel(Translator(function).finish(), 5, 0)
     except OSError:  # no source, or no C library where it is expected
         return None
+
+
+_NO_DRAWS = np.empty(0)
+
+
+def over(function: Callable[..., float], *columns: np.ndarray) -> np.ndarray | None:
+    """`function(*row)` for each row of the elements of flat arrays, as float64; None where no machine code runs."""
+    run = compiled(function)
+    if run is None:
+        return None
+    table = np.stack(columns, axis=1, dtype=np.float64)
+    out, state = np.empty(len(table)), np.zeros(4)
+    run(len(table), id(table), id(_NO_DRAWS), id(out), id(state))
+    return out
