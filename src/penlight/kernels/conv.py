@@ -119,7 +119,7 @@ def conv_weight_grad(
     with silent():
         result = _quick_weight(grad, x, weight_shape, stride, padding, dilation, groups)
         # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
-        if result is not None and np.isfinite(result).all():
+        if result is not None and np.isfinite(result.sum()):
             return result
         return gather_weight(grad, x, padding, kernel, stride, dilation, groups)
 

@@ -12,7 +12,7 @@ reads them first; then each thread has some of the images, or of the rows of wei
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from . import native, parallel
 from .conv_gather import Ints
 from .conv_places import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences
-from .native._table import At, Plan, address, scratch
+from .native._table import At, Plan, address, ranges, scratch
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
@@ -28,6 +28,7 @@ _LEAST_ROWS = 4  # channels of the result: fewer leave registers unused
 _LEAST_WORK = 1 << 16  # products for each group: below, preparations take longer
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
+_PACKED = 1 << 15  # weights that are worth another thread
 _CHUNK = 128  # vectors of four channels and taps that are copied at a time, for sums
 _NS = 0.03  # for one product
 
@@ -67,20 +68,29 @@ class _Forward:
         self.packing = self.plan if self.work.jobs == 1 else Plan()
         packing, self.size = self._pack()
         jobs = [self._steps(job) for job in range(self.work.jobs)]
-        self.packed = sequences(self.packing, [packing])
-        self.jobs = sequences(self.plan, jobs if self.work.jobs > 1 else [packing + jobs[0]])
+        if self.work.jobs > 1:
+            bounds = ranges(len(packing), min(self.work.jobs, len(packing), 1 + self.size // _PACKED)).tolist()
+            shares = [packing[a:b] for a, b in pairwise(bounds)]
+            self.packed, self.packers = sequences(self.packing, shares), len(shares)
+        else:
+            jobs = [packing + jobs[0]]
+        self.jobs = sequences(self.plan, jobs)
 
     def _pack(self) -> tuple[list[Step], int]:
         """The steps that arrange the weights, and how many floats these take, a multiple of sixteen; `where` says where each part's are."""
         size = 0
-        steps: list[Step] = []
-        for i, (begin, end), g in product(range(len(self.parts)), dict.fromkeys(self.work.rows), range(self.groups)):
-            part = self.parts[i]
-            self.where[i, begin, g] = 4 * size
-            first = At(f"weight {i}", (g * self.each + begin) * part.weight[0])
-            steps += packing(self.packing, part, first, end - begin, self.inner, 4 * size)
-            size += (end - begin) * self.inner * part.tap_count
-        return steps, -(-size // 16) * 16
+        found: list[list[Step]] = []
+        for g, (begin, end) in product(range(self.groups), dict.fromkeys(self.work.rows)):
+            several = []
+            for i, part in enumerate(self.parts):
+                self.where[i, begin, g] = 4 * size
+                first = At(self.names[i][0], (g * self.each + begin) * part.weight[0])
+                steps, held = packing(self.packing, part, first, end - begin, self.inner, 4 * size)
+                self.lists.append(held)
+                several.append(steps)
+                size += (end - begin) * self.inner * part.tap_count
+            found += map(list, zip(*several))  # the same rows for all parts: their weights lie side by side
+        return [step for steps in found for step in steps], -(-size // 16) * 16
 
     def _steps(self, job: int) -> list[Step]:
         steps: list[Step] = []
@@ -155,7 +165,7 @@ class _Forward:
         for names, w, out in zip(self.names, weights, outs):
             arrays[names[0]], arrays[names[1]] = address(w), address(out)
         if jobs > 1:
-            self.packing.run(self.driver, self.packed[0], 1, 0, arrays)
+            self.packing.run(self.driver, self.packed[0], self.packers, self.packed[1], arrays)
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
 
 
@@ -285,7 +295,7 @@ class _Weigh:
                 "g row": 4 * self.plane, "g rows": end - begin, "offsets": address(self.offsets), "x groups": self.offsets.size // 4,
                 "vectors": address(vectors), "length": vectors.size // vectors.shape[2],
                 "chunk": _CHUNK, "panel": At("scratch", memory + 4 * self.gradients),
-                "sums": At("sums", 4 * (job * self.channels + channel) * self.offsets.size), "sums row": 4 * self.offsets.size,
+                "sums": At("sums", 4 * ((job if self.work.by_images else 0) * self.channels + channel) * self.offsets.size), "sums row": 4 * self.offsets.size,
             }  # fmt: skip
             found.append((windows.weigh(fours), self.plan.table(windows.WEIGH, table)))
         return found
@@ -296,10 +306,10 @@ class _Weigh:
         memory = scratch(jobs * self.scratch)
         if self.gradients:
             memory.reshape(jobs, -1)[:, : self.gradients] = 0
-        sums = np.zeros((jobs, self.channels, self.offsets.size), np.float32)
+        sums = np.zeros((jobs if self.work.by_images else 1, self.channels, self.offsets.size), np.float32)
         arrays = {"x": address(x), "g": address(grad), "scratch": address(memory), "sums": address(sums)}
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
-        total = sums[0] if jobs == 1 else sums.sum(0)
+        total = sums[0] if len(sums) == 1 else sums.sum(0)
         return total[:, : self.inner * self.part.tap_count]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import groupby, pairwise, product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .conv_gather import Ints, overlap
-from .native._table import At, Plan, job_count, ranges
+from .native._table import At, Plan, address, job_count, ranges
 
 Step = tuple[Any, At]  # a kernel and its table
 _FOURS = 1.07  # what products cost with columns that are copied by fours
@@ -143,28 +143,24 @@ def in_pairs(places: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
     return np.append(found, np.repeat(found[-1], -found.size % several)).reshape(-1, several)
 
 
-def packing(plan: Plan, part: Part, first: At, rows: int, channels: int, into: int) -> list[Step]:
-    """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, in groups of rows."""
+def packing(plan: Plan, part: Part, first: At, rows: int, channels: int, into: int) -> tuple[list[Step], np.ndarray]:
+    """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
+    from .native import boxes
     from .native._products import groups_of_rows
 
-    row, channel, *taps = part.weight
-    kernel = tuple(map(len, part.taps))
-    merged = all(taps[i] == taps[i + 1] * kernel[i + 1] for i in range(len(taps) - 1))
-    last = part.tap_count if merged else kernel[-1]
+    offsets = np.zeros(1, np.int64)
+    for n, step in zip((channels, *map(len, part.taps)), part.weight[1:]):
+        offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)
     steps: list[Step] = []
     at = 0
-    for some, group in groupby(groups_of_rows(rows)):
-        times = len(list(group))
-        wide = 4 * some * part.tap_count  # bytes of a channel
-        dims = [(times, some * row, channels * wide), (some, row, 4)]
-        inner = [(channels, channel, wide), (last, taps[-1], 4 * some)]
-        box, source, target = zip(*dims, *(inner if last >= min(8, channels) else inner[::-1]))
-        for number, lead in enumerate(product(*map(range, () if merged else kernel[:-1]))):
-            begin = first.offset + at * row + sum(t * step for t, step in zip(lead, taps))
-            place = into + 4 * (at * channels * part.tap_count + some * number * last)
-            steps += copy_step(plan, box, source, target, At(first.array, begin), At("packed", place))
-        at += some * times
-    return steps
+    for some in groups_of_rows(rows):
+        table: dict[str, int | At] = {
+            "rows": At(first.array, first.offset + at * part.weight[0]), "row": part.weight[0],
+            "offsets": address(offsets), "inner": offsets.size, "into": At("packed", into + 4 * at * offsets.size),
+        }  # fmt: skip
+        steps.append((boxes.pack(some), plan.table(boxes.PACK, table)))
+        at += some
+    return steps, offsets
 
 
 class Work:
@@ -172,7 +168,7 @@ class Work:
 
     def __init__(self, count: int, rows: int, cost: float, image: int, target: int) -> None:
         self.jobs = job_count(max(count, rows // 6), cost)
-        by_images = count >= self.jobs
+        self.by_images = by_images = count >= self.jobs
         bounds = ranges(count if by_images else rows, self.jobs).tolist()
         shares = list(pairwise(bounds))
         self.images = shares if by_images else [(0, count)] * self.jobs

@@ -30,6 +30,7 @@ _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have th
 _LEAST_TILES = 48  # of a block: fewer make poor products
 _LEAST_SUMMED = 256  # the same for sums
 _LEAST_CHANNELS = 16  # fewer make mixing take longer than what it saves
+_LEAST_PLACES = 200  # of results: for fewer it takes longer to mix the weights
 _LEAST_WORK = 1 << 19  # products of the plain way: below, preparations take longer
 _NS = 0.15  # for each result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
@@ -49,6 +50,7 @@ def suits_tiles(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, group
         and out[2] > 1
         and out[3] > 1
         and prod(out) * weight[1] >= _LEAST_WORK * groups
+        and out[0] * out[2] * out[3] >= _LEAST_PLACES
         and x.dtype == np.float32
         and native.available()
     )
@@ -62,6 +64,9 @@ class _Blocks:
         tiles = down * self.across
         most = max(least, target // (64 * each))
         self.images = max(1, min(most // tiles, max(-(-images // 4), least // tiles)))
+        blocks, threads = -(-images // self.images), parallel.native_thread_count()
+        if blocks % threads and self.images * tiles >= _LEAST_TILES:  # as many for each thread
+            self.images = -(-images // (-(-blocks // threads) * threads))
         self.height = -(-down // -(-tiles // most)) if tiles > most else down
         parts = -(-down // self.height)
         self.count = -(-images // self.images) * parts

@@ -1,8 +1,10 @@
-"""Copies of boxes of numbers between arrays of any strides, and kernels of tables one after the other: what goes on around the products of a convolution."""
+"""What goes on around the products of a convolution: copies of boxes of numbers between arrays of any strides, weights as the products read them, and
+kernels of tables one after the other."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ._table import Table, count, function
@@ -15,6 +17,8 @@ COPY = Table(
     + [f"{of} {what}" for of in ("from", "into") for what in ("plane", "layer", "row", "column")],
     masks=[],
 )
+# rows, row: where some rows of weights begin, and bytes from one to the next; offsets, inner: a list of where their numbers are, and its length; `into`.
+PACK = Table(["rows", "row", "offsets", "inner", "into"], masks=[])
 # steps: a list of kernels and their tables, `count` of them, which are called one after the other, `blocks` times.
 STEPS = Table(["steps", "count", "blocks"], masks=[])
 
@@ -30,6 +34,12 @@ def kind_of(columns: int, source: int, target: int) -> str:
     if source == target == 4 and columns >= 4:
         return "eights" if columns >= 8 else "fours"
     return "halves" if source == 8 and target == 4 and columns > 8 else "singles"
+
+
+@lru_cache(None)
+def pack(some: int) -> Any:
+    """A kernel that writes the first numbers of so many rows, then the second ones, and so on."""
+    return function(lambda asm: _pack(asm, some))
 
 
 @lru_cache(1)
@@ -124,3 +134,23 @@ def _copy_row(asm: Assembler, kind: str) -> None:
     asm.add(RSI, RAX)
     asm.add(RBP, RBX)
     count(asm, RCX, "single")
+
+
+def _pack(asm: Assembler, some: int) -> None:
+    """`rax` goes along the offsets, `rbp` along the target."""
+    rows = (R8, R9, R10, R11, R12, R13)[:some]
+    asm.load_register(R8, PACK.at("rows"))
+    for before, after in pairwise(rows):
+        asm.copy_register(after, before)
+        asm.add(after, PACK.at("row"))
+    for register, name in ((RAX, "offsets"), (RDX, "inner"), (RBP, "into")):
+        asm.load_register(register, PACK.at(name))
+    asm.label("number")
+    asm.load_register(RCX, Address(RAX))
+    for i, row in enumerate(rows):
+        asm.broadcast(i, Address(row, RCX))
+    for i in range(some):
+        asm.store_one(Address(RBP, None, 4 * i), i)
+    asm.add_number(RAX, 8)
+    asm.add_number(RBP, 4 * some)
+    count(asm, RDX, "number")
