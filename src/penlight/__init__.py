@@ -260,6 +260,9 @@ _LAZY_NAMES = {
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "_safe_softmax": "ops.attention",
+    **dict.fromkeys(
+        ["_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad"], "distributions._grads"
+    ),
     "set_printoptions": "printing",
     **dict.fromkeys(
         [

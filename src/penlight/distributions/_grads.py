@@ -158,46 +158,64 @@ def _tensor(array: Any) -> Tensor:
 
 class _StandardGamma(Function):
     @staticmethod
-    def forward(ctx: Any, alpha: Tensor) -> Tensor:
+    def forward(ctx: Any, alpha: Tensor, generator: Any) -> Tensor:
         from ..kernels.rng_rejection import standard_gamma as draw
 
-        sample = _tensor(draw(engine_of(None), alpha.detach().numpy()))
+        sample = _tensor(draw(engine_of(generator), alpha.detach().numpy()))
         ctx.save_for_backward(alpha, sample)
         return sample
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor) -> Any:
         alpha, sample = ctx.saved_tensors
-        return grad * _tensor(gamma_grad(alpha.detach().numpy(), sample.detach().numpy()))
+        return grad * _standard_gamma_grad(alpha, sample), None
 
 
-class _SampleDirichlet(Function):
+class _Dirichlet(Function):
     @staticmethod
-    def forward(ctx: Any, concentration: Tensor) -> Tensor:
+    def forward(ctx: Any, concentration: Tensor, generator: Any) -> Tensor:
         from ..kernels.rng_rejection import dirichlet as draw
 
-        sample = _tensor(draw(engine_of(None), concentration.detach().numpy()))
+        sample = _tensor(draw(engine_of(generator), concentration.detach().numpy()))
         ctx.save_for_backward(concentration, sample)
         return sample
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor) -> Any:
         concentration, x = ctx.saved_tensors
-        alpha = concentration.detach().numpy()
-        total = np.broadcast_to(alpha.sum(-1, keepdims=True), alpha.shape)
-        slope = _tensor(dirichlet_grad(x.detach().numpy(), alpha, total))
-        return slope * (grad - (x * grad).sum(-1, True))
+        total = concentration.detach().sum(-1, True).expand_as(concentration)
+        return _dirichlet_grad(x, concentration, total) * (grad - (x * grad).sum(-1, True)), None
 
 
-def standard_gamma(alpha: Tensor) -> Tensor:
-    """Gamma samples of these shapes and rate 1, from the global stream."""
-    made = _drawn_from((alpha,), standard_gamma)
-    return _StandardGamma.apply(alpha) if made is None else made
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """How gamma samples `output` move with their shapes `input`."""
+    return _tensor(gamma_grad(input.detach().numpy(), output.detach().numpy()))
 
 
-def sample_dirichlet(concentration: Tensor) -> Tensor:
-    """Points of the simplex along the last dimension, from the global stream."""
-    made = _drawn_from((concentration,), sample_dirichlet)
-    return _SampleDirichlet.apply(concentration) if made is None else made
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How the shares x of Dirichlet samples move with their concentrations alpha, whose sum is `total`."""
+    return _tensor(dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
+
+
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """`torch._standard_gamma`: gamma samples of these shapes and rate 1, differentiable in them.
+
+    >>> import penlight as torch
+    >>> torch._standard_gamma(torch.ones(2)).shape
+    torch.Size([2])
+    """
+    made = _drawn_from((input,), _standard_gamma)
+    return _StandardGamma.apply(input, generator) if made is None else made
+
+
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """`torch._sample_dirichlet`: points of the simplex along the last dimension, differentiable in the concentrations.
+
+    >>> import penlight as torch
+    >>> torch._sample_dirichlet(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+    made = _drawn_from((input,), _sample_dirichlet)
+    return _Dirichlet.apply(input, generator) if made is None else made

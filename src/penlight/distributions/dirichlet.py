@@ -9,7 +9,7 @@ import penlight
 from ..ops.embeddings import one_hot
 from ..tensor import Tensor
 from . import constraints
-from ._grads import sample_dirichlet
+from ._grads import _sample_dirichlet
 from .exp_family import ExponentialFamily
 
 __all__ = ["Dirichlet"]
@@ -35,7 +35,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)

@@ -9,7 +9,7 @@ import penlight
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
-from ._grads import standard_gamma
+from ._grads import _standard_gamma
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
 
@@ -48,7 +48,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=penlight.finfo(value.dtype).tiny)  # the gradient is not to see this
         return value
 
