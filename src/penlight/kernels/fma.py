@@ -21,7 +21,7 @@ def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
             _kernels.append(fma)
         else:
             _kernels.append(None)
-    if _kernels[0] is None or not a.size or not a.flags.c_contiguous or np.ndim(b):
+    if _kernels[0] is None or type(a) is not np.ndarray or not a.size or not a.flags.c_contiguous or np.ndim(b):
         return None
     if np.ndim(c):
         if c.shape != a.shape or c.dtype != a.dtype:

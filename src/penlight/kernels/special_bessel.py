@@ -155,7 +155,7 @@ def _bessel_j1(x: Array, out: Array) -> None:
     y = np.abs(x)
     small = y < 8.0
     piecewise(y, out, (small, _j1_small), (~small, lambda v: _oscillation(v, 1)[0]))
-    np.negative(out, out, where=np.signbit(x))
+    out[...] = np.copysign(1.0, x) * out
 
 
 def _j1_small(x: Array) -> Array:
@@ -177,8 +177,7 @@ def _y0_small(x: Array) -> Array:
     result *= _vanishing(x, _J0_ZEROS, _J0)
     result *= _TWO_OVER_PI
     result += horner(_Y0, x * x * 0.03125 - 1.0)
-    result[x == 0.0] = -np.inf
-    return result
+    return np.where(x == 0.0, -np.inf, result)
 
 
 def bessel_y1(x: Array) -> Array:
@@ -197,8 +196,7 @@ def _y1_small(x: Array) -> Array:
     result -= 1.0 / x
     result *= _TWO_OVER_PI
     result += x * horner(_Y1, x * x * 0.03125 - 1.0)
-    result[x == 0.0] = -np.inf
-    return result
+    return np.where(x == 0.0, -np.inf, result)
 
 
 def spherical_bessel_j0(x: Array) -> Array:
@@ -207,10 +205,8 @@ def spherical_bessel_j0(x: Array) -> Array:
 
 
 def _spherical_bessel_j0(x: Array, out: Array) -> None:
-    np.sin(x, out)
-    out /= x
-    out[x == 0.0] = 1.0
-    out[np.isinf(x)] = 0.0
+    result = np.where(x == 0.0, 1.0, np.sin(x) / x)
+    out[...] = np.where(np.isinf(x), 0.0, result)
 
 
 def airy_ai(x: Array) -> Array:
@@ -229,7 +225,7 @@ def _airy_ai(x: Array, out: Array) -> None:
         (~centre & ~positive, lambda v: rational(_AIRY_MIDDLE_P, _AIRY_MIDDLE_Q, v)),
         (positive, _airy_positive),
     )
-    out[np.isinf(x)] = np.nan
+    out[...] = np.where(np.isinf(x), np.nan, out)
 
 
 def _airy_centre(x: Array) -> Array:

@@ -106,7 +106,7 @@ def _first_kind(x: Array, out: Array, order: int, scaled: bool) -> None:
         (large, lambda v: _first_kind_large(v, order, scaled)),
     )
     if order == 1:
-        np.negative(out, out, where=x < 0.0)
+        out[...] = np.where(x < 0.0, -out, out)
 
 
 def _first_kind_small(x: Array, order: int, scaled: bool) -> Array:
@@ -125,7 +125,7 @@ def _first_kind_large(x: Array, order: int, scaled: bool) -> Array:
         half = np.exp(0.5 * x)  # twice, because exp(x) overflows before the product does
         result *= half
         result *= half
-        result[x == np.inf] = np.nan  # as in torch, which multiplies by the limit zero
+        result = np.where(x == np.inf, np.nan, result)  # as in torch, which multiplies by the limit zero
     return result
 
 
@@ -171,8 +171,7 @@ def _second_kind_small(x: Array, order: int, scaled: bool) -> Array:
         result = 1.0 / x + x * (np.log(x) * horner(_K1_LOG, z) + horner(_K1, z))
     if scaled:
         result *= np.exp(x)
-    result[x == 0.0] = np.inf
-    return result
+    return np.where(x == 0.0, np.inf, result)
 
 
 def _second_kind_large(x: Array, order: int, scaled: bool) -> Array:

@@ -6,13 +6,19 @@ multiple precision (minimax in the relative error unless a comment says otherwis
 each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
 data in the cache. Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and
 denominators with leading coefficient one.
-Regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
+
+Where there are native kernels, a kernel here is also traced (Note [Bodies as machine code] in native/traced.py) and becomes machine code, which
+computes in float64 and evaluates all regions everywhere, since it cannot branch: still ten times as fast. So what kernels do to
+regions is said by `chosen` and `piecewise`, and only ufuncs and methods that stand-ins know are called on them.
+
+In NumPy regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
 boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +30,7 @@ Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
+_machine: list[Any] = []  # `of_doubles` of native/small.py, once it was needed
 _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 
@@ -55,12 +62,38 @@ def rational(numerator: Sequence[float], denominator: Sequence[float], x: Array)
 
 def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
     """Fill `out` with `function(x)` where its mask holds, for each `(mask, function)`."""
+    if type(x) is not np.ndarray:
+        out[...] = chosen(x, *pieces)
+        return
     for mask, function in pieces:
         index = mask.nonzero()[0]
         if index.size == x.size:
             out[...] = function(x)
         elif index.size:
             out[index] = function(x.take(index))
+
+
+def chosen(x: Array, *pieces: Piece) -> Array:
+    """`function(x)` where its mask holds, for each `(mask, function)`; one of the masks holds everywhere."""
+    if type(x) is np.ndarray:
+        out = np.empty_like(x)
+        piecewise(x, out, *pieces)
+        return out
+    (_, function), *rest = pieces
+    result = function(x)
+    for mask, function in rest:
+        result = np.where(mask, function(x), result)
+    return result
+
+
+def corrected(result: Array, where: Array, x: Array, function: Callable[[Array], Array]) -> Array:
+    """`result`, with `function(x)` added where the mask holds; it may be written over."""
+    if type(x) is not np.ndarray:
+        return np.where(where, result + function(x), result)
+    index = where.nonzero()[0]
+    if index.size:
+        result[index] += function(x.take(index))
+    return result
 
 
 def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
@@ -76,24 +109,30 @@ def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
 FEW = 128  # elements
 
 
-def one_by_one(function: Callable[[float], float], x: Array) -> Array | None:
-    """A function of the C library on each of a few floats; None for more, for other dtypes, and where it has no value.
+def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:
+    """A function of the C library, or its machine code, on each of a few floats; None for more, for other dtypes, and where it has no value.
 
     The kernels here take dozens of calls of NumPy, each of which takes as long as the C library for some ten elements.
     """
     if not 0 < x.size <= FEW or x.dtype.char not in "fd":
         return None
+    made = None if kernel is None else natively(kernel, x)
+    if made is not None:
+        return made
     try:
         return np.array([*map(function, x.reshape(-1).tolist())], x.dtype).reshape(x.shape)
     except (ValueError, OverflowError):
         return None
 
 
-def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
-    """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64."""
+def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False) -> Array:
+    """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64, `machine` does if that is machine code."""
     dtype = x.dtype
     if is_half(dtype):
-        return unary(kernel, x.astype(np.float32), wide=wide).astype(dtype)
+        return unary(kernel, x.astype(np.float32), wide=wide, machine=machine).astype(dtype)
+    made = natively(kernel, x) if wide or machine else None
+    if made is not None:
+        return made
     out = np.empty(x.shape, dtype)
     source, target = x.reshape(-1), out.reshape(-1)
     wide = wide and dtype == np.float32
@@ -112,6 +151,25 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False) -> Array:
     with silent():
         spread(run, source.size, step)
     return out
+
+
+def natively(kernel: Kernel, x: Array) -> Array | None:
+    """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
+    if x.dtype.char not in "fd":
+        return None
+    if not _machine:
+        from .native import small
+
+        _machine.append(small.of_doubles)
+    wide = np.ascontiguousarray(x, np.float64).reshape(np.shape(x))  # also of one of NumPy's numbers
+    made: Array | None = _machine[0](kernel, wide)
+    return made if made is None or x.dtype == np.float64 else rounded(made)
+
+
+def rounded(x: Array) -> Array:
+    """Float64 results as float32."""
+    with silent():
+        return x.astype(np.float32)
 
 
 def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) -> Array:

@@ -13,6 +13,7 @@ from ._rowtools import by_machine
 from .special_common import (
     BLOCK_BYTES,
     Array,
+    chosen,
     horner,
     is_half,
     one_by_one,
@@ -120,7 +121,7 @@ def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
     if type(x) is not np.ndarray and hasattr(x, "special"):
         return x.special("erf")  # type: ignore[no-any-return]  # in a body that becomes machine code
-    few = one_by_one(math.erf, x)
+    few = one_by_one(math.erf, x, _erf_in_machine_code)
     if few is not None:
         return few
     result = by_machine(_erf_in_machine_code, x) if not is_half(x.dtype) else None
@@ -228,7 +229,7 @@ def erfcx_positive(x: Array) -> Array:
 
 def exp_square(x: Array, scale: float) -> Array:
     """exp(scale * x**2) for scale = +-1 or +-1/2, without the error that rounding a large x**2 would make."""
-    x = np.clip(x, -60.0, 60.0)
+    x = x.clip(-60.0, 60.0)
     if x.dtype == np.float32:
         exact = np.square(x, dtype=np.float64)
         high = exact.astype(np.float32)
@@ -246,10 +247,10 @@ def exp_square(x: Array, scale: float) -> Array:
 
 def erfc(x: Array) -> Array:
     """The complementary error function, 1 - erf(x), accurate in the tail. Derivative: -2/sqrt(pi) exp(-x**2)."""
-    few = one_by_one(math.erfc, x)
+    few = one_by_one(math.erfc, x, _erfc)
     if few is None and x.dtype == np.float32:
         few = by_machine(_erfc_in_machine_code, x)
-    return unary(_erfc, x) if few is None else few
+    return unary(_erfc, x, machine=True) if few is None else few
 
 
 def _erfc_in_machine_code(x: Array, out: Array) -> None:
@@ -269,7 +270,7 @@ def _erfc_tail(x: Array) -> Array:
 
 def erfcx(x: Array) -> Array:
     """The scaled complementary error function exp(x**2) erfc(x). Derivative: 2 x erfcx(x) - 2/sqrt(pi)."""
-    return unary(_erfcx, x)
+    return unary(_erfcx, x, machine=True)
 
 
 def _erfcx(x: Array, out: Array) -> None:
@@ -286,7 +287,7 @@ def _erfcx_negative(x: Array) -> Array:
 
 def ndtr(x: Array) -> Array:
     """The normal distribution function, accurate in the lower tail. Derivative: exp(-x**2 / 2) / sqrt(2 pi)."""
-    return unary(_ndtr, x)
+    return unary(_ndtr, x, machine=True)
 
 
 def _ndtr(x: Array, out: Array) -> None:
@@ -304,7 +305,7 @@ def _normal_tail(x: Array) -> Array:
 
 def log_ndtr(x: Array) -> Array:
     """The logarithm of `ndtr`. Derivative: sqrt(2/pi) / erfcx(-x / sqrt(2))."""
-    return unary(_log_ndtr, x)
+    return unary(_log_ndtr, x, machine=True)
 
 
 def _log_ndtr(x: Array, out: Array) -> None:
@@ -327,7 +328,7 @@ def _log_ndtr_low(x: Array) -> Array:
 def erfinv(y: Array) -> Array:
     """The inverse of erf on [-1, 1]. Derivative: sqrt(pi)/2 exp(erfinv(y)**2)."""
     result = by_machine(_erfinv_in_machine_code, y) if y.dtype == np.float32 else None
-    return unary(_erfinv, y) if result is None else result
+    return unary(_erfinv, y, machine=True) if result is None else result
 
 
 def _erfinv_in_machine_code(y: Array, out: Array) -> None:
@@ -357,18 +358,15 @@ def _erfcinv(q: Array) -> Array:
     if q.dtype == np.float32:
         result = rational(INV32_TAIL_P, INV32_TAIL_Q, s)
     else:
-        result = np.full_like(s, np.nan)
-        near, extreme = s < 3.0, s >= 8.0
-        piecewise(
+        far, extreme = s >= 3.0, s >= 8.0
+        result = chosen(
             s,
-            result,
-            (near, lambda v: rational(_INV_NEAR_P, _INV_NEAR_Q, v)),
-            ((s >= 3.0) & ~extreme, lambda v: rational(_INV_FAR_P, _INV_FAR_Q, v)),
+            (~far, lambda v: rational(_INV_NEAR_P, _INV_NEAR_Q, v)),  # NaN, too
+            (far & ~extreme, lambda v: rational(_INV_FAR_P, _INV_FAR_Q, v)),
             (extreme, lambda v: rational(_INV_EXTREME_P, _INV_EXTREME_Q, v)),
         )
     result *= s
-    result[q == 0.0] = np.inf
-    return result
+    return np.where(q == 0.0, np.inf, result)
 
 
 def ndtri(p: Array) -> Array:

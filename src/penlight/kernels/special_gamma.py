@@ -6,11 +6,24 @@ See Note [How the special functions are evaluated] in `special_common`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from .silence import silent
-from .special_common import Array, binary, fraction, horner, is_half, one_by_one, piecewise, rational, unary
+from .special_common import (
+    Array,
+    binary,
+    chosen,
+    corrected,
+    fraction,
+    horner,
+    is_half,
+    natively,
+    one_by_one,
+    rational,
+    unary,
+)
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
@@ -68,47 +81,62 @@ _TRIGAMMA_LARGE_Q = (8.018863041398767, 13.982880818117017, 7.95319748682561, 1.
 
 def gammaln(x: Array) -> Array:
     """The logarithm of |gamma(x)|. Derivative: digamma(x)."""
-    few = one_by_one(math.lgamma, x) if x.dtype.char == "f" else None  # for float64 it is not accurate enough
-    return unary(_gammaln, x) if few is None else few
+    few = None
+    if x.dtype.char == "f":  # for float64 the C library is not accurate enough
+        few = natively(_gammaln, x)
+        few = one_by_one(math.lgamma, x) if few is None else few
+    return unary(_gammaln, x, machine=True) if few is None else few
 
 
 def _gammaln(x: Array, out: Array) -> None:
-    index = (x < 0.0).nonzero()[0]
-    if not index.size:
-        _gammaln_positive(x, out)
+    _reflect(x, out, _gammaln_positive, _gammaln_reflection, -1.0)
+
+
+def _reflect(
+    x: Array, out: Array, positive: Callable[[Array], Array], reflection: Callable[[Array], Array], sign: float
+) -> None:
+    """Fill `out` with `positive(x)`, and for negative x with `reflection(x) + sign * positive(1 - x)`, or infinity if the former is."""
+    if type(x) is np.ndarray:
+        index = (x < 0.0).nonzero()[0]
+        if not index.size:
+            out[...] = positive(x)
+            return
+        y, negative = x.copy(), x.take(index)
+        y[index] = 1.0 - negative
+        out[...] = positive(y)
+        part = reflection(negative)
+        out[index] = np.where(part == np.inf, np.inf, part + sign * out.take(index))
         return
-    y = x.copy()
-    negative = x.take(index)
-    y[index] = 1.0 - negative
-    _gammaln_positive(y, out)
-    # gamma(x) gamma(1 - x) = pi / sin(pi x)
-    f = np.abs(fraction(negative))
-    s = np.where(f < 1e-9, f, np.sin(np.pi * f) * (1.0 / np.pi))
-    reflected = np.negative(np.log(s))
-    reflected -= out.take(index)
-    reflected[(f == 0.0) | np.isinf(negative)] = np.inf
-    out[index] = reflected
+    part = reflection(x)
+    below = x < 0.0
+    result = positive(np.where(below, 1.0 - x, x))
+    there = np.where(part == np.inf, np.inf, part + sign * result)
+    out[...] = np.where(below, there, result)
 
 
-def _gammaln_positive(x: Array, out: Array) -> None:
+def _gammaln_positive(x: Array) -> Array:
     small = x < 2.5
-    piecewise(x, out, (small, _gammaln_small), (~small, _gammaln_large))
+    return chosen(x, (small, _gammaln_small), (~small, _gammaln_large))
+
+
+def _gammaln_reflection(x: Array) -> Array:
+    """By gamma(x) gamma(1 - x) = pi / sin(pi x)."""
+    f = np.abs(fraction(x))
+    s = np.where(f < 1e-9, f, np.sin(np.pi * f) * (1.0 / np.pi))
+    return np.where((f == 0.0) | np.isinf(x), np.inf, -np.log(s))
 
 
 def _gammaln_small(x: Array) -> Array:
     """0 <= x < 2.5; below one, gamma(x) = gamma(x + 1) / x."""
     below = x < 1.0
-    less_one = x - ~below  # the argument minus one, exactly
+    less_one = np.where(below, x, x - 1.0)  # the argument minus one, exactly
     p, q = (_LOG_GAMMA32_P, _LOG_GAMMA32_Q) if x.dtype == np.float32 else (_LOG_GAMMA_P, _LOG_GAMMA_Q)
     result = rational(p, q, x + below)
     result *= less_one
     np.subtract(1.0, less_one, less_one)
     result *= less_one
     np.subtract(0.0, result, result)  # not a negation: torch has the positive zero at 1 and 2
-    index = below.nonzero()[0]
-    if index.size:
-        result[index] -= np.log(x.take(index))
-    return result
+    return corrected(result, below, x, lambda v: -np.log(v))
 
 
 def _gammaln_large(x: Array) -> Array:
@@ -150,23 +178,18 @@ def digamma(x: Array) -> Array:
 
 
 def _digamma(x: Array, out: Array) -> None:
-    index = (x < 0.0).nonzero()[0]
-    if not index.size:
-        _digamma_positive(x, out)
-        return
-    y = x.copy()
-    negative = x.take(index)
-    y[index] = 1.0 - negative
-    _digamma_positive(y, out)
-    f = fraction(negative)
-    reflected = out.take(index) - np.pi / np.tan(np.pi * f)
-    reflected[f == 0.0] = np.nan
-    out[index] = reflected
+    _reflect(x, out, _digamma_positive, _digamma_reflection, 1.0)
 
 
-def _digamma_positive(x: Array, out: Array) -> None:
+def _digamma_positive(x: Array) -> Array:
     small = x < 2.5
-    piecewise(x, out, (small, _digamma_small), (~small, _digamma_large))
+    return chosen(x, (small, _digamma_small), (~small, _digamma_large))
+
+
+def _digamma_reflection(x: Array) -> Array:
+    f = fraction(x)
+    angle = np.pi * f
+    return np.where(f == 0.0, np.nan, -np.pi * np.cos(angle) / np.sin(angle))
 
 
 def _digamma_small(x: Array) -> Array:
@@ -177,10 +200,7 @@ def _digamma_small(x: Array) -> Array:
     y -= _DIGAMMA_ROOT
     y -= _DIGAMMA_ROOT_LOW
     result *= y
-    index = below.nonzero()[0]
-    if index.size:
-        result[index] -= 1.0 / x.take(index)
-    return result
+    return corrected(result, below, x, lambda v: -1.0 / v)
 
 
 def _digamma_large(x: Array) -> Array:
@@ -207,33 +227,25 @@ def polygamma(n: int, x: Array) -> Array:
 
 
 def _trigamma(x: Array, out: Array) -> None:
-    index = (x < 0.0).nonzero()[0]
-    if not index.size:
-        _trigamma_positive(x, out)
-        return
-    y = x.copy()
-    negative = x.take(index)
-    y[index] = 1.0 - negative
-    _trigamma_positive(y, out)
-    # infinity at the poles; torch, which does not reduce the argument of the sine, has large numbers there
-    s = np.sin(np.pi * fraction(negative)) / np.pi
-    out[index] = 1.0 / s / s - out.take(index)
+    _reflect(x, out, _trigamma_positive, _trigamma_reflection, -1.0)
 
 
-def _trigamma_positive(x: Array, out: Array) -> None:
+def _trigamma_positive(x: Array) -> Array:
     small = x < 2.5
-    piecewise(x, out, (small, _trigamma_small), (~small, _trigamma_large))
+    return chosen(x, (small, _trigamma_small), (~small, _trigamma_large))
+
+
+def _trigamma_reflection(x: Array) -> Array:
+    """Infinity at the poles; torch, which does not reduce the argument of the sine, has large numbers there."""
+    s = np.sin(np.pi * fraction(x)) / np.pi
+    return 1.0 / s / s
 
 
 def _trigamma_small(x: Array) -> Array:
     """0 <= x < 2.5; below one, trigamma(x) = trigamma(x + 1) + 1/x**2."""
     below = x < 1.0
     result = rational(_TRIGAMMA_P, _TRIGAMMA_Q, x + below)
-    index = below.nonzero()[0]
-    if index.size:
-        r = 1.0 / x.take(index)
-        result[index] += r * r
-    return result
+    return corrected(result, below, x, lambda v: 1.0 / v / v)
 
 
 def _trigamma_large(x: Array) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 from . import available, kernel
 from ._build import Builder
 from .norm import _mean_and_variance
-from .traced import _define_total, define_flat, kernel_of
+from .traced import _define_total, define_flat, kernel_of, run_kernel
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
 _FLOAT = np.dtype(np.float32)
@@ -85,6 +85,30 @@ def elementwise(
         return None
     out = np.empty(first.shape, _FLOAT)
     run(0, size, *[id(array) for array in plain], id(out), *numbers)
+    return out
+
+
+_DOUBLE = np.dtype(np.float64)
+
+
+def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
+    """What `body(x, out)` writes to `out` for a contiguous array of float64, of any size; None if there is no machine code, or if it cannot tell
+    all values (see `partial` in _build.py)."""
+    key = (body.__code__, "doubles", *(_held(body) or ()))
+    try:
+        made = _runs[key]
+    except KeyError:
+        simple = _held(body) is not None and available()
+        _runs[key] = made = kernel_of(define_flat, body, ("float64", "float64"), 0) if simple else None
+    if made is None or not x.size or type(x) is not np.ndarray:
+        return None
+    out = np.empty(x.shape, _DOUBLE)
+    if x.size < SMALL:
+        made.run(0, x.size, id(x), id(out))
+    else:
+        run_kernel(made, (x, out), (), ())
+    if made.partial and np.isnan(out).any():
+        return None
     return out
 
 
