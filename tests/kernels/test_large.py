@@ -133,6 +133,8 @@ def test_ops_large_and_in_one_piece(name, dtype, monkeypatch):
     monkeypatch.setitem(NAMESPACE, "LARGE", 1 << 60)
     # Native kernels have their own exponential.
     rounding = {torch.float32: 3e-7, torch.float64: 1e-15}.get(dtype, 0) if name in ("tanh", "exp") else 0
+    if name == "row" and dtype is torch.float32:
+        rounding = 1e-4  # of sums, which are taken in another order
     for a, b in zip(made, run()):
         if b is None:
             assert a is None

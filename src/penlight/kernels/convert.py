@@ -1,4 +1,4 @@
-"""Conversions between float dtypes. Those from and to 16-bit floats have machine code for large arrays: NumPy's take up to 6 ns an element.
+"""Conversions of floats. Those from and to 16-bit floats, and to int32, have machine code for large arrays: NumPy's take up to 6 ns an element.
 
 See Note [Narrow arrays].
 """
@@ -28,6 +28,19 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         return x.astype(dtype)
     out = np.empty(x.shape, dtype)
     return out if traced.run(_copy, x, out) else x.astype(dtype)
+
+
+def truncate(x: np.ndarray) -> np.ndarray:
+    """x.astype(int32) of floats, which rounds towards 0; what has no int32 becomes the least one."""
+    if x.dtype == _FLOAT and x.size >= _FROM and x.flags.c_contiguous:
+        from .native import available, traced
+
+        kernel = traced.kernel_of(traced.define_flat, _copy, ("float32", "int32"), 0) if available() else None
+        if kernel is not None:
+            out = np.empty(x.shape, np.int32)
+            traced.run_kernel(kernel, (x, out), (), ())
+            return out
+    return x.astype(np.int32)
 
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:

@@ -29,12 +29,12 @@ Step = tuple[Any, tuple[Any, ...], int]  # a ufunc, its operands, the register t
 class Term:
     """Stands for an operand or an intermediate value while a rule is traced."""
 
-    __slots__ = ("place", "steps")
+    __slots__ = ("number", "place", "steps")
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, place: int, steps: list[tuple[Any, tuple[Any, ...]]]) -> None:
-        self.place, self.steps = place, steps
+    def __init__(self, place: int, steps: list[tuple[Any, tuple[Any, ...]]], number: bool = False) -> None:
+        self.place, self.steps, self.number = place, steps, number
 
     def __bool__(self) -> bool:
         raise Untraceable
@@ -47,6 +47,8 @@ def _record(steps: list[Any], ufunc: Any, operands: tuple[Any, ...]) -> Term:
     for value in operands:
         if not isinstance(value, (Term, int, float)) or isinstance(value, bool):
             raise Untraceable
+    if not any(isinstance(value, Term) and not value.number for value in operands):
+        raise Untraceable  # arithmetic with numbers only is Python's, with more digits
     steps.append((ufunc, operands))
     return Term(-len(steps), steps)
 
@@ -167,7 +169,7 @@ def _trace(rule: Callable[..., Any], values: tuple[Any, ...]) -> Program | bool:
     terms: list[Any] = []
     for place, value in enumerate(values):
         if type(value) in _OPERANDS:
-            terms.append(Term(place, steps))
+            terms.append(Term(place, steps, type(value) is not np.ndarray))
         elif type(getattr(value, "exp", None)) is np.ufunc:
             terms.append(_World(value, steps))  # the world that the rule runs in
         else:

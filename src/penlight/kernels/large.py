@@ -24,7 +24,7 @@ from .parallel import parallel_for, thread_count
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
-OUTER = 1 << 18  # elements of two operands, multiplied; below, the result is small, or as large as one of them
+OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache
 _CHEAP = (
     1 << 21
@@ -76,7 +76,7 @@ def grows(a: np.ndarray, b: np.ndarray) -> bool:
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
 _NATIVE_UFUNCS = frozenset(
     (np.exp, np.expm1, np.log, np.log1p, np.tanh, np.exp2, np.log2, np.log10, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan)
-    + (np.arctan2, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign, np.power)
+    + (np.logical_not, np.logical_and, np.logical_or, np.logical_xor, np.arctan2, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh, np.copysign, np.power)
 )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
 
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), one of which may have LARGE elements, or the result, by several threads where that pays."""
-    if ufunc in _NATIVE_UFUNCS or _is_slow(ufunc, operands):
+    if _is_slow(ufunc, operands):
         result = _natively(ufunc, operands)
         if result is not None:
             return result
@@ -128,11 +128,11 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
 
 
 def _is_slow(ufunc: Any, operands: tuple[Any, ...]) -> bool:
-    """Whether a ufunc that is cheap takes NumPy longer than machine code: on 16-bit floats, on many elements, or if its operands are
-    not contiguous arrays of one shape."""
+    """Whether a ufunc takes NumPy longer than machine code: one that is cheap on 16-bit floats, on many elements, or if its operands
+    are not contiguous arrays of one shape."""
     arrays = [o for o in operands if type(o) is np.ndarray and o.ndim]
     first = arrays[0]
-    if first.dtype.itemsize == 2:
+    if first.dtype.itemsize == 2 or (ufunc in _NATIVE_UFUNCS and first.dtype.kind != "b"):
         return True
     if ufunc not in _NATIVE_SHARED:
         return False

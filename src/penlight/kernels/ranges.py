@@ -13,6 +13,8 @@ import numpy as np
 
 from .fma import fma64
 
+_EXACT = 1 << 24  # whole numbers below are exact in every float
+
 
 def linspace(start: float, end: float, steps: int, dtype: np.dtype) -> np.ndarray:
     """`steps` floats from `start` to `end`, both included; for columns of these, rows.
@@ -67,6 +69,8 @@ def arange(start: float, step: float, count: int, dtype: np.dtype) -> np.ndarray
     >>> arange(1.0, 0.5, 3, np.dtype("float64"))
     array([1. , 1.5, 2. ])
     """
+    if start == int(start) and step == int(step) and abs(start) + abs(step) * count < _EXACT:
+        return np.arange(int(start), int(start + step * count), int(step), np.int32).astype(dtype)
     index = np.arange(count, dtype=np.float64)
     if start == int(start) and step == int(step):  # exact, whichever way it is computed
         return (index * step + start).astype(dtype)

@@ -122,7 +122,12 @@ def compile_backward(op: Op) -> None:
 
 def _make(op: Op, lines: list[str], name: str) -> CodeType:
     """Compile the one function in these lines; the op's own kernel, rules and class are globals with its name."""
-    own = {f"op_{op.name}": op, f"kernel_{op.name}": op.kernel, f"Backward_{op.name}": op.Backward}
+    own = {
+        f"op_{op.name}": op,
+        f"kernel_{op.name}": op.kernel,
+        f"into_{op.name}": op.into,
+        f"Backward_{op.name}": op.Backward,
+    }
     own.update({f"rule_{op.name}_{i}": rule for i, rule in op.rules.items()})
     NAMESPACE.update(own)
     source = "\n".join(lines) + "\n"
@@ -256,7 +261,10 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
     first = op.inputs[0]
     based = " or ".join(f"{a}.base is not None" for a in (f"{first}_", *arrays))
     body = [f"if ({based}) and not may_write({', '.join((first, *arrays))}): {leave}"]
-    if type(op.kernel) is np.ufunc and not op.plain:
+    if op.into is not None:
+        given = [p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters]
+        body.append(f"into_{op.name}({', '.join(given)})")
+    elif type(op.kernel) is np.ufunc and not op.plain:
         body.append(f"kernel_{op.name}({', '.join(p + '_' for p in op.parameters)}, {first}_)")
     else:
         body += [

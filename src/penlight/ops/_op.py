@@ -29,7 +29,7 @@ class Op:
     """A declared op. `ops.OPS` holds them all by name."""
 
     __slots__ = (
-        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "jvp", "kernel",
+        "_backward", "_make_backward", "batch", "check", "complex_rule", "defaults", "exempt", "face", "floating", "function", "in_place", "inplace", "inputs", "into", "jvp", "kernel",
         "kind", "kinds", "mixed", "name", "node_name", "parameters", "plain", "results", "rules", "source", "straight", "view", "wants",
     )  # fmt: skip
 
@@ -76,6 +76,7 @@ class Op:
         self.straight: Any = None  # see `_compile.straight`
         self.mixed: Any = None  # see `_mixed.mixed`
         self.in_place: Any = None  # see `_compile.in_place_function`
+        self.into: Any = None  # its kernel in a form that writes to the first operand
 
     @property
     def Backward(self) -> Any:

@@ -12,7 +12,7 @@ from ..kernels.large import LARGE, one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
-from ._declare import OPS, inplace_function, install_method, method, pointwise
+from ._declare import OPS, inplace_function, install_method, method, pointwise, quiet
 from ._overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -51,25 +51,42 @@ def _times(other: Any, alpha: Any) -> Any:
     return np.multiply(other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
 
 
-def _with_multiple(ufunc: Any) -> Any:
-    """`ufunc(input, alpha * other)`, of large arrays in one pass; alpha is passed as a number that may change from call to call."""
+def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
+    """`ufunc(input, alpha * other)`, of large arrays in one pass, and the same into `input`; alpha is passed as a number that may change
+    from call to call."""
 
     def in_one_pass(input: Any, other: Any, alpha: Any) -> Any:
         return ufunc(input, np.multiply(other, alpha))
+
+    def into(input: Any, other: Any, alpha: Any) -> None:
+        if input.size >= LARGE and isinstance(other, np.ndarray):
+            from ..kernels.native import operands
+
+            factor = _dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
+            if operands.run(in_one_pass, (input, other, factor), input) is not None:
+                return
+        _dispatch.store(input, np.asarray(run(input, other, alpha)))
 
     def run(input: Any, other: Any, alpha: Any) -> Any:
         if input.size >= LARGE and isinstance(other, np.ndarray):
             return run_function(in_one_pass, input, other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
         return ufunc(input, _times(other, alpha))
 
-    return run
+    return run, quiet(into)
 
 
-@pointwise(_with_multiple(np.add),
+_add_multiple, _add_multiple_into = _with_multiple(np.add)
+_subtract_multiple, _subtract_multiple_into = _with_multiple(np.subtract)
+
+
+@pointwise(_add_multiple,
            node="AddBackward0",
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * alpha)  # fmt: skip
 def _add_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+OPS["_add_scaled"].into = _add_multiple_into
 
 
 _TWO_BOOLS = "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
@@ -93,11 +110,14 @@ def no_bools(env: dict[str, Any]) -> None:
 def _sub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(_with_multiple(np.subtract),
+@pointwise(_subtract_multiple,
            node="SubBackward0", check=no_bools,
            input=lambda grad: grad,
            other=lambda grad, alpha: grad * -alpha)  # fmt: skip
 def _sub_scaled(input: Tensor, other: Tensor | Number, alpha: Number) -> Tensor: ...
+
+
+OPS["_sub_scaled"].into = _subtract_multiple_into
 
 
 def _subtract_from(input: Any, other: Any) -> Any:
@@ -300,6 +320,10 @@ def _refuse_zero(input: Any, other: Any) -> None:
 @one_pass
 def _remainder(input: Any, other: Any) -> Any:
     _refuse_zero(input, other)
+    if (
+        type(other) is int and input.dtype.kind in "iu"
+    ):  # NumPy is slow at remainders, but not at quotients by one number
+        return np.subtract(input, np.multiply(np.floor_divide(input, other), other))
     left = np.remainder(input, other)
     if input.dtype.kind in "fV" and isinstance(left, (np.ndarray, np.generic)):
         left = np.asarray(left)  # where it is 0, NumPy gives it the divisor's sign, PyTorch that of what is divided

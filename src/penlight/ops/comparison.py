@@ -172,7 +172,7 @@ def _inverted(self: Tensor) -> Tensor:
 setattr(Tensor, "__invert__", _inverted)
 
 
-@plain(np.logical_not, inplace=True)
+@plain(np.logical_not, broadcast=True, inplace=True)
 def logical_not(input: Tensor) -> Tensor:
     """Whether elements are zero.
 

@@ -43,8 +43,12 @@ def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
 
 @quiet
 def _float_to_int(array: Any, target: Any) -> Any:
-    """C's conversion: through int64, so that out-of-range values wrap as they do in PyTorch."""
-    return array.astype(np.int64).astype(target) if target.itemsize < 8 else array.astype(target)
+    """C's conversion: through int32, or int64 for uint32, so that out-of-range values become what they become in PyTorch."""
+    if target.itemsize == 8:
+        return array.astype(target)
+    if target.itemsize == 4 and target.kind == "u":
+        return array.astype(np.int64).astype(target)
+    return convert.truncate(array).astype(target, copy=False)
 
 
 def _convert_rule(grad: Any, input_dtype: Any, xp: Any) -> Any:
@@ -243,6 +247,13 @@ def _copy_kernel(input: Any, src: Any) -> Any:
     return np.broadcast_to(src, np.broadcast_shapes(input.shape, src.shape)).astype(input.dtype)
 
 
+def _copy_into(input: Any, src: Any) -> None:
+    if src.dtype is input.dtype:
+        np.copyto(input, src)
+    else:
+        _dispatch.store(input, _copy_kernel(input, src))
+
+
 def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
     grad = xp.sum_to(grad, src_shape)
     if src_dtype.kind != "c":
@@ -254,6 +265,9 @@ def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
         input=lambda grad, xp: xp.zeros_like(grad),
         src=_copy_rule)  # fmt: skip
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
+
+
+OPS["_copy"].into = quiet(_copy_into)
 
 
 @method
@@ -294,17 +308,24 @@ def _copied_onto_itself(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _fill_into(input: Any, value: Any) -> None:
+    if isinstance(value, float) and input.dtype.kind == "f":
+        input.fill(value)
+    else:
+        input[...] = _dispatch.cast_number(value, dtypes.from_np(input.dtype))
+
+
 def _fill_kernel(input: Any, value: Any) -> Any:
     array = np.empty(input.shape, input.dtype)
-    if isinstance(value, float) and input.dtype.kind == "f":
-        array.fill(value)
-    else:
-        array[...] = _dispatch.cast_number(value, dtypes.from_np(input.dtype))
+    _fill_into(array, value)
     return array
 
 
 @differentiable(_fill_kernel, node="FillBackward2", inplace=True, input=lambda grad, xp: xp.zeros_like(grad))
 def _fill(input: Tensor, value: Any) -> Tensor: ...
+
+
+OPS["_fill"].into = quiet(_fill_into)
 
 
 def _fill_tensor_kernel(input: Any, value: Any) -> Any:
@@ -358,6 +379,9 @@ def fill(input: Tensor, value: Any) -> Tensor:
     input=lambda grad, xp: xp.zeros_like(grad),
 )
 def _zero(input: Tensor) -> Tensor: ...
+
+
+OPS["_zero"].into = lambda input: input.fill(0)
 
 
 @method

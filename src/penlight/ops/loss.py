@@ -63,6 +63,8 @@ def _mse_jvp(tangents: dict[str, Any], env: dict[str, Any], xp: Any) -> Any:
 
 
 def _mse_array(input: Any, target: Any, reduction: int) -> Any:
+    if not reduction and input.dtype.kind != "c" != target.dtype.kind:
+        return kernels.mse_loss(input, target, "none")
     difference = input - target
     if (
         reduction

@@ -54,6 +54,7 @@ GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
 TABLE = -2  # the width of a table of rows' places
 KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1, "float64": 8}  # of arrays' elements, with their sizes
+_SIZES = KINDS | {"int32": 4}  # those that are only written to as well
 _LONG_ENOUGH = 32  # operations of a loop that is unrolled without being asked to
 _NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
@@ -72,12 +73,13 @@ def _bits_of_double(number: float) -> int:
 class Value:
     """Eight floats that a kernel computes: an operation and its operands."""
 
-    __slots__ = ("builder", "dies", "made", "operands", "operation", "register")
+    __slots__ = ("builder", "dies", "made", "operands", "operation", "register", "short")
 
     def __init__(self, builder: Builder, operation: str, operands: tuple[Any, ...]) -> None:
         self.builder, self.operation, self.operands = builder, operation, operands
         self.made = self.dies = -1
         self.register = -1
+        self.short = False  # whether it has no more digits than the kernel's precision, if that is of 16 bits
 
     def __add__(self, other: Any) -> Value:
         return self.builder.emit("vaddps", self, other)
@@ -164,10 +166,12 @@ class Narrow(Array):
     def load(self, shift: int = 0) -> Value:
         """The elements at the loop's place: as float32, or as a mask."""
         b = self._builder
-        if self._kind == "float16":
-            return b.emit("vcvtph2ps", self._address())
-        if self._kind == "bfloat16":
-            return b.emit("vpslld", b.emit("vpmovzxwd", self._address()), 16)
+        if self._kind != "bool":
+            half = self._kind == "float16"
+            read = b.emit("vcvtph2ps" if half else "vpmovzxwd", self._address())
+            value = read if half else b.emit("vpslld", read, 16)
+            value.short = self._kind == b.precision
+            return value
         return b.emit("vpcmpgtd", b.emit("vpmovzxbd", self._address()), Pooled(0))
 
     def store(self, value: Value) -> Value:
@@ -175,7 +179,8 @@ class Narrow(Array):
         b = self._builder
         b.written.add(self._pointer)
         if self._kind == "float16":
-            b.emit("store float16", self._address(), value)
+            exact = value.operands[0] if value.operation == "round to float16" else value
+            b.emit("store float16", self._address(), exact)
         elif self._kind == "bfloat16":
             self._store_bfloat16(value)
         else:
@@ -188,6 +193,15 @@ class Narrow(Array):
         b = self._builder
         upper = b.emit("vpsrld", b.rounded(value, "bfloat16"), 16)
         b.emit("store half", self._address(), b.emit("reorder", b.emit("vpackusdw", upper, upper), 0x08))
+
+
+class Whole(Array):
+    """An argument of int32, which is written to only."""
+
+    def store(self, value: Value) -> Value:
+        """Write the elements at the loop's place, rounded towards 0; the least number for what has none. Gives the value back."""
+        super().store(self._builder.emit("vcvttps2dq", value))
+        return value
 
 
 class Wide(Array):
@@ -252,12 +266,14 @@ class Builder:
         self._asked += 1
         if self._asked - 1 in self.spread:
             return Number(self)  # type: ignore[return-value]
-        size = KINDS[kind]
+        size = _SIZES[kind]
         if (size == 8) != self.double:
             if self.arrays:
                 raise ValueError("a native kernel on float64 takes nothing else")
             self.double = True
         pointer = self._argument(width, local, size=size, placed=placed)
+        if kind == "int32":
+            return Whole(self, pointer)
         if size >= 4:
             return Array(self, pointer)
         return Narrow(self, pointer, self._place(size), kind)
@@ -351,10 +367,15 @@ class Builder:
 
     def rounded(self, value: Value, kind: str) -> Value:
         """A value as it will be when it has been stored as this kind."""
+        if kind not in ("float16", "bfloat16") or (value.short and kind == self.precision):
+            return value
+        value = self._rounded(value, kind)
+        value.short = kind == self.precision
+        return value
+
+    def _rounded(self, value: Value, kind: str) -> Value:
         if kind == "float16":
             return self.emit("round to float16", value)
-        if kind != "bfloat16":
-            return value
         # The upper half of a float32, after adding just less than half of its last place, or half if that makes it even.
         odd = self.emit("vandps", self.emit("vpsrld", value, 16), Pooled(1))
         sum = self.emit("vpaddd", self.emit("vpaddd", odd, Pooled(0x7FFF)), value)

@@ -53,7 +53,7 @@ _ARGUMENTS = (RDI, RSI, RDX, RCX, R8, R9)  # where the first six whole numbers a
 _REUSE = frozenset(
     ("vaddps", "vsubps", "vmulps", "vdivps", "vmaxps", "vminps", "vandps", "vandnps", "vorps", "vxorps", "vpaddd", "vpsubd")
     + ("vaddpd", "vsubpd", "vmulpd", "vdivpd", "vminpd", "vmaxpd", "vpaddq", "vpsubq", "vpcmpgtd", "vpmulld", "vpackssdw", "vpacksswb", "vpackusdw", "reorder", "pick", "choose", "join", "vsqrtpd")
-    + ("vsqrtps", "vcvtps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
+    + ("vsqrtps", "vcvtps2dq", "vcvttps2dq", "vcvtdq2ps", "vcvtpd2ps", "vpmovzxbd", "vpmovzxwd", *ROUNDINGS, *ROUNDINGS_OF_DOUBLES)
     + ("round to float16", "blend", "blend of doubles", *RELATIONS, "vpsrad", "vpsrld", "vpslld", "vpsllq", "vpsrlq")
 )  # fmt: skip
 

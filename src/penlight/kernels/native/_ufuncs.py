@@ -104,6 +104,10 @@ UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
     np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power,
     np.expm1: of_doubles.expm1, np.log1p: of_doubles.log1p, np.sin: of_doubles.sin, np.cos: of_doubles.cos,
 }  # fmt: skip
+# Those whose results have no more digits than their operands.
+EXACT = frozenset(
+    (np.negative, np.abs, np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
+)
 # Those that give masks; with their operands exchanged they are the others.
 COMPARISONS: dict[np.ufunc, tuple[Callable[..., Value], Callable[..., Value]]] = {
     np.less: (f.less, f.greater),

@@ -63,7 +63,7 @@ _BINARY = {
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
 _UNARY = {
-    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0),
+    "vsqrtps": (0x51, 1, 0), "vcvtps2dq": (0x5B, 1, 1), "vcvtdq2ps": (0x5B, 1, 0), "vcvttps2dq": (0x5B, 1, 2),
     "vcvtps2pd": (0x5A, 1, 0), "vcvtpd2ps": (0x5A, 1, 1), "vsqrtpd": (0x51, 1, 1), "vcvtph2ps": (0x13, 2, 1), "vpmovzxbd": (0x31, 2, 1),
     "vpmovzxwd": (0x33, 2, 1), "vpmovsxdq": (0x25, 2, 1), "vpmovsxwq": (0x24, 2, 1), "vpmovsxbq": (0x22, 2, 1), "vpmovzxbq": (0x32, 2, 1),
 }  # fmt: skip

@@ -29,6 +29,7 @@ from ._build import KINDS, Builder, Value
 from ._compile import Kernel
 from ._ufuncs import (
     COMPARISONS,
+    EXACT,
     INQUIRIES,
     LOGICAL,
     SPECIAL,
@@ -168,6 +169,11 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     beside = next((operand.value for operand in inputs if type(operand) is Stand), None)
     if beside is None:
         raise Untraceable  # see the note on numbers
+    if ufunc in LOGICAL or ufunc is np.logical_not:
+        numbers = [operand for operand in inputs if not isinstance(operand, Stand)]
+        if numbers or "bitwise" in ufunc.__name__:
+            raise Untraceable
+        return Mask(value=_on_masks(ufunc, [f.not_equal(operand.value, 0.0) for operand in inputs]))
     double = beside.builder.double
     operands = [operand.value if isinstance(operand, Stand) else _number(operand, beside) for operand in inputs]
     if ufunc in INQUIRIES:
@@ -182,7 +188,18 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     if ufunc not in table:
         raise Untraceable
     value = table[ufunc](*operands)
-    return Stand(value=value.builder.rounded(value, value.builder.precision))
+    b = value.builder
+    value.short = ufunc in EXACT and all(_is_short(operand, b.precision) for operand in operands)
+    return Stand(value=b.rounded(value, b.precision))
+
+
+def _is_short(operand: Any, precision: str) -> bool:
+    """Whether a value or a number has no more digits than a precision of 16 bits."""
+    if isinstance(operand, Value):
+        return operand.short
+    if precision == "float16":
+        return abs(operand) < 65520 and float(np.float16(operand)) == operand
+    return not np.float32(operand).view(np.uint32) & 0xFFFF
 
 
 def _as_numbers(mask: Stand) -> Stand:
