@@ -70,7 +70,13 @@ def grows(a: np.ndarray, b: np.ndarray) -> bool:
     one, other = a.shape, b.shape
     if one and other and one[-1] != 1 != other[-1] and (len(one) < 3 or len(other) < 3):
         return False  # rows of one length: the result is as large as one of them
-    return prod(np.broadcast_shapes(one, other)) >= LARGE
+    if len(one) < len(other):
+        one, other = other, one
+    added = len(one) - len(other)
+    size = prod(one[:added])
+    for n, m in zip(one[added:], other):
+        size *= m if n == 1 else n
+    return size >= LARGE
 
 
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].

@@ -381,7 +381,11 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def _zero(input: Tensor) -> Tensor: ...
 
 
-OPS["_zero"].into = lambda input: input.fill(0)
+def _zero_into(input: Any) -> None:
+    input.reshape(-1).view(np.uint8).fill(0)  # bytes are set faster than numbers
+
+
+OPS["_zero"].into = _zero_into
 
 
 @method

@@ -68,13 +68,9 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
     if ord < 1:
         scale = xp.where(input == 0, 0.0, xp._pow(xp.abs(input), ord - 1))
         return xp.sgn(input) * scale * wide_grad * xp.where(norm == 0, 0.0, xp._pow(norm, 1 - ord))
+    scale = xp.spread(grad / xp._pow(xp.where(result == 0, math.inf, result), ord - 1), shape, dim, keepdim)
     if ord < 2:
-        return (
-            xp.sgn(input)
-            * xp._pow(xp.abs(input), ord - 1)
-            * (wide_grad / xp._pow(xp.where(norm == 0, math.inf, norm), ord - 1))
-        )
-    scale = wide_grad / xp._pow(xp.where(norm == 0, math.inf, norm), ord - 1)
+        return xp.sgn(input) * xp._pow(xp.abs(input), ord - 1) * scale
     return input * xp._pow(xp.abs(input), ord - 2) * scale
 
 

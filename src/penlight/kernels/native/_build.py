@@ -55,7 +55,7 @@ GROUPED = -1  # the width of an array of sums over rows
 TABLE = -2  # the width of a table of rows' places
 KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1, "float64": 8}  # of arrays' elements, with their sizes
 _SIZES = KINDS | {"int32": 4}  # those that are only written to as well
-_LONG_ENOUGH = 32  # operations of a loop that is unrolled without being asked to
+_LONG_ENOUGH = 48  # operations of a loop that is unrolled without being asked to
 _NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
 

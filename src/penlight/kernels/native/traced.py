@@ -188,9 +188,9 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Stand:
     if ufunc not in table:
         raise Untraceable
     value = table[ufunc](*operands)
-    b = value.builder
-    value.short = ufunc in EXACT and all(_is_short(operand, b.precision) for operand in operands)
-    return Stand(value=b.rounded(value, b.precision))
+    builder = value.builder
+    value.short = ufunc in EXACT and all(_is_short(operand, builder.precision) for operand in operands)
+    return Stand(value=builder.rounded(value, builder.precision))
 
 
 def _is_short(operand: Any, precision: str) -> bool:
