@@ -141,20 +141,15 @@ _nn._parse_to = _parse_to  # type: ignore[attr-defined]
 __path__: list[str] = []
 
 
-# Classes that packages name in annotations and in isinstance.
+# Classes that packages name in annotations and in isinstance. Those of TorchScript's types are at the top of `torch` too.
 _CLASSES = {
-    "PyTorchFileReader",
-    "PyTorchFileWriter",
-    "StorageBase",
-    "Graph",
-    "Node",
-    "Value",
-    "ScriptModule",
-    "ScriptFunction",
-    "FunctionSchema",
-    "DispatchKey",
-    "DispatchKeySet",
-}
+    "AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType", "FutureType", "IntType",
+    "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType", "PyObjectType", "RRefType", "StreamObjType", "StringType",
+    "SymBoolType", "SymIntType", "TensorType", "TupleType", "Type", "UnionType",
+    "Argument", "Block", "CompilationUnit", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Graph", "Node", "ScriptFunction",
+    "ScriptMethod", "ScriptModule", "ScriptObject", "StorageBase", "Value",
+    "PyTorchFileReader", "PyTorchFileWriter",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -162,6 +157,10 @@ def __getattr__(name: str) -> Any:
         from .linalg import LinAlgError
 
         return LinAlgError
+    if name == "_functorch":
+        from . import _c_functorch
+
+        return _c_functorch
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
     from ._refused import NotAvailable, message, refused_class

@@ -554,6 +554,8 @@ def divide(input: Tensor, other: Tensor | Number, *, rounding_mode: builtins.str
     """The quotient; `rounding_mode` 'floor' or 'trunc' rounds it."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The scalar product of two vectors."""
+def dsmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
 def dsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
     """Split along the third dimension."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
@@ -656,6 +658,8 @@ def histogram(input: Tensor, bins: Any = ..., *, range: Any = ..., weight: Tenso
     """A histogram and its bin edges; `bins` is how many equal ones, or their edges."""
 def histogramdd(input: Tensor, bins: Any, *, range: Any = ..., weight: Tensor | None = ..., density: builtins.bool = ...) -> Any:
     """A histogram over several dimensions of points (the last dimension of `input`), and its bin edges."""
+def hsmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The product of two matrices; the first may be sparse in PyTorch, and is dense here."""
 def hsplit(input: Tensor, indices_or_sections: Any = ..., **more: Any) -> builtins.tuple[Tensor, ...]:
     """Split by columns (a vector by elements): into equal parts, or before the given places."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:

@@ -16,19 +16,26 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _homes
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, DistributionFinder
 
 # Modules that have another name here.
 _ELSEWHERE = {
     "_tensor": "tensor",
     "_jit_internal": "jit",
     "_tensor_str": "printing",
+    "_C._functorch": "_c_functorch",
 }
 
 # Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
 _OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "indexing", "creation", "printing", "inspect", "safetensors"}
+
+# Packages that PyTorch installs beside itself.
+_BESIDE = {"functorch": "penlight._functorch"}
 
 # Packages that are built on PyTorch's C++ and cannot work with Penlight.
 _NATIVE = {
@@ -65,6 +72,9 @@ class TorchFinder(MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         top, _, below = name.partition(".")
+        if name in _BESIDE:
+            module = import_module(_BESIDE[name])
+            return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
         if top in _NATIVE and not below:
             hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
             return _missing(name, hint)
@@ -82,6 +92,14 @@ class TorchFinder(MetaPathFinder):
         if sys.modules.get(name) is module:  # put there by its renaming: the import system would load it a second time
             del sys.modules[name]
         return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
+
+    def find_distributions(self, context: DistributionFinder.Context) -> list[Distribution]:
+        """What `importlib.metadata.version("torch")` and its like find: packages ask there whether PyTorch is installed."""
+        if context.name is not None and context.name.lower() != "torch":
+            return []
+        from ._distribution import TorchDistribution
+
+        return [TorchDistribution()]
 
 
 def _missing(name: str, hint: str = "Penlight, which stands in for torch, has no such module") -> ModuleSpec | None:

@@ -72,10 +72,17 @@ class SparseTensor(Tensor):
     dtype = property(lambda self: self._vals.dtype)
     ndim = property(lambda self: len(self._size))
     T = property(lambda self: self.t())
+    mT = property(lambda self: transpose(self, -2, -1))
     data = property(lambda self: self.detach())
     is_leaf = property(lambda self: self._vals.is_leaf)
     grad_fn = property(lambda self: self._vals.grad_fn)
     _version = property(lambda self: self._vals._version)
+    device = property(lambda self: self._vals.device)
+    output_nr = property(lambda self: self._vals.output_nr)
+    itemsize = property(lambda self: self._vals.itemsize)
+    is_cuda = is_mps = is_xpu = is_mkldnn = is_quantized = is_sparse_csr = is_nested = False
+    is_meta = property(lambda self: self._vals.is_meta)
+    is_cpu = property(lambda self: self._vals.is_cpu)
 
     @property
     def requires_grad(self) -> bool:
@@ -280,6 +287,9 @@ _TABLE |= {
     "size": lambda s, dim=None: s._size if dim is None else s._size[dim],
     "is_floating_point": lambda s: s.dtype.is_floating_point,
     "is_complex": lambda s: s.dtype.is_complex,
+    "element_size": lambda s: s._vals.element_size(),
+    "get_device": lambda s: s._vals.get_device(),
+    "is_inference": lambda s: s._vals.is_inference(),
     "type": lambda s, dtype=None: (
         f"torch.sparse.{dtypes.LEGACY[s.dtype]}Tensor" if dtype is None else _with(s, s._vals.type(dtype))
     ),
@@ -416,7 +426,7 @@ def _mul_in_place(input: Any, other: Any) -> Any:
     return input
 
 
-@function("mm", "matmul", "spmm", "smm", "dsmm", "mv", "__matmul__", "__rmatmul__")
+@function("mm", "matmul", "spmm", "smm", "dsmm", "hsmm", "mv", "__matmul__", "__rmatmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """A product with a sparse matrix on one side: each element adds its multiple of a row."""
     import penlight

@@ -60,7 +60,7 @@ class AsPython:
         """
         if force:
             return self.detach()._array
-        if self.requires_grad:
+        if self.requires_grad and modes.grad_mode.get():  # under no_grad nobody could record what is done to the array
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.dtype is dtypes.bfloat16:
             raise TypeError("Got unsupported ScalarType BFloat16")

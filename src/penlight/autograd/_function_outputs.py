@@ -29,7 +29,9 @@ def tie_outputs(
     """
     outputs = list(output) if isinstance(output, tuple) else [output]
     ctx.outputs = len(outputs)  # type: ignore[misc]
-    ctx._input_metadata = tuple([(t._array.shape, t._array.dtype) for t in inputs])
+    ctx._input_metadata = tuple(
+        [_sparse_metadata(t) if t.is_sparse else (t._array.shape, t._array.dtype) for t in inputs]
+    )
     given = {id(t) for t in inputs}
     dirty = _marked(ctx.dirty_tensors, "mark_dirty can only accept variables, but argument {} is of type {}")
     silent = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got {1}")
@@ -71,6 +73,14 @@ def tie_outputs(
 
 def _metadata(out: Any, recorded: bool) -> Any:
     return (out._array.shape, out._array.dtype) if recorded and hasattr(out, "_array") else None
+
+
+def _sparse_metadata(tensor: Tensor) -> tuple[Any, Any]:
+    if tensor.requires_grad:
+        raise NotImplementedError(
+            "A custom Function was given a sparse tensor that requires grad. Give it the values, tensor.coalesce().values()"
+        )
+    return tensor.shape, tensor.dtype.np
 
 
 def _marked(tensors: Sequence[Any] | None, message: str) -> dict[int, Tensor]:

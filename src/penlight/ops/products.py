@@ -20,6 +20,8 @@ from .joining import cat
 __all__ = [
     "chain_matmul",
     "cross",
+    "dsmm",
+    "hsmm",
     "inner",
     "kron",
     "spmm",
@@ -297,3 +299,6 @@ def spmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
             [2.]])
     """
     return input.mm(mat2, out=out)
+
+
+dsmm = hsmm = spmm

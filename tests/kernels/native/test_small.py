@@ -84,3 +84,20 @@ def test_spreads(shape):
     np.testing.assert_allclose(variance, x.var(1, dtype="f8"), rtol=1e-4, atol=1e-8)
     assert small.spreads(x.T, *shape[::-1]) is None or 1 in shape
     assert small.spreads(x.astype(np.float64), *shape) is None
+
+
+def test_numbers_of_numpy_are_no_arrays():
+    x = np.asarray(0.7, np.float32)
+    found = activation.softplus_backward(np.float32(2.0), x)
+    assert float(found) == pytest.approx(2.0 / (1.0 + np.exp(-0.7)), rel=1e-6)
+    assert small.elementwise(body, (np.float32(2.0), np.float32(3.0))) == 7.0
+    assert small.total(body, (np.float32(2.0), x)) == pytest.approx(2.4)
+
+
+def test_a_gradient_that_is_a_number():
+    scale = torch.tensor(0.5, requires_grad=True)
+    spread = torch.nn.functional.softplus(scale)
+    (
+        torch.distributions.Normal(torch.tensor(0.1), spread).log_prob(torch.tensor([1.0, -2.0])).sum() + spread.log()
+    ).backward()
+    assert scale.grad.item() == pytest.approx(2.87659, abs=1e-4)

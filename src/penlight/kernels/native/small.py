@@ -64,12 +64,13 @@ def _run_of(define: Any, body: Any, arrays: int, numbers: int) -> Any:
 
 
 def _suited(arrays: tuple[np.ndarray, ...], size: int) -> tuple[np.ndarray, ...] | None:
-    """The arrays, contiguous all, if they are of float32 and of this size."""
+    """The arrays, contiguous all, if they are of float32 and of this size. A gradient of one element may be one of NumPy's
+    numbers, which is no array: its memory must not be read as one."""
     scattered = False
     for array in arrays:
         if array.dtype is not _FLOAT or array.size != size:
             return None
-        scattered |= not array.flags.c_contiguous
+        scattered |= type(array) is not np.ndarray or not array.flags.c_contiguous
     return tuple([np.ascontiguousarray(array) for array in arrays]) if scattered else arrays
 
 
@@ -146,7 +147,13 @@ def _spread(b: Builder) -> None:
 def spreads(x: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
     """The mean and the variance of each of so many rows of a contiguous float32 array; None if there is no machine code."""
     run = run_over_rows(_spread)
-    if run is None or x.dtype is not _FLOAT or x.size != rows * columns or not x.flags.c_contiguous:
+    if (
+        run is None
+        or x.dtype is not _FLOAT
+        or x.size != rows * columns
+        or not x.flags.c_contiguous
+        or type(x) is not np.ndarray
+    ):
         return None
     mean, variance = np.empty(rows, _FLOAT), np.empty(rows, _FLOAT)
     run(0, rows, columns, id(x), id(mean), id(variance), columns)
