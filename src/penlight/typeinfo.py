@@ -34,6 +34,12 @@ def _limits(dtype: dtypes.dtype) -> tuple[float, float, float, float]:
     return float(info.eps), float(info.max), float(info.tiny), float(str(info.resolution))
 
 
+@cache
+def _whole_limits(dtype: dtypes.dtype) -> tuple[int, int, int, str]:
+    info: Any = np.iinfo(dtype.np)
+    return int(info.min), int(info.max), 8 * dtype.itemsize, str(dtype).removeprefix("torch.")
+
+
 class finfo:
     """The limits of a floating dtype.
 
@@ -89,9 +95,7 @@ class iinfo:
             if type is dtypes.bool_:
                 raise TypeError("torch.bool is not supported by torch.iinfo")
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        info: Any = np.iinfo(type.np)
-        self.min, self.max = int(info.min), int(info.max)
-        self.bits, self.dtype = 8 * type.itemsize, str(type).removeprefix("torch.")
+        self.min, self.max, self.bits, self.dtype = _whole_limits(type)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -368,7 +368,6 @@ def _surely_full(R: Array, rcond: float) -> bool:
     """Whether no singular value can be below rcond times the largest: their ratio is at least 1 / (|R| |R^-1|)."""
     one = eye(R.shape[-1], R.shape[-1], R.dtype)
     with silent():
-        bound = np.linalg.norm(R, axis=(-2, -1)) * np.linalg.norm(
-            solve_triangular(R, one, True, True, False), axis=(-2, -1)
-        )
+        inverse = solve_triangular(R, one, True, True, False)
+        bound = np.sqrt((np.abs(R) ** 2).sum((-2, -1))) * np.sqrt((np.abs(inverse) ** 2).sum((-2, -1)))
         return bool(np.all(bound * rcond < 1))

@@ -57,11 +57,10 @@ def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
 def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
     """The same for one row of float64."""
     half = steps // 2
-    places = np.arange(steps, dtype=np.float64)
     step = (last - first) / (steps - 1)
     values = np.empty(steps)
-    values[:half] = fma64(places[:half], step, first)
-    values[half:] = fma64(places[steps - half - 1 :: -1], -step, last)
+    values[:half] = fma64(np.arange(half, dtype=np.float64), step, first)
+    values[half:] = fma64(np.arange(steps - half - 1, -1, -1, dtype=np.float64), -step, last)
     return values
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..autograd import modes
+from ..autograd.node import NO_EDGE
 from ..kernels.silence import hush, unhush
 from ..tensor import Tensor
 
@@ -32,6 +34,17 @@ def late(module: str, name: str) -> Kernel:
 
     kernel.__name__ = name
     return kernel
+
+
+def plain_floats(operands: Sequence[Any]) -> bool:
+    """Whether nothing is recorded and the arrays, which are of one dtype that BLAS has, can be computed with as they are."""
+    if modes.slow() or modes.casting:
+        return False
+    dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
+    for t in operands:
+        if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
+            return False
+    return dtype.kind == "f" and dtype.itemsize >= 4
 
 
 def quiet(kernel: Kernel) -> Kernel:

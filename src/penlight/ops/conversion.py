@@ -15,6 +15,7 @@ from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
 from ._raw import both, cast, real_part, sum_to
+from .parts import _select
 
 __all__ = [
     "conj",
@@ -459,7 +460,8 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 def _part(tensor: Tensor, place: int) -> Tensor:
-    return view_as_real(tensor).select(-1, place)
+    pairs = view_as_real(tensor)
+    return _select(pairs, pairs.dim() - 1, place)
 
 
 def real(input: Tensor) -> Tensor:

@@ -382,7 +382,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
 
 
-@plain(lambda input, dim: np.asarray(np.count_nonzero(input, axis=dim), np.int64))
+@plain(lambda input, dim: np.asarray(np.count_nonzero(input, axis=None if len(dim) == input.ndim else dim), np.int64))
 def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import modes
-from ..autograd.node import NO_EDGE
 from ..kernels.slim import broadcast_to, expand_dims
 from ..tensor import Tensor, wrap
+from ._guards import plain_floats
 from ._raw import raw
 from .matmul import bmm
 from .parts import diagonal
@@ -43,7 +42,7 @@ def einsum(*args: Any) -> Tensor:
         equation = args[0]
         operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
     steps, new_memory = _plan(equation, tuple([tuple(t.shape) for t in operands]))
-    if new_memory and _plain(operands):
+    if new_memory and plain_floats(operands):
         values = [t._array for t in operands]
         for name, a, rest in steps:
             values.append(
@@ -57,17 +56,6 @@ def einsum(*args: Any) -> Tensor:
             else _ON_TENSORS[name](operands[a], operands[rest])
         )
     return operands[-1]
-
-
-def _plain(operands: list[Any]) -> bool:
-    """Whether nothing is recorded and the arrays can be multiplied as they are."""
-    if modes.slow() or modes.casting:
-        return False
-    dtype, recording = operands[0]._array.dtype, modes.is_grad_enabled()
-    for t in operands:
-        if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
-            return False
-    return dtype.kind == "f" and dtype.itemsize >= 4
 
 
 # ----- Planning -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels import fourier as kernels
 from ..tensor import Tensor
 from ._args import as_int, wrap_dim
 from ._declare import linear
@@ -66,6 +67,8 @@ def _laid_out(order_of: Any) -> Any:
         def run(input: Any, dim: Ints, *more: Any) -> Any:
             if not dim or input.ndim < 2:
                 return kernel(input, dim, *more)
+            if input.flags.c_contiguous and dim == tuple(range(input.ndim - len(dim), input.ndim)):
+                return kernel(input, dim, *more)  # the usual ones: the last dimensions
             order = order_of(input.strides, dim)
             if order == sorted(order):
                 return kernel(np.ascontiguousarray(input), dim, *more)
@@ -82,10 +85,7 @@ def _laid_out(order_of: Any) -> Any:
 def _c2c_array(input: Any, dim: Ints, normalization: int, forward: bool) -> Any:
     if not dim:
         return input.copy()
-    names = _NUMPY_FORWARD if forward else _NUMPY_INVERSE
-    if len(dim) == 1:
-        return (np.fft.fft if forward else np.fft.ifft)(input, None, dim[0], names[normalization])
-    return (np.fft.fftn if forward else np.fft.ifftn)(input, None, dim, names[normalization])
+    return kernels.transform(input, dim, forward, (_NUMPY_FORWARD if forward else _NUMPY_INVERSE)[normalization])
 
 
 @linear(_c2c_array, node="FftC2CBackward0",
@@ -96,9 +96,7 @@ def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Ten
 @_laid_out(_r2c_order)
 def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
     name = _NUMPY_FORWARD[normalization]
-    if not onesided:
-        return np.fft.fft(input, None, dim[0], name) if len(dim) == 1 else np.fft.fftn(input, None, dim, name)
-    return np.fft.rfft(input, None, dim[0], name) if len(dim) == 1 else np.fft.rfftn(input, None, dim, name)
+    return kernels.from_real(input, dim, name) if onesided else kernels.transform(input, dim, True, name)
 
 
 def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
@@ -125,10 +123,7 @@ def _fft_r2c(input: Tensor, dim: Ints, normalization: int, onesided: bool) -> Te
 
 @_laid_out(_c2r_order)
 def _c2r_array(input: Any, dim: Ints, normalization: int, last_dim_size: int) -> Any:
-    name = _NUMPY_INVERSE[normalization]
-    if len(dim) == 1:
-        return np.fft.irfft(input, last_dim_size, dim[0], name)
-    return np.fft.irfftn(input, [*(input.shape[d] for d in dim[:-1]), last_dim_size], dim, name)
+    return kernels.to_real(input, dim, last_dim_size, _NUMPY_INVERSE[normalization])
 
 
 def _c2r_rule(grad: Any, dim: Ints, normalization: int, last_dim_size: int, xp: Any) -> Any:

@@ -195,6 +195,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def _isin_array(elements: Any, test_elements: Any, invert: bool) -> Any:
+    if elements.dtype is test_elements.dtype and 0 < elements.size * test_elements.size <= 1 << 14:
+        found = np.logical_or.reduce(elements[..., None] == test_elements.reshape(-1), -1)
+        return np.logical_not(found) if invert else found
     return np.isin(elements, test_elements, invert=invert)
 
 

@@ -12,7 +12,7 @@ from ..kernels.matrix_exp import matrix_exp as _exp_kernel
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
-from ._guards import c_name
+from ._guards import c_name, plain_floats
 from .linalg_common import into, need_floating, need_same_dtype, need_square, need_tensor
 from .linalg_solve import inv
 
@@ -104,6 +104,10 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     if len(parts) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
     shape = _check_chain(parts)
+    if out is None and len(parts) == 3 and plain_floats(parts):
+        a, b, c = [p._array for p in parts]
+        first = _first_pair(a.shape[0], *[p.shape[1] for p in (a, b, c)])
+        return wrap((np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c))).reshape(shape))
     result = _cheapest(parts)
     result = result.view(shape)
     return into("linalg_multi_dot", out, result, *parts)
@@ -136,10 +140,17 @@ def _check_chain(parts: list[Tensor]) -> tuple[int, ...]:
     return tuple(parts[0].shape[: first.dim() - 1]) + tuple(parts[-1].shape[1 : last.dim()])
 
 
+def _first_pair(a: int, b: int, c: int, d: int) -> bool:
+    """Whether of three factors, a by b, b by c and c by d, the first two are multiplied first."""
+    return a * c * (b + d) <= b * d * (a + c)
+
+
 def _cheapest(parts: list[Tensor]) -> Tensor:
     """The matrix-chain order by dynamic programming: for each run of factors the cheapest place to split it."""
     sizes = [p.shape[0] for p in parts] + [parts[-1].shape[1]]
     count = len(parts)
+    if count == 3:
+        return (parts[0] @ parts[1]) @ parts[2] if _first_pair(*sizes) else parts[0] @ (parts[1] @ parts[2])
     cost = [[0] * count for _ in parts]
     split = [[0] * count for _ in parts]
     for length in range(1, count):

@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.slim import broadcast_to, moveaxis
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import bilinear, linear, method
-from ._guards import need_one_dtype, not_implemented
+from ._guards import need_one_dtype, not_implemented, plain_floats
 from ._halves import in_float32
 from .joining import cat
 
@@ -79,7 +79,15 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _dispatch.given("inner", tensordot(input, other, ([-1], [-1])), out)
 
 
+_FEW = 4096  # elements for which copies cost less than calls
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
 def _cross_array(input: Any, other: Any, dim: int) -> Any:
+    if input.size <= _FEW and input.shape == other.shape:
+        a, b = input.take(_NEXT, dim), other.take(_NEXT, dim)
+        c, d = input.take(_AFTER, dim), other.take(_AFTER, dim)
+        return a * d - c * b
     shape = broadcast_shape(input.shape, other.shape)
     input, other = (moveaxis(broadcast_to(x, shape), dim, 0) for x in (input, other))
     out = np.empty(shape, input.dtype)
@@ -173,6 +181,11 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     from .shape import _unsafe_view
 
+    if out is None and plain_floats((input, other)) and input._array.ndim == other._array.ndim:
+        x, y = input._array, other._array
+        pairs = list(zip(x.shape, y.shape))
+        product = x.reshape([n for m, _ in pairs for n in (m, 1)]) * y.reshape([n for _, m in pairs for n in (1, m)])
+        return wrap(product.reshape([n * m for n, m in pairs]))
     ndim = max(input.dim(), other.dim())
     left = (1,) * (ndim - input.dim()) + tuple(input.shape)
     right = (1,) * (ndim - other.dim()) + tuple(other.shape)
@@ -194,6 +207,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
     left, right = [wrap_dim(d, a.dim()) for d in left], [wrap_dim(d, b.dim()) for d in right]
+    if out is None and plain_floats((a, b)):
+        x, y = a._array, b._array
+        if [x.shape[d] for d in left] == [y.shape[e] for e in right]:
+            return wrap(_contract_arrays(x, y, left, right))
     for d, e in zip(left, right):
         n, m = a.shape[d], b.shape[e]
         if n != m and n != 1 and m != 1:
@@ -203,6 +220,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         if n != m:  # a dimension of size one stands for as many as the other has
             a, b = (a.sum(d, True, dtype=a.dtype), b) if m == 1 else (a, b.sum(e, True, dtype=b.dtype))
     return _dispatch.given("tensordot", _contract(a, b, left, right), out)
+
+
+def _contract_arrays(a: Any, b: Any, left: list[int], right: list[int]) -> Any:
+    """The same as `_contract` does, outside of any graph."""
+    free_a, free_b = [d for d in range(a.ndim) if d not in left], [d for d in range(b.ndim) if d not in right]
+    shape, size = [a.shape[d] for d in free_a] + [b.shape[d] for d in free_b], math.prod([a.shape[d] for d in left])
+    rows, columns = math.prod([a.shape[d] for d in free_a]), math.prod([b.shape[d] for d in free_b])
+    a, b = a.transpose(free_a + left).reshape(rows, size), b.transpose(right + free_b).reshape(size, columns)
+    return np.matmul(a, b).reshape(shape)
 
 
 def _contract(a: Tensor, b: Tensor, left: list[int], right: list[int]) -> Tensor:

@@ -160,7 +160,7 @@ def _scatter_reduce_arguments(
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if index.numel() and input.dim():
         places = values_of(index)
-        n, low, high = input.shape[arguments[1]], int(places.min()), int(places.max())
+        n, (low, high) = input.shape[arguments[1]], extremes(places)
         if low < 0 or high >= n:
             bad = first_outside(places, 0, n)
             raise RuntimeError(f"index {bad} is out of bounds for dimension {arguments[1]} with size {n}")

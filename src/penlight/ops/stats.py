@@ -199,7 +199,7 @@ def nanmean(
 
 
 def _aminmax_array(input: Any, dim: Any, keepdim: bool) -> Any:
-    return np.min(input, axis=dim, keepdims=keepdim), np.max(input, axis=dim, keepdims=keepdim)
+    return np.minimum.reduce(input, dim, keepdims=keepdim), np.maximum.reduce(input, dim, keepdims=keepdim)
 
 
 def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max: Any, xp: Any) -> Any:
