@@ -27,9 +27,11 @@ from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_planes import planes, planes_weight, suits_planes
 from .conv_points import (
+    patches_input,
     points,
     points_input,
     points_weight,
+    suits_patches,
     suits_points,
     suits_whole,
     whole,
@@ -92,6 +94,9 @@ def conv_input_grad(
                 return x
             if w.shape[1] > 1 and suits_whole(padding, grad.shape):
                 whole_input(grad, w, dilation, groups, x, bias)
+                return x
+            if w.shape[1] > 1 and suits_patches(w.shape, stride, padding, dilation):
+                patches_input(grad, w, stride, groups, x, bias)
                 return x
             strided = prod(stride) > 1
             together = strided and _suits_flat_phases(grad, w.shape, input_shape, stride, groups)

@@ -24,7 +24,6 @@ from .native._table import At, Plan, address, ranges, scratch
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
-_LEAST_ROWS = 4  # channels of the result: fewer leave registers unused
 _LEAST_WORK = 1 << 16  # products for each group: below, preparations take longer
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
@@ -35,8 +34,8 @@ _NS = 0.03  # for one product
 
 def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
     """Whether this can be done, and is worth while."""
-    rows, work = weight[0] // groups, prod(out) // groups * prod(weight[1:])
-    if x.dtype != np.float32 or rows < _LEAST_ROWS or work < _LEAST_WORK or prod(weight[2:]) == 1 or out[-1] < 4:
+    work = prod(out) // groups * prod(weight[1:])
+    if x.dtype != np.float32 or work < _LEAST_WORK or prod(weight[2:]) == 1 or out[-1] < 4:
         return False
     return 4 * (prod(out[1:]) + prod(x.shape[1:])) <= _MOST_BYTES and native.available()
 

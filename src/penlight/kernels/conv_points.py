@@ -9,9 +9,12 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .conv_gather import Ints
 from .native import blas
+
+_LEAST_TAPS = 9  # of windows side by side: fewer make short runs in memory
 
 
 def suits_points(weight: Ints, low: Ints) -> bool:
@@ -118,3 +121,31 @@ def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, 
     upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
     source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
     return blas.multiply(upstream, source).reshape(weight)
+
+
+def suits_patches(weight: Ints, stride: Ints, low: Ints, dilation: Ints) -> bool:
+    """Whether the windows lie side by side, and are large: the kernel is as large as the stride, and there is no border."""
+    return weight[2:] == stride and not any(low) and prod(dilation) == 1 and prod(stride) >= _LEAST_TAPS
+
+
+def patches_input(
+    grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """The transpose in its input of a correlation whose windows lie side by side: products, each of which has a place of its own."""
+    place, count = grad.shape[2:], len(grad)
+    turned = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
+    turned = np.broadcast_to(turned, (count, *turned.shape))
+    found = _product(turned, grad.reshape(count, groups, -1, prod(place)))
+    if bias is not None:
+        found += bias.reshape(groups, -1, 1).repeat(prod(stride), axis=1)
+    covered = tuple([n * s for n, s in zip(place, stride)])
+    if covered != out.shape[2:]:
+        out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+    inside = out[(slice(None), slice(None), *map(slice, covered))]
+    # (N, C, *places, *taps) in the order of the input: a place and a tap of each dim after the other.
+    apart = [size for pair in zip(place, stride) for size in pair]
+    dims = len(stride)
+    order = [0, 1, *[axis for i in range(dims) for axis in (2 + dims + i, 2 + i)]]
+    shaped = found.reshape(count, out.shape[1], *stride, *place).transpose(order)
+    steps = [step for i, s in enumerate(stride) for step in (inside.strides[2 + i] * s, inside.strides[2 + i])]
+    as_strided(inside, (count, out.shape[1], *apart), (*inside.strides[:2], *steps))[...] = shaped

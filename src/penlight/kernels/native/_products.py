@@ -48,22 +48,30 @@ def groups_of_rows(rows: int) -> list[int]:
 
 
 def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]]) -> None:
-    """Add products to registers 0 to 2 * rows - 1, for as many inner indices as a register says.
+    """Add products to registers 0 to 2 * rows - 1, for as many inner indices as a register says; those up to 11 are used.
 
     `term(number, left, right)` loads two vectors, and the number of each row just before it yields the row; then it goes on to the next index.
+    Few rows have several sums each, which are added up in the end: so no addition waits for the one before.
     """
-    for unroll in dict.fromkeys((4 if rows > 3 else 1, 1)):
+    sums = 2 * rows
+    several = 12 // sums if rows <= 3 else 1
+    for register in range(sums, sums * several):
+        asm.binary("vxorps", register, register, register)
+    for unroll in dict.fromkeys((several if several > 1 else 4, 1)):
         name = f"inner {rows} {unroll}"
         asm.label(name)
         asm.add_number(left, -unroll)
         asm.jump(f"{name} done", "less")
-        for _ in range(unroll):
+        for i in range(unroll):
+            first = sums * (i % several)
             for row in term(12, 13, 14):
-                asm.binary("vfmadd231ps", 2 * row, 13, 12)
-                asm.binary("vfmadd231ps", 2 * row + 1, 14, 12)
+                asm.binary("vfmadd231ps", first + 2 * row, 13, 12)
+                asm.binary("vfmadd231ps", first + 2 * row + 1, 14, 12)
         asm.jump(name)
         asm.label(f"{name} done")
         asm.add_number(left, unroll)
+    for register in range(sums, sums * several):
+        asm.binary("vaddps", register % sums, register % sums, register)
 
 
 def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], step: int = RAX) -> None:
