@@ -176,3 +176,17 @@ def test_wishart():
         drawn = seeded(theirs.sample, (3,))
         same(seeded(ours.sample, (3,)), drawn, rtol=1e-4)
         same(ours.log_prob(penlight.from_numpy(drawn.numpy())), theirs.log_prob(drawn), rtol=1e-4)
+
+
+def test_what_gamma_and_dirichlet_are_made_of():
+    """PyTorch's private functions, which libraries call by their names."""
+    shapes = [0.5, 2.0, 7.0]
+    made = []
+    for library in (penlight, torch):
+        alpha = library.tensor(shapes, requires_grad=True)
+        gamma = library._standard_gamma(alpha, generator=library.Generator().manual_seed(3))
+        gamma.sum().backward()
+        share = library._sample_dirichlet(alpha.detach(), generator=library.Generator().manual_seed(3))
+        slopes = library._dirichlet_grad(share, alpha.detach(), alpha.detach().sum().expand(3))
+        made.append([t.tolist() for t in (gamma, alpha.grad, share, slopes)])
+    np.testing.assert_allclose(made[0], made[1], rtol=1e-3)
