@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .copies import contiguous
+
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _GRAIN = 1 << 15  # elements that are worth waking a thread for
 _INDEX = np.dtype(np.int64)
@@ -79,7 +81,7 @@ def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | N
     walk, moving = _walk(array, index, dim), _moving()
     if walk is None or moving is None:
         return None
-    index = np.ascontiguousarray(index)
+    index = contiguous(index)
     out = np.empty(index.shape, array.dtype)
     walk.run(moving.along_kernel("take", "", array.itemsize, walk.along), array, index, out, True)
     return out
@@ -96,7 +98,7 @@ def add_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) 
     walk, moving = _walk(out, index, dim), _moving()
     if walk is None or moving is None:
         return False
-    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    index, values = contiguous(index), contiguous(values)
     kernel = moving.along_kernel("add", out.dtype.kind, out.itemsize, walk.along)
     walk.run(kernel, out, index, values, walk.rows == 1)
     return True
@@ -111,7 +113,7 @@ def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) 
     walk, moving = _walk(out, index, dim), _moving()
     if walk is None or moving is None:
         return False
-    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    index, values = contiguous(index), contiguous(values)
     walk.run(moving.along_kernel("put", "", out.itemsize, walk.along), out, index, values, walk.rows == 1)
     return True
 
@@ -135,7 +137,7 @@ def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     moving = _moving()
     if moving is None:
         return None
-    index = np.ascontiguousarray(index)
+    index = contiguous(index)
     out = np.empty((rows, index.size), array.dtype)
     walk = _Walk((rows, columns), out.shape, 1, array.itemsize)
     walk.index_stride = 0
@@ -150,7 +152,7 @@ def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
     moving = _moving()
     if moving is None or index.dtype is not _INDEX or not out.flags.c_contiguous:
         return False
-    index, values = np.ascontiguousarray(index), np.ascontiguousarray(values)
+    index, values = contiguous(index), contiguous(values)
     walk = _Walk(out.shape, values.shape, 1, out.itemsize)
     walk.index_stride = 0
     walk.run(moving.along_kernel("add", out.dtype.kind, out.itemsize, False), out, index, values, True)
@@ -166,7 +168,7 @@ def select(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
     moving = _as_mask(mask)
     if moving is None or array.shape != mask.shape or array.itemsize not in _SIZES or array.dtype.kind == "O":
         return None
-    array = np.ascontiguousarray(array)
+    array = contiguous(array)
     few = np.empty(np.count_nonzero(mask), array.dtype)
     moving.select_kernel("elements", array.itemsize)(mask.size, few.size, id(mask), id(array), id(few))
     return few

@@ -13,7 +13,9 @@ from math import prod
 import numpy as np
 
 from .conv_gather import is_half
+from .copies import copy
 from .silence import silent
+from .slim import broadcast_to
 
 Pads = Sequence[tuple[int, int]]
 MODES = ("constant", "reflect", "replicate", "circular")
@@ -48,11 +50,12 @@ def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) ->
             np.copyto(out, value, casting="unsafe")
     else:
         out = np.empty(shape, x.dtype)
-    out[interior] = x
+    copy(out[interior], x)
     if mode != "constant":
         for axis, (low, high) in enumerate(pads, lead):
             for target, source in _borders(mode, max(low, 0), max(high, 0), x.shape[axis]):
-                out[_along(axis, target)] = out[_along(axis, source)]
+                border = out[_along(axis, target)]
+                copy(border, broadcast_to(out[_along(axis, source)], border.shape))
         if cropped and mode != "circular":
             out = out[_crop(lead, pads)].copy()
     return out

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .copies import copy
+
 Shape = tuple[int, ...]
 _KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
 
@@ -158,8 +160,8 @@ def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
         return out
     shift %= n
     lead = (slice(None),) * axis
-    out[(*lead, slice(shift, None))] = array[(*lead, slice(0, n - shift))]
-    out[(*lead, slice(0, shift))] = array[(*lead, slice(n - shift, None))]
+    copy(out[(*lead, slice(shift, None))], array[(*lead, slice(0, n - shift))])
+    copy(out[(*lead, slice(0, shift))], array[(*lead, slice(n - shift, None))])
     return out
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ._rowtools import is_half
+from .copies import contiguous
 from .slim import moveaxis, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
@@ -30,7 +31,7 @@ def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     if x.ndim == 0:
         return x.reshape(1, 1)
     moved = x if dim == x.ndim - 1 else moveaxis(x, dim, x.ndim - 1)
-    return np.ascontiguousarray(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
+    return contiguous(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
 
 
 def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..autograd import modes
 from ..autograd.node import NO_EDGE
 from ..device import require_cpu
+from ..kernels.copies import fresh
 from ..kernels.slim import lower
 from ..size import Size
 from ..tensor import Tensor, wrap
@@ -41,7 +42,7 @@ __all__ = [
 def _turned(input: Any, k: int, dims: tuple[int, int]) -> Any:
     """Flipped into memory of its own, then for an odd number of turns transposed: PyTorch's layout of the result."""
     flips = {0: (), 1: (dims[1],), 2: dims, 3: (dims[0],)}[k % 4]
-    out = np.array(np.flip(input, flips) if flips else input, order="C")
+    out = fresh(np.flip(input, flips) if flips else input)
     return np.swapaxes(out, *dims) if k % 2 else out
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..autograd import views
+from ..kernels.moves import all_inside
 from ..kernels.scatter import embedding_backward as _embedding_back_kernel
 from ..tensor import Tensor, wrap
 from ._args import values_of
@@ -144,20 +146,34 @@ class Bags:
     """Which bag each index is in, how much it counts, and where the bags begin. Inside vmap the indices are not known: how much
     they count is found by its rule."""
 
-    __slots__ = ("count", "factors", "kept", "owners", "padding", "starts")
-
     def __init__(self, indices: Any, offsets: Any, count: int, mode: int, padding_idx: int) -> None:
         self.count, self.starts, self.padding = count, offsets, padding_idx
-        lengths = np.diff(np.append(offsets, indices.size))[:count]
-        self.owners = np.repeat(np.arange(count), lengths)
-        if type(indices) is not np.ndarray:
-            return
-        self.kept = indices[: self.owners.size] != padding_idx if padding_idx >= 0 else None
-        self.factors = None if self.kept is None else self.kept.astype(np.float64)
-        if mode == 1:
-            sizes = np.bincount(self.owners, self.kept, count)
-            share = 1 / np.maximum(sizes, 1)[self.owners]
-            self.factors = share if self.factors is None else self.factors * share
+        self.bounds = np.append(offsets[:count], offsets[count] if len(offsets) > count else indices.size)
+        self._indices, self._mode = indices, mode
+
+    @property
+    def lengths(self) -> Any:
+        """How many indices each bag has."""
+        return np.diff(self.bounds)
+
+    @cached_property
+    def owners(self) -> Any:
+        """For each index its bag."""
+        return np.repeat(np.arange(self.count), self.lengths)
+
+    @cached_property
+    def kept(self) -> Any:
+        """Which of the indices count; None for all."""
+        return self._indices[: self.owners.size] != self.padding if self.padding >= 0 else None
+
+    @cached_property
+    def factors(self) -> Any:
+        """How much each index counts; None for 1."""
+        factors = None if self.kept is None else self.kept.astype(np.float64)
+        if self._mode != 1:
+            return factors
+        share = 1 / np.maximum(np.bincount(self.owners, self.kept, self.count), 1)[self.owners]
+        return share if factors is None else factors * share
 
 
 def _bag_rows(rows: Any, bags: Bags, per_sample_weights: Any) -> Any:
@@ -170,19 +186,25 @@ def _bag_array(
     weight: Any, per_sample_weights: Any, indices: Any, bags: Bags, mode: int, scale_grad_by_freq: bool
 ) -> Any:
     """The reduced bags, and for "max" which row each number came from."""
-    if indices.size and (indices.min() < 0 or indices.max() >= len(weight)):
+    if not all_inside(indices, len(weight)):
         place = int(np.flatnonzero((indices < 0) | (indices >= len(weight)))[0])
         raise RuntimeError(
             f"Index {place} of input takes value {indices[place]} which is not in the valid range [0, {len(weight)})"
         )
-    rows = weight.take(indices[: bags.owners.size], 0)
+    plain_mean = mode == 1 and bags.kept is None and weight.dtype.kind == "f" and weight.dtype.itemsize > 2
+    if mode < 2 and (plain_mean or (mode == 0 and bags.kept is None and per_sample_weights is None)):
+        quick = _bag_sums(weight, indices, bags.bounds)
+        if quick is not None:
+            if plain_mean:
+                quick /= np.maximum(bags.lengths, 1).astype(quick.dtype)[:, None]
+            return quick, np.zeros((0,), np.int64)
     out = np.zeros((bags.count, weight.shape[1]), weight.dtype)
+    sizes = np.bincount(bags.owners, minlength=bags.count)
+    rows = weight.take(indices[: bags.owners.size], 0)
     if mode == 2:
         return _bag_largest(rows, indices, bags, out)
-    plain_mean = mode == 1 and bags.kept is None and rows.dtype.kind == "f" and rows.dtype.itemsize > 2
     if not plain_mean:
         rows = _bag_rows(rows, bags, per_sample_weights)
-    sizes = np.bincount(bags.owners, minlength=bags.count)
     if not _added(out, bags.owners, rows):
         full = np.flatnonzero(sizes)
         if full.size:
@@ -190,6 +212,15 @@ def _bag_array(
     if plain_mean:
         out /= np.maximum(sizes, 1).astype(out.dtype)[:, None]
     return out, np.zeros((0,), np.int64)
+
+
+def _bag_sums(weight: Any, indices: Any, bounds: Any) -> Any:
+    """The sums of bags by machine code, if there is enough to do; else None."""
+    if indices.size * weight.shape[1] < _MANY:
+        return None
+    from ..kernels.native.bags import sums
+
+    return sums(weight, np.ascontiguousarray(indices), bounds)
 
 
 def _added(out: Any, owners: Any, rows: Any) -> bool:

@@ -12,6 +12,8 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
 from ..autograd.views import history_first
+from ..kernels.copies import FROM as COPIES_FROM
+from ..kernels.copies import fresh
 from ..kernels.slim import flip as flip_array
 from ..kernels.slim import roll as roll_array
 from ..kernels.slim import tile as tile_array
@@ -37,9 +39,11 @@ __all__ = [
 def _clone_array(input: Any, contiguous: bool | int) -> Any:
     """A copy; unless it is to be contiguous, a dense layout stays as it is. 4 and 5 ask for channels last."""
     if contiguous is True or not contiguous:
+        if contiguous and input.size >= COPIES_FROM:
+            return fresh(input)
         return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
     channels = input.ndim + 1 - contiguous
-    return np.moveaxis(np.array(np.moveaxis(input, channels, -1), order="C"), -1, channels)
+    return np.moveaxis(fresh(np.moveaxis(input, channels, -1)), -1, channels)
 
 
 @linear(_clone_array, node="CloneBackward0", input=lambda grad: grad)
@@ -330,7 +334,7 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 
 
 @linear(
-    lambda input, dims: flip_array(input, dims).copy(),
+    lambda input, dims: fresh(flip_array(input, dims)),
     node="FlipBackward0",
     input=lambda grad, dims, xp: xp._flip(grad, dims),
 )

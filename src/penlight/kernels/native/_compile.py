@@ -382,7 +382,8 @@ class _Writer:
             case "store some":
                 asm.store_some(operands[1], operands[0], operands[2])
             case "store one":
-                asm.store_one(*operands, self.builder.double)
+                place, register = operands
+                asm.store_one(place, register, self.builder.double)
             case "broadcast":
                 spread = asm.broadcast_long if self.builder.double else asm.broadcast
                 spread(target, operands[0])

@@ -186,7 +186,11 @@ def _rows(x: np.ndarray, kind: str, how: str, of: str, rows: int, length: int, s
     traits = folding.KINDS[kind]
     if length < traits.lanes:  # one column after the other: NumPy takes as long for a short row as for a long one
         columns = _view(x, (length, rows), (x.itemsize, stride))
-        return _reduce(_terms(columns, kind, of), how, 0)
+        total = np.array(_terms(columns[0], kind, of))
+        with silent():
+            for column in columns[1:]:
+                _UFUNCS[how](total, _terms(column, kind, of), out=total)
+        return total
     if length >= 2 * _GRAIN:
         parts = [_whole(_view(x, (length,), (x.itemsize,), row * stride), kind, how, of) for row in range(rows)]
         return np.array(parts, traits.result)
