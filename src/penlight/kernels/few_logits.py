@@ -6,6 +6,7 @@ no weights, nothing ignored. `argmax` followed by `item` is NumPy's quickest way
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +92,11 @@ def _weighed(rows: Array, target: Array, weight: Array | None, ignore_index: int
 
 def few_losses(logs: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int) -> Array | None:
     """Minus the log-probabilities (N, C) at the targets (N,): each, their mean (1) or their sum (2); None if this is not simple."""
+    unusual = weight is not None or 0 <= ignore_index < logs.shape[1]
+    if unusual and reduction:
+        listed = _few_listed(logs, target, weight, ignore_index, reduction == 1)
+        if listed is not None:
+            return listed
     picked = _picked(logs, target, ignore_index) if weight is None else None
     if picked is None:
         return _few_weighed(logs, target, weight, ignore_index, reduction)
@@ -99,6 +105,39 @@ def few_losses(logs: Array, target: Array, weight: Array | None, ignore_index: i
         return np.negative(found, found)
     total = found.dot(_ones(len(found), found.dtype)).item()
     return np.asarray(-total / len(found) if reduction == 1 else -total, found.dtype)
+
+
+_LISTED = 64  # rows, for which Python's lists are quicker than NumPy's calls
+
+
+def _listed(
+    target: Array, shape: tuple[int, ...], weight: Array | None, ignore_index: int, dtype: Any
+) -> tuple[list[int], Array | None] | None:
+    """Where the targets that count lie in rows of classes, and what they weigh (None: 1 each); None for what is not simple."""
+    count, classes = shape
+    if count > _LISTED or not count or (weight is not None and weight.dtype is not dtype):
+        return None
+    targets = target.tolist()
+    kept = [i * classes + t for i, t in enumerate(targets) if t != ignore_index]
+    counted = [t for t in targets if t != ignore_index]
+    if not counted or min(counted) < 0 or max(counted) >= classes:
+        return None
+    return kept, None if weight is None else weight.take(counted)
+
+
+def _few_listed(logs: Array, target: Array, weight: Array | None, ignore_index: int, mean: bool) -> Array | None:
+    """The sum or the mean over rows, see `few_losses`."""
+    made = _listed(target, logs.shape, weight, ignore_index, logs.dtype) if logs.flags.c_contiguous else None
+    if made is None:
+        return None
+    kept, factors = made
+    found = logs.take(kept)
+    ones = _ones(len(kept), logs.dtype)
+    total = found.dot(ones if factors is None else factors).item()
+    if mean:
+        of_all = len(kept) if factors is None else factors.dot(ones).item()
+        total = total / of_all if of_all else math.nan
+    return np.asarray(-total, logs.dtype)
 
 
 def _few_weighed(logs: Array, target: Array, weight: Array | None, ignore_index: int, reduction: int) -> Array | None:
@@ -127,6 +166,10 @@ def few_losses_backward(
     """The gradient of `few_losses` by the log-probabilities."""
     out = np.zeros(shape, grad.dtype)
     picked = _picked(out, target, ignore_index) if weight is None else None
+    if picked is None and reduction:
+        listed = _listed(target, shape, weight, ignore_index, grad.dtype)
+        if listed is not None:
+            return _place_listed(out, grad, *listed, reduction == 1)
     if picked is None:
         made = _weighed(out, target, weight, ignore_index)
         if made is None:
@@ -144,6 +187,39 @@ def few_losses_backward(
         return out
     out.reshape(-1)[picked] = np.divide(grad, _number(-float(len(picked)) if reduction == 1 else -1.0, grad.dtype))
     return out
+
+
+def _place_listed(out: Array, grad: Array, kept: list[int], factors: Array | None, mean: bool) -> Array | None:
+    """The gradient of `_few_listed`, at its places in `out`."""
+    unit = -grad.item()
+    if mean:
+        of_all = len(kept) if factors is None else factors.dot(_ones(len(kept), out.dtype)).item()
+        if not of_all:
+            return None
+        unit = unit / of_all
+    out.reshape(-1)[kept] = unit if factors is None else factors * out.dtype.type(unit)
+    return out
+
+
+@lru_cache(64)
+def _plane_starts(images: int, classes: int, places: int) -> Array:
+    return np.arange(0, images * classes * places, classes * places)[:, None] + np.arange(places)
+
+
+def few_planes(logs: Array, target: Array, ignore_index: int, reduction: int) -> Array | None:
+    """`few_losses` of images (N, C, ...) without weights: the mean (1) or the sum (2); None if this is not simple."""
+    images, classes = logs.shape[:2]
+    if not logs.size or not logs.flags.c_contiguous:
+        return None
+    if target.item(target.argmin()) < 0 or target.item(target.argmax()) >= classes:
+        return None
+    if 0 <= ignore_index < classes and (target == ignore_index).any():
+        return None
+    places = target.size // images
+    picked = target.reshape(images, places) * places
+    picked += _plane_starts(images, classes, places)
+    total = logs.take(picked.reshape(-1)).dot(_ones(target.size, logs.dtype)).item()
+    return np.asarray(-total / target.size if reduction == 1 else -total, logs.dtype)
 
 
 def few_targets(grad: Any, saved: SavedCrossEntropy) -> tuple[Array, Any]:

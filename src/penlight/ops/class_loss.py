@@ -24,6 +24,7 @@ from ..kernels.few_logits import (
     few_logits_backward,
     few_losses,
     few_losses_backward,
+    few_planes,
     few_targets,
     nll_of_few,
 )
@@ -55,6 +56,10 @@ def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reductio
     single = input.ndim == 1
     if not single and input.ndim == 2 and input.size <= FEW and input.dtype.char in "fd":
         few = few_losses(input, target, weight, ignore_index, reduction)
+        if few is not None:
+            return few
+    if input.ndim == 4 and reduction and weight is None and input.size <= FEW and input.dtype.char in "fd":
+        few = few_planes(input, target, ignore_index, reduction)
         if few is not None:
             return few
     where = target.reshape(1) if single else target
@@ -264,6 +269,11 @@ def _shared_nll(
 OPS["_shared_log_softmax"].Backward._saved_result = property(lambda node: wrap(node.s_shared.log_probabilities()))
 
 
+def _named(target: Any, ignore_index: int) -> bool:
+    """Whether any target is the one to be ignored; Python's search is the quickest one of a few."""
+    return ignore_index in target.tolist() if target.size <= 64 else bool((target == ignore_index).any())
+
+
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                   reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """The negative log-likelihood of the softmax of logits, for class indices or for class probabilities.
@@ -283,7 +293,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         and not label_smoothing
         and not modes.slow()
     ):
-        some = 0 < logits.size <= FEW and ignore_index >= 0 and (where == ignore_index).any()
+        some = 0 < logits.size <= FEW and ignore_index >= 0 and _named(where, ignore_index)
         if logits.dtype.kind == "f" and weight is None and not some:
             shared = _Shared(input.requires_grad and modes.is_grad_enabled())
             return _shared_nll(_shared_log_softmax(input, 1, shared), target, None, ignore_index, number, shared)

@@ -125,15 +125,19 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
     x, t = _rows(input), _plain(target).reshape(-1)
     rows = np.arange(len(t))
     short = x + (margin - x[rows, t][:, None])
-    outside = _plain(short) <= 0
+    outside = ~(_plain(short) > 0)  # NaN is no distance, as in PyTorch
     outside[rows, t] = True
     return short, outside, t
 
 
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
-    short, outside, t = _multi_margin_parts(input, target, margin)
-    short = np.where(outside, 0, short)
-    losses = (short if p == 1 else short * short).sum(1) / short.shape[1]
+    x, t = _rows(input), target.reshape(-1)
+    count, classes = x.shape
+    place = t + np.arange(0, count * classes, classes)
+    short = x + (margin - x.take(place)[:, None])
+    short.reshape(-1)[place] = 0
+    np.fmax(short, 0, short)  # NaN is no distance, as in PyTorch
+    losses = np.add.reduce(short if p == 1 else short * short, 1) / classes
     if weight is not None:
         losses = losses * weight[t]
     return reduce_values(losses.astype(input.dtype, copy=False).reshape(target.shape), reduction)
@@ -191,7 +195,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     not_differentiable("multi_margin_loss", weight=weight)
     where_to = values_of(target)
-    if where_to.size and (where_to.min() < 0 or where_to.max() >= classes):
+    if where_to.size and (where_to.item(where_to.argmin()) < 0 or where_to.item(where_to.argmax()) >= classes):
         raise RuntimeError("target out of range")
     return _multi_margin_loss(input, target, p, margin, weight, number)
 
