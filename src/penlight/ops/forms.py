@@ -24,12 +24,6 @@ __all__ = [
     "scaled_mm",
 ]
 
-both(
-    "sum_of_products",
-    lambda formula, *arrays: np.einsum(formula, *map(widen, arrays), optimize=True).astype(arrays[0].dtype, copy=False),
-    einsum,
-)
-
 
 def _form_array(input1: Any, weight: Any, input2: Any) -> Any:
     """out[n, o] = sum over i, j of input1[n, i] weight[o, i, j] input2[n, j]."""
@@ -37,10 +31,34 @@ def _form_array(input1: Any, weight: Any, input2: Any) -> Any:
     return np.matmul(half, widen(input2)[:, :, None])[:, :, 0].astype(input1.dtype, copy=False)
 
 
+def _vector_array(grad: Any, half: Any) -> Any:
+    """out[n, k] = sum over o of grad[n, o] half[n, o, k]."""
+    return np.matmul(widen(grad)[:, None], half)[:, 0].astype(grad.dtype, copy=False)
+
+
+def _form_first_array(grad: Any, weight: Any, input2: Any) -> Any:
+    return _vector_array(grad, np.tensordot(widen(input2), widen(weight), (1, 2)))
+
+
+def _form_second_array(grad: Any, weight: Any, input1: Any) -> Any:
+    return _vector_array(grad, np.tensordot(widen(input1), widen(weight), (1, 1)))
+
+
+def _form_weight_array(grad: Any, input1: Any, input2: Any) -> Any:
+    rows = (widen(grad)[:, :, None] * widen(input1)[:, None]).reshape(len(grad), grad.shape[1] * input1.shape[1])
+    product = np.matmul(rows.T, widen(input2)).reshape(grad.shape[1], input1.shape[1], input2.shape[1])
+    return product.astype(grad.dtype, copy=False)
+
+
+both("form_first", _form_first_array, lambda grad, weight, input2: einsum("no,oij,nj->ni", grad, weight, input2))
+both("form_second", _form_second_array, lambda grad, weight, input1: einsum("no,oij,ni->nj", grad, weight, input1))
+both("form_weight", _form_weight_array, lambda grad, input1, input2: einsum("no,ni,nj->oij", grad, input1, input2))
+
+
 @differentiable(_form_array, node="TrilinearBackward0",
-                input1=lambda grad, weight, input2, xp: xp.sum_of_products("no,oij,nj->ni", grad, xp.conj(weight), xp.conj(input2)),
-                weight=lambda grad, input1, input2, xp: xp.sum_of_products("no,ni,nj->oij", grad, xp.conj(input1), xp.conj(input2)),
-                input2=lambda grad, input1, weight, xp: xp.sum_of_products("no,oij,ni->nj", grad, xp.conj(weight), xp.conj(input1)))  # fmt: skip
+                input1=lambda grad, weight, input2, xp: xp.form_first(grad, xp.conj(weight), xp.conj(input2)),
+                weight=lambda grad, input1, input2, xp: xp.form_weight(grad, xp.conj(input1), xp.conj(input2)),
+                input2=lambda grad, input1, weight, xp: xp.form_second(grad, xp.conj(weight), xp.conj(input1)))  # fmt: skip
 def _bilinear_form(input1: Tensor, weight: Tensor, input2: Tensor) -> Tensor: ...
 
 
@@ -57,16 +75,15 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(f"All tensors must have the same dtype, got {', '.join(names)}")
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
-    if weight.dim() != 3:
-        raise RuntimeError("number of dimensions must match")
     for d, (n, m) in enumerate(zip(input1.shape[:-1], input2.shape[:-1])):
         if n != m:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {n} and {m}")
     for name, tensor, d in (("input1", input1, 1), ("input2", input2, 2)):
-        if tensor.shape[-1] != weight.shape[d]:
-            raise RuntimeError(
-                f"bilinear(): {name} size does not match weight size: got {tensor.shape[-1]} but expected {weight.shape[d]}"
-            )
+        wanted, size = weight.size(d), tensor.size(-1)
+        if size != wanted:
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {size} but expected {wanted}")
+    if weight.dim() != 3:
+        raise RuntimeError("number of dimensions must match")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
