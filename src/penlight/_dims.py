@@ -16,6 +16,13 @@ def wrap_dim(dim: Any, ndim: int) -> int:
     raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
 
 
+def own_dim(dim: Any, ndim: int) -> int:
+    """The same where a 0-d tensor has none."""
+    if not ndim:
+        raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
 def as_int(value: Any) -> int:
     """An integer, also from a NumPy integer or a one-element integer tensor; no float and no bool."""
     if isinstance(value, (float, bool)):

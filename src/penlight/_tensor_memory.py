@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import dtypes
-from ._dims import wrap_dim
+from ._dims import own_dim
 from .device import CPU, device
 from .size import Size
 
@@ -45,7 +45,7 @@ class ShapeAndMemory:
         if dim is None:
             return Size(self._array.shape)
         shape = self._array.shape
-        return shape[wrap_dim(dim, len(shape))]
+        return shape[own_dim(dim, len(shape))]
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """How many elements to step over in memory for the next index, for all dimensions or one.
@@ -62,7 +62,7 @@ class ShapeAndMemory:
             strides = tuple([s // itemsize for s in array.strides])
         if dim is None:
             return strides
-        return strides[wrap_dim(dim, array.ndim)]
+        return strides[own_dim(dim, array.ndim)]
 
     def storage_offset(self: Any) -> int:
         """Where this tensor starts in the memory that it shares, in elements.
