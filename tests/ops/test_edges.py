@@ -106,5 +106,5 @@ def test_cross_entropy_with_logits_has_its_targets_dtype(logits, target):
 
 @pytest.mark.parametrize("ask", [lambda x: x.size(-1), lambda x: x.stride(-1), lambda x: x.size(dim=-1)])
 def test_numbers_have_no_dimension_to_ask_for(ask):
-    with pytest.raises(IndexError, match="^Dimension specified as -1 but tensor has no dimensions$"):
+    with pytest.raises(IndexError, match=r"^Dimension specified as -1 but tensor has no dimensions$"):
         ask(torch.tensor(1.0))
