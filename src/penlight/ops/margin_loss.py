@@ -131,7 +131,7 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
 
 
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
-    x, t = _rows(input), target.reshape(-1)
+    x, t = np.ascontiguousarray(_rows(input)), target.reshape(-1)
     count, classes = x.shape
     place = t + np.arange(0, count * classes, classes)
     short = x + (margin - x.take(place)[:, None])
