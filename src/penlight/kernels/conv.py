@@ -173,7 +173,11 @@ def _correlate(
         else:
             depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_points(w.shape, low) and out.flags.c_contiguous:
-        points(x, w, stride, groups, out, bias)
+        lines = (*x.shape[:2], prod(x.shape[2:])), (*w.shape[:2], 1), (*out.shape[:2], prod(out.shape[2:]))
+        if unit and each > 1 < len(x) and suits_flat(x, lines[1], (1,), (1,), groups, lines[2]):
+            flat(x.reshape(lines[0]), w.reshape(lines[1]), (0,), (1,), (1,), groups, out.reshape(lines[2]), bias)
+        else:
+            points(x, w, stride, groups, out, bias)
     elif suits_whole(low, out.shape) and out.flags.c_contiguous:
         whole(x, w, dilation, groups, out, bias)
     elif suits_tiles(x, w.shape, stride, dilation, groups, out.shape) and out.flags.c_contiguous and _is_tame(x, w):

@@ -35,7 +35,7 @@ _NS = 0.03  # for one product
 def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
     """Whether this can be done, and is worth while."""
     work = prod(out) // groups * prod(weight[1:])
-    if x.dtype != np.float32 or work < _LEAST_WORK or prod(weight[2:]) == 1 or out[-1] < 4:
+    if x.dtype != np.float32 or work < _LEAST_WORK or out[-1] < 4:
         return False
     return 4 * (prod(out[1:]) + prod(x.shape[1:])) <= _MOST_BYTES and native.available()
 
@@ -48,7 +48,7 @@ class _Forward:
     ) -> None:
         from .native import boxes
 
-        self.x = Images(shape, low, stride, parts)
+        self.x = Images(shape, low, stride, parts, True)
         self.parts, self.direct, self.groups = parts, direct, groups
         self.names = [(f"weight {i}", f"y {i}") for i in range(len(parts))]
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
@@ -225,7 +225,7 @@ class _Weigh:
     def __init__(self, shape: Ints, low: Ints, stride: Ints, part: Part, channels: int, groups: int) -> None:
         from .native import boxes
 
-        self.x, self.part, self.groups = Images(shape, low, stride, (part,)), part, groups
+        self.x, self.part, self.groups = Images(shape, low, stride, (part,), False), part, groups
         self.channels, self.each, self.inner = channels, channels // groups, shape[1] // groups
         self.unit, self.columns = pieces(part.place[-1])
         self.lines = prod(part.place[:-1])

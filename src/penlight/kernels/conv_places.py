@@ -12,6 +12,7 @@ from .conv_gather import Ints, overlap
 from .native._table import At, Plan, address, job_count, ranges
 
 Step = tuple[Any, At]  # a kernel and its table
+_CROWDED = 64  # floats, of which planes that are multiples apart are in each other's way
 _FOURS = 1.07  # what products cost with columns that are copied by fours
 
 
@@ -30,18 +31,25 @@ class Part(NamedTuple):
 
 
 class Images:
-    """Where windows begin in images, or in a copy of them in scratch memory."""
+    """Where windows begin in images, or in a copy of them in scratch memory; `together` says that all channels are read one after the other.
 
-    def __init__(self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...]) -> None:
+    What is a multiple of 4096 bytes apart shares a place in the first cache, which has eight of each: so planes must not be such multiples apart.
+    """
+
+    def __init__(self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], together: bool) -> None:
         self.shape, self.low, self.stride, self.size = shape, low, stride, shape[2:]
         dims = range(len(stride))
         reach = [max(part.taps[i][-1] + (part.place[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
         self.direct = stride[-1] == 1 and all(p <= 0 and m - p <= n for p, m, n in zip(low, reach, self.size))
+        if together and shape[1] >= 16 and prod(self.size) % _CROWDED == 0:
+            self.direct = False
         self.phases = sorted({tap % stride[-1] for part in parts for tap in part.taps[-1]})
         self.width = max(part.taps[-1][-1] // stride[-1] + part.place[-1] for part in parts)
         self.wide = self.size if self.direct else (*reach[:-1], self.width * len(self.phases))
         self.steps = _steps(self.wide)
         self.plane = 4 * prod(self.wide)
+        if together and not self.direct and self.plane % (4 * _CROWDED) == 0:
+            self.plane += 64
         self.image = shape[1] * self.plane
         self.start = -sum(p * step for p, step in zip(low, self.steps)) if self.direct else 0
 

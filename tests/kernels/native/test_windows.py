@@ -85,9 +85,7 @@ def test_transposed(results, channels, size, kernel, stride, padding, dilation, 
     result = conv_input_grad(grad, w, x, stride, padding, dilation, groups, shift)
     wide = [a if a is None else a.astype(float) for a in (grad, w, shift)]
     close(result, conv_input_grad(*wide[:2], x, stride, padding, dilation, groups, wide[2]))
-    assert (
-        calls or dilation == (2, 2) or kernel == (2, 2)
-    )  # where there is one correlation, or only numbers to multiply with
+    assert calls or dilation == (2, 2)  # where there is one correlation
 
 
 @pytest.mark.parametrize("images", [1, 2, 32])
@@ -141,6 +139,5 @@ def test_only_what_suits():
     ones, out = (1, 1), (16, 8, 12, 12)
     assert suits_flat(x, (8, 8, 5, 5), ones, ones, 1, out)
     assert not suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
-    assert not suits_flat(x, (8, 8, 1, 1), ones, ones, 1, x.shape)
     assert not suits_flat(x[:1], (8, 8, 2, 2), ones, ones, 1, (1, 8, 4, 4))
     assert not suits_flat(x, (8, 8, 14, 14), ones, ones, 1, (16, 8, 3, 3))
