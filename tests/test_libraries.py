@@ -122,3 +122,83 @@ def test_sparse_tensors_say_where_they_are_and_go_through_custom_functions():
     with pytest.raises(NotImplementedError, match=r"coalesce\(\).values\(\)"):
         Product.apply(s.detach().requires_grad_(), x)
     assert torch.hsmm(torch.eye(2), torch.ones(2, 1)).tolist() == [[1.0], [1.0]]
+
+
+AXES = {
+    "cumsum": (), "cumprod": (), "cummax": (), "cummin": (), "logcumsumexp": (), "logsumexp": (), "softmax": (), "log_softmax": (),
+    "argsort": (), "sort": (), "topk": (2,), "quantile": (0.5,), "nanquantile": (0.5,), "unsqueeze": (), "squeeze": (), "diff": (),
+    "count_nonzero": (), "unbind": (), "chunk": (2,), "tensor_split": (2,), "aminmax": (), "sum": (), "mean": (), "argmax": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_a_dimension_by_numpys_name(name):
+    torch.manual_seed(0)
+    x, rest = torch.rand(3, 4), AXES[name]
+    wanted = getattr(x, name)(*rest, dim=0)
+    for found in (getattr(torch, name)(x, *rest, axis=0), getattr(x, name)(*rest, axis=0)):
+        for a, b in zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]:
+            assert torch.equal(a, b)
+
+
+def test_a_dimension_that_is_missing():
+    for name in ("cumsum", "softmax", "logsumexp", "unsqueeze"):
+        with pytest.raises(TypeError, match=name):
+            getattr(torch, name)(torch.ones(2))
+
+
+def test_other_functions_take_numpys_name():
+    x, y = torch.rand(3, 3), torch.rand(3, 3)
+    assert torch.equal(torch.cross(x, y, axis=0), torch.cross(x, y, dim=0))
+    assert torch.equal(torch.cosine_similarity(x, y, axis=0), torch.cosine_similarity(x, y, dim=0))
+    assert torch.equal(torch.linalg.norm(x, axis=0), torch.linalg.norm(x, dim=0))
+    assert torch.equal(torch.linalg.vector_norm(x, axis=0), torch.linalg.vector_norm(x, dim=0))
+    assert torch.equal(torch.trapezoid(x, axis=0), torch.trapezoid(x, dim=0))
+    places = torch.zeros(1, 3, dtype=torch.int64)
+    assert torch.equal(torch.take_along_dim(x, places, axis=0), x[:1])
+
+
+def test_the_method_split_by_its_argument():
+    assert [part.tolist() for part in torch.arange(5).split(split_size=2, dim=0)] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'split_size_or_sections'"):
+        torch.split(torch.ones(2))
+
+
+def test_a_counter_of_operations_can_be_made_and_is_refused_when_it_counts():
+    from penlight.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(torch.nn.Linear(1, 1), display=False, depth=1)
+    assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {}
+    with pytest.raises(NotImplementedError, match="with_flops=True"):
+        counter.__enter__()
+
+
+def test_functions_with_an_underscore():
+    rows = torch.tensor([0, 0, 2, 3])
+    assert torch._convert_indices_from_coo_to_csr(rows, 5).tolist() == [0, 2, 2, 3, 4, 4]
+    assert torch._convert_indices_from_coo_to_csr(rows, 5, out_int32=True).dtype is torch.int32
+    pair = torch._convert_indices_from_csr_to_coo(torch.tensor([0, 2, 2, 3]), torch.tensor([1, 0, 2]), transpose=True)
+    assert pair.tolist() == [[1, 0, 2], [0, 0, 2]]
+    x = torch.randn(2, 3, requires_grad=True)
+    for name in ("softmax", "log_softmax"):
+        out, grad = getattr(x, name)(1), torch.randn(2, 3)
+        [wanted] = torch.autograd.grad(out, x, grad)
+        torch.testing.assert_close(
+            getattr(torch, f"_{name}_backward_data")(grad, out.detach(), 1, torch.float32), wanted
+        )
+    assert torch._shape_as_tensor(x).tolist() == [2, 3]
+
+
+def test_assertions_about_tensors():
+    torch._assert_async(torch.tensor(1))
+    with pytest.raises(RuntimeError, match="Expected Tensor with single nonzero value, but got zero"):
+        torch._assert_async(torch.tensor(0.0))
+    with pytest.raises(RuntimeError, match="words"):
+        torch._assert_async(torch.tensor(False), "words")
+
+
+def test_questions_about_tracing_are_answered():
+    from penlight.fx._symbolic_trace import is_fx_tracing
+    from penlight.fx.experimental.proxy_tensor import get_proxy_mode
+
+    assert is_fx_tracing() is False and get_proxy_mode() is None

@@ -329,6 +329,7 @@ _LAZY_NAMES = {
     **dict.fromkeys(
         [
             "_assert",
+            "_assert_async",
             "_check",
             "_check_index",
             "_check_is_size",
@@ -516,6 +517,16 @@ _LAZY_NAMES = {
     **dict.fromkeys(("istft", "stft"), "ops.spectrogram"),
     **dict.fromkeys(
         ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"], "ops.windows"
+    ),
+    **dict.fromkeys(
+        [
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+            "_log_softmax_backward_data",
+            "_shape_as_tensor",
+            "_softmax_backward_data",
+        ],
+        "ops.inner",
     ),
     "classes": "_classes",
     "compile": "compiler",

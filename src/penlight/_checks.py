@@ -20,6 +20,16 @@ def _assert(condition: Any, message: str) -> None:
     assert condition, message
 
 
+def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
+    """Raise RuntimeError if the only element of a tensor is zero.
+
+    >>> import penlight as torch
+    >>> torch._assert_async(torch.tensor(True), "it should hold")
+    """
+    if not input:
+        raise RuntimeError(assert_msg)
+
+
 def _check_with(error_type: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
     """Raise an error of a class unless a condition holds; the message is a function."""
     if isinstance(cond, Tensor):

@@ -52,6 +52,7 @@ from ._checks import SymBool as SymBool
 from ._checks import SymFloat as SymFloat
 from ._checks import SymInt as SymInt
 from ._checks import _assert as _assert
+from ._checks import _assert_async as _assert_async
 from ._checks import _check as _check
 from ._checks import _check_index as _check_index
 from ._checks import _check_is_size as _check_is_size
@@ -94,6 +95,10 @@ from .cpu import Event as Event
 from .cpu import Stream as Stream
 from .cuda import AcceleratorError as AcceleratorError
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .distributions._grads import _dirichlet_grad as _dirichlet_grad
+from .distributions._grads import _sample_dirichlet as _sample_dirichlet
+from .distributions._grads import _standard_gamma as _standard_gamma
+from .distributions._grads import _standard_gamma_grad as _standard_gamma_grad
 from .dtypes import chalf as chalf
 from .dtypes import complex32 as complex32
 from .dtypes import float4_e2m1fn_x2 as float4_e2m1fn_x2
@@ -115,6 +120,11 @@ from .layout import jagged as jagged
 from .layout import sparse_coo as sparse_coo
 from .layout import sparse_csr as sparse_csr
 from .ops.attention import _safe_softmax as _safe_softmax
+from .ops.inner import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .ops.inner import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from .ops.inner import _log_softmax_backward_data as _log_softmax_backward_data
+from .ops.inner import _shape_as_tensor as _shape_as_tensor
+from .ops.inner import _softmax_backward_data as _softmax_backward_data
 from .ops.linalg_legacy import cholesky as cholesky
 from .ops.linalg_legacy import cholesky_inverse as cholesky_inverse
 from .ops.linalg_legacy import cholesky_solve as cholesky_solve
@@ -344,7 +354,7 @@ def amax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Te
     """The largest element over some dimensions; ties share the gradient."""
 def amin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """The smallest element over some dimensions; ties share the gradient."""
-def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
+def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ...) -> Any:
     """The smallest and the largest element, of all or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of a complex number; 0 or pi for a real one."""
@@ -380,7 +390,7 @@ def argmax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: 
     """The index of the largest element (of the flattened tensor, or along a dimension)."""
 def argmin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
+def argsort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ..., axis: Any = ...) -> Tensor:
     """The indices that would sort a dimension."""
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, a row each."""
@@ -458,7 +468,7 @@ def ceil_(input: Tensor) -> Tensor:
     """In-place version of `ceil`: writes the result into this tensor and returns it."""
 def chain_matmul(*matrices: Any, out: Tensor | None = ...) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications."""
-def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """Each element brought into a range; the gradient passes inside the range, bounds included."""
@@ -506,21 +516,21 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of `cosh`: writes the result into this tensor and returns it."""
-def count_nonzero(input: Tensor, dim: Any = ...) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """How many elements are not zero, altogether or along dimensions."""
 def cov(input: Tensor, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
-def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """The cross product of vectors of length 3 along a dimension."""
-def cummax(input: Tensor, dim: builtins.int, *, out: Any = ...) -> Any:
+def cummax(input: Tensor, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
     """Running maxima along a dimension, and where they are."""
-def cummin(input: Tensor, dim: builtins.int, *, out: Any = ...) -> Any:
+def cummin(input: Tensor, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
     """Running minima along a dimension, and where they are."""
 def cumprod(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Running products along a dimension."""
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+def cumsum(input: Tensor, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """Running sums along a dimension."""
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
     """Running integrals by the trapezoid rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees as radians."""
@@ -542,7 +552,7 @@ def diagonal_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> A
     """`diagonal` as a tensor with memory of its own."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
     """A copy in which `src` replaces a diagonal."""
-def diff(input: Tensor, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def diff(input: Tensor, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """Differences of neighbours along a dimension, n times."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The derivative of `lgamma`."""
@@ -750,13 +760,13 @@ def log2_(input: Tensor) -> Tensor:
     """In-place version of `log2`: writes the result into this tensor and returns it."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of `log`: writes the result into this tensor and returns it."""
-def log_softmax(input: Tensor, dim: builtins.int, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+def log_softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """The logarithm of `softmax`, computed in one go."""
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**input + 2**other), without overflow."""
-def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = ...) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow."""
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether both elements are non-zero."""
@@ -770,7 +780,7 @@ def logit(input: Tensor, eps: builtins.float | None = ..., *, out: Tensor | None
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
 def logit_(input: Tensor, eps: builtins.float | None = ...) -> Tensor:
     """In-place version of `logit`: writes the result into this tensor and returns it."""
-def logsumexp(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are less."""
@@ -824,7 +834,7 @@ def nanmean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtyp
     """The mean of the elements that are not NaN, of all or over dimensions."""
 def nanmedian(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
     """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
+def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """Quantiles of the elements that are not NaN."""
 def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions."""
@@ -880,7 +890,7 @@ def prod(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: 
     """The product of all elements, or over a dimension."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
-def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
+def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians as degrees."""
@@ -966,11 +976,11 @@ def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: bu
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension."""
-def softmax(input: Tensor, dim: builtins.int, dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+def softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
     """exp(x) scaled to sum to one along a dimension."""
-def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
+def sort(input: Tensor, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ..., axis: Any = ...) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order."""
-def split(input: Tensor, split_size_or_sections: Any, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def split(input: Tensor, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
 def split_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split` as a tensor with memory of its own."""
@@ -988,7 +998,7 @@ def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Each element times itself."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of `square`."""
-def squeeze(input: Tensor, dim: Any = ...) -> Tensor:
+def squeeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """Without the dimensions of size one: all, or those named."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`squeeze` as a tensor with memory of its own."""
@@ -1014,7 +1024,7 @@ def t_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`t` as a tensor with memory of its own."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The elements at positions in the flattened tensor, in the index's shape."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The tangent of each element."""
@@ -1024,7 +1034,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: writes the result into this tensor and returns it."""
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
@@ -1032,7 +1042,7 @@ def tile(input: Tensor, *args: Any, dims: Any = ...) -> Tensor:
     """Like `repeat`, with missing dimensions taken as one."""
 def to_dlpack(tensor: Tensor) -> Any:
     """A tensor's memory as a DLPack capsule."""
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ..., axis: Any = ...) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The sum of a matrix's diagonal."""
@@ -1040,7 +1050,7 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged; a view."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`transpose` as a tensor with memory of its own."""
-def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances."""
 def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
     """Another name of `trapezoid`."""
@@ -1058,7 +1068,7 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The whole part."""
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of `trunc`: writes the result into this tensor and returns it."""
-def unbind(input: Tensor, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """All places along a dimension as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
@@ -1078,7 +1088,7 @@ def unsafe_split(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Ten
     """`split` whose parts autograd does not take for views of one tensor."""
 def unsafe_split_with_sizes(input: Tensor, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
     """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """With a new dimension of size one before `dim`."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unsqueeze` as a tensor with memory of its own."""

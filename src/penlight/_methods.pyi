@@ -117,7 +117,7 @@ class TensorMethods:
         """The largest element over some dimensions; ties share the gradient."""
     def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The smallest element over some dimensions; ties share the gradient."""
-    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ...) -> Any:
+    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ...) -> Any:
         """The smallest and the largest element, of all or along a dimension."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a complex number; 0 or pi for a real one."""
@@ -157,7 +157,7 @@ class TensorMethods:
         """The index of the largest element (of the flattened tensor, or along a dimension)."""
     def argmin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The index of the smallest element (of the flattened tensor, or along a dimension)."""
-    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ...) -> Tensor:
+    def argsort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool = ..., axis: Any = ...) -> Tensor:
         """The indices that would sort a dimension."""
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not zero, a row each."""
@@ -251,7 +251,7 @@ class TensorMethods:
         """The inverse from a Cholesky factor. The arguments are those of `torch.cholesky_inverse` after the first."""
     def cholesky_solve(self, *args: Any, **kwargs: Any) -> Any:
         """Solves a system from a Cholesky factor. The arguments are those of `torch.cholesky_solve` after the first."""
-    def chunk(self, chunks: builtins.int, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+    def chunk(self, chunks: builtins.int, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """At most `chunks` parts of equal size along a dimension (the last may be smaller); views."""
     def clamp(self, min: Any = ..., max: Any = ..., *, out: Tensor | None = ...) -> Tensor:
         """Each element brought into a range; the gradient passes inside the range, bounds included."""
@@ -301,27 +301,27 @@ class TensorMethods:
         """The hyperbolic cosine of each element."""
     def cosh_(self) -> Tensor:
         """In-place version of `cosh`: writes the result into this tensor and returns it."""
-    def count_nonzero(self, dim: Any = ...) -> Tensor:
+    def count_nonzero(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
         """How many elements are not zero, altogether or along dimensions."""
     def cov(self, *, correction: builtins.int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), weighted on demand."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself: it is on the CPU."""
-    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def cross(self, other: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """The cross product of vectors of length 3 along a dimension."""
     def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
     def cuda(self, device: Any = ..., non_blocking: builtins.bool = ..., memory_format: Any = ...) -> Tensor:
         """Refused: Penlight runs on the CPU."""
-    def cummax(self, dim: builtins.int, *, out: Any = ...) -> Any:
+    def cummax(self, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
         """Running maxima along a dimension, and where they are."""
-    def cummin(self, dim: builtins.int, *, out: Any = ...) -> Any:
+    def cummin(self, dim: Any = ..., *, out: Any = ..., axis: Any = ...) -> Any:
         """Running minima along a dimension, and where they are."""
     def cumprod(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """Running products along a dimension."""
     def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumprod`."""
-    def cumsum(self, dim: builtins.int, *, dtype: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def cumsum(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Running sums along a dimension."""
     def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
@@ -345,7 +345,7 @@ class TensorMethods:
         """The diagonal of two dimensions, as the last dimension; a view."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = ..., dim1: builtins.int = ..., dim2: builtins.int = ...) -> Tensor:
         """A copy in which `src` replaces a diagonal."""
-    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def diff(self, n: builtins.int = ..., dim: builtins.int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Differences of neighbours along a dimension, n times."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """The derivative of `lgamma`."""
@@ -630,7 +630,7 @@ class TensorMethods:
         """In-place version of `log`: writes the result into this tensor and returns it."""
     def log_normal_(self, mean: builtins.float = ..., std: builtins.float = ..., *, generator: Any = ...) -> Tensor:
         """Fill with numbers whose logarithms are normally distributed."""
-    def log_softmax(self, dim: builtins.int, dtype: Any = ..., *, out: Tensor | None = ...) -> Tensor:
+    def log_softmax(self, dim: Any = ..., dtype: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """The logarithm of `softmax`, computed in one go."""
     def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(input) + exp(other)), without overflow."""
@@ -640,7 +640,7 @@ class TensorMethods:
         """In-place version of `logaddexp2`: writes the result into this tensor and returns it."""
     def logaddexp_(self, other: Tensor) -> Tensor:
         """In-place version of `logaddexp`: writes the result into this tensor and returns it."""
-    def logcumsumexp(self, dim: builtins.int, *, out: Tensor | None = ...) -> Tensor:
+    def logcumsumexp(self, dim: Any = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """The logarithm of the running sum of exp(x), without overflow."""
     def logdet(self, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the determinant. The arguments are those of `torch.logdet` after the first."""
@@ -664,7 +664,7 @@ class TensorMethods:
         """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
     def logit_(self, eps: builtins.float | None = ...) -> Tensor:
         """In-place version of `logit`: writes the result into this tensor and returns it."""
-    def logsumexp(self, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """log(sum(exp(x))) over dimensions, without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64."""
@@ -758,7 +758,7 @@ class TensorMethods:
         """The mean of the elements that are not NaN, of all or over dimensions."""
     def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
         """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
+    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Quantiles of the elements that are not NaN."""
     def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The sum of the elements that are not NaN, of all or over dimensions."""
@@ -850,7 +850,7 @@ class TensorMethods:
         """The QR decomposition. The arguments are those of `torch.qr` after the first."""
     def qscheme(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight has no quantized tensors."""
-    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ...) -> Tensor:
+    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians as degrees."""
@@ -975,11 +975,11 @@ class TensorMethods:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
-    def softmax(self, dim: builtins.int, dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
+    def softmax(self, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
         """exp(x) scaled to sum to one along a dimension."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """Removed from PyTorch: `torch.linalg.solve`. The arguments are those of `torch.solve` after the first."""
-    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ...) -> Any:
+    def sort(self, dim: builtins.int = ..., descending: builtins.bool = ..., *, stable: builtins.bool | None = ..., out: Any = ..., axis: Any = ...) -> Any:
         """The elements in order along a dimension, and where they were. Equal elements keep their order."""
     def sparse_dim(self) -> builtins.int:
         """The number of sparse dimensions: none."""
@@ -989,7 +989,7 @@ class TensorMethods:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
-    def split(self, split_size_or_sections: Any, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+    def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension; views."""
@@ -1001,7 +1001,7 @@ class TensorMethods:
         """Each element times itself."""
     def square_(self) -> Tensor:
         """In-place version of `square`."""
-    def squeeze(self, dim: Any = ...) -> Tensor:
+    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
         """Without the dimensions of size one: all, or those named."""
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `squeeze`: this tensor itself takes the new shape."""
@@ -1043,7 +1043,7 @@ class TensorMethods:
         """In-place version of `t`: this tensor itself takes the new shape."""
     def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The elements at positions in the flattened tensor, in the index's shape."""
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """The elements at indices along a dimension, which broadcast with the others; of the flattened tensor without one."""
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """The tangent of each element."""
@@ -1053,7 +1053,7 @@ class TensorMethods:
         """The hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """In-place version of `tanh`: writes the result into this tensor and returns it."""
-    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
     def tile(self, *args: Any, dims: Any = ...) -> Tensor:
         """Like `repeat`, with missing dimensions taken as one."""
@@ -1077,7 +1077,7 @@ class TensorMethods:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
-    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ...) -> Any:
+    def topk(self, k: builtins.int, dim: builtins.int = ..., largest: builtins.bool = ..., sorted: builtins.bool = ..., *, out: Any = ..., axis: Any = ...) -> Any:
         """The k largest (or smallest) elements along a dimension, in order, and where they are."""
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
@@ -1107,7 +1107,7 @@ class TensorMethods:
         """The tensor's legacy type name, or the tensor converted to a dtype or legacy type."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the other's dtype."""
-    def unbind(self, dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+    def unbind(self, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """All places along a dimension as a tuple of views."""
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
         """One dimension spread over several."""
@@ -1125,7 +1125,7 @@ class TensorMethods:
         """`split` whose parts autograd does not take for views of one tensor."""
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> builtins.tuple[Tensor, ...]:
         """`split_with_sizes` whose parts autograd does not take for views of one tensor."""
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
+    def unsqueeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
         """With a new dimension of size one before `dim`."""
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place version of `unsqueeze`: this tensor itself takes the new shape."""

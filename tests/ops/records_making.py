@@ -21,4 +21,6 @@ record("empty_permuted", S((2, 3), (1, 0)), S((2, 3, 4), (2, 0, 1), dtype="dtype
 record("nuclear_norm", S(X((3, 4))), S(X((2, 3, 4)), (1, 2), True), node=False)
 record("native_norm", S(X((2, 3))), S(X((2, 3)), 3), node=False)
 record("spmm", S(X((2, 3)), X((3, 4))))
+record("dsmm", S(X((2, 3)), X((3, 4))))
+record("hsmm", S(X((2, 3)), X((3, 4))))
 record("slice_inverse", S(X(2), X(4, grad=False), 0, 1, 3), S(X((2, 2)), X((2, 4), grad=False), 1, 0, 4, 2), node=False)

@@ -389,7 +389,7 @@ def _row_input(input: Tensor, dtype: Any, name: str) -> Tensor:
 
 @method
 def softmax(
-    input: Tensor, dim: int, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None
+    input: Tensor, dim: Any = None, dtype: Any = None, *, axis: int | None = None, out: Tensor | None = None
 ) -> Tensor:
     """exp(x) scaled to sum to one along a dimension.
 
@@ -397,6 +397,8 @@ def softmax(
     >>> torch.softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([0.5000, 0.5000])
     """
+    if axis is not None:
+        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "softmax")
@@ -404,13 +406,17 @@ def softmax(
 
 
 @method
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: Any = None, dtype: Any = None, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
     """The logarithm of `softmax`, computed in one go.
 
     >>> import penlight as torch
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
     """
+    if axis is not None:
+        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     input = _row_input(input, dtype, "log_softmax")

@@ -387,11 +387,13 @@ def _count_nonzero(input: Tensor, dim: tuple[int, ...]) -> Tensor: ...
 
 
 @method
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """How many elements are not zero, altogether or along dimensions.
 
     >>> import penlight as torch
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
     tensor(2)
     """
+    if axis is not None:
+        dim = axis
     return _count_nonzero(input, wrap_dims(dim, input.dim()))

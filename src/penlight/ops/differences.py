@@ -43,13 +43,15 @@ def _check_end(input: Tensor, end: Tensor, dim: int) -> None:
 
 @method
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *,
-         out: Tensor | None = None) -> Tensor:  # fmt: skip
+         out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """Differences of neighbours along a dimension, n times.
 
     >>> import penlight as torch
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
+    if axis is not None:
+        dim = axis
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     place = wrap_dim(dim, input.dim())
@@ -93,13 +95,17 @@ def _samples(name: str, y: Tensor, x: Tensor | None, dim: int) -> int:
     return wrap_dim(dim, y.dim())
 
 
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None
+) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances.
 
     >>> import penlight as torch
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    if axis is not None:
+        dim = axis
     place = _samples("trapezoid", y, x, dim)
     if y.shape[place] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
@@ -119,13 +125,17 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: i
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None
+) -> Tensor:
     """Running integrals by the trapezoid rule.
 
     >>> import penlight as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
+    if axis is not None:
+        dim = axis
     place = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
         return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)

@@ -117,6 +117,7 @@ def norm(
     *,
     out: Tensor | None = None,
     dtype: Any = None,
+    axis: Any = None,
 ) -> Tensor:
     """A vector norm or a matrix norm, as the dimensions say.
 
@@ -124,6 +125,8 @@ def norm(
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    if axis is not None:
+        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     from .norms import vector_norm

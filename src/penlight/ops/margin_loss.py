@@ -408,13 +408,15 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _norm_along(apart, p, (apart.dim() - 1,) if apart.dim() else (), keepdim)
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, axis: Any = None) -> Tensor:
     """The cosine of the angle between vectors along a dimension; no norm counts below `eps`.
 
     >>> import penlight as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
+    if axis is not None:
+        dim = axis
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.result_dtype([x1._array, x2._array])

@@ -79,7 +79,14 @@ def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -
 
 
 def vector_norm(
-    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+    x: Tensor,
+    ord: Any = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    axis: Any = None,
 ) -> Tensor:
     """The norm of the elements, all together or along dimensions.
 
@@ -87,6 +94,8 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
+    if axis is not None:
+        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if x.dtype.category < dtypes.FLOATING and dtype is None:

@@ -64,7 +64,15 @@ _Sort, _Topk = named_result("sort", "values indices"), named_result("topk", "val
 
 
 @method
-def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None, out: Any = None) -> Any:
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    axis: Any = None,
+) -> Any:
     """The elements in order along a dimension, and where they were. Equal elements keep their order.
 
     >>> import penlight as torch
@@ -73,6 +81,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     values=tensor([1, 2, 3]),
     indices=tensor([1, 2, 0]))
     """
+    if axis is not None:
+        dim = axis
     if isinstance(dim, bool):
         raise TypeError("sort() received an invalid combination of arguments - got (Tensor, bool): dim must be int")
     place = wrap_dim(dim, input.dim())
@@ -86,13 +96,17 @@ def _argsort(input: Tensor, dim: int, descending: bool) -> Tensor: ...
 
 
 @method
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False, axis: Any = None
+) -> Tensor:
     """The indices that would sort a dimension.
 
     >>> import penlight as torch
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
+    if axis is not None:
+        dim = axis
     return _argsort(input, wrap_dim(dim, input.dim()), bool(descending))
 
 
@@ -125,13 +139,24 @@ def _topk(input: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, Tenso
 
 
 @method
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    axis: Any = None,
+) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 
     >>> import penlight as torch
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
     """
+    if axis is not None:
+        dim = axis
     return _Topk(*_topk(input, as_int(k), wrap_dim(dim, input.dim()), bool(largest), out=out))
 
 
@@ -334,23 +359,27 @@ def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 @method
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-             out: Tensor | None = None) -> Tensor:  # fmt: skip
+             out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
 
     >>> import penlight as torch
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
+    if axis is not None:
+        dim = axis
     return _quantiles("quantile", input, q, dim, keepdim, interpolation, out)
 
 
 @method
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-                out: Tensor | None = None) -> Tensor:  # fmt: skip
+                out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of the elements that are not NaN.
 
     >>> import penlight as torch
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
+    if axis is not None:
+        dim = axis
     return _quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)

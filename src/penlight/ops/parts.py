@@ -158,13 +158,15 @@ def _unbind(input: Tensor, dim: int) -> tuple[Tensor, ...]: ...
 
 
 @method
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """All places along a dimension as a tuple of views.
 
     >>> import penlight as torch
     >>> torch.arange(3).unbind()
     (tensor(0), tensor(1), tensor(2))
     """
+    if axis is not None:
+        dim = axis
     if input.dim() == 0:
         views.edge_of(input)  # PyTorch looks at the history first
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -172,13 +174,19 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(
+    input: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> tuple[Tensor, ...]:
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views.
 
     >>> import penlight as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
+    if split_size_or_sections is None:
+        if split_size is None:
+            raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
+        split_size_or_sections = split_size  # as the method calls it
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(input, split_size_or_sections, dim)
     if input.dim() == 0:
@@ -218,13 +226,15 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 @method
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension (the last may be smaller); views.
 
     >>> import penlight as torch
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    if axis is not None:
+        dim = axis
     if input.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     chunks = as_int(chunks)
@@ -239,13 +249,15 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
 
     >>> import penlight as torch
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    if axis is not None:
+        dim = axis
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, input.dim())

@@ -373,13 +373,15 @@ def _cumsum(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """Running sums along a dimension.
 
     >>> import penlight as torch
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
+    if axis is not None:
+        dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if out is not None:
@@ -572,13 +574,17 @@ def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ..
 
 
 @method
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow.
 
     >>> import penlight as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
+    if axis is not None:
+        dim = axis
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     if input.dtype.category < dtypes.FLOATING:

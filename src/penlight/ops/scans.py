@@ -173,24 +173,28 @@ _Cummax, _Cummin = named_result("cummax", "values indices"), named_result("cummi
 
 
 @method
-def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
+def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
     """Running maxima along a dimension, and where they are.
 
     >>> import penlight as torch
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
+    if axis is not None:
+        dim = axis
     return _Cummax(*_cummax(input, wrap_dim(dim, input.dim()), out=out))
 
 
 @method
-def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
+def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None) -> Any:
     """Running minima along a dimension, and where they are.
 
     >>> import penlight as torch
     >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
     tensor([3, 1, 1])
     """
+    if axis is not None:
+        dim = axis
     return _Cummin(*_cummin(input, wrap_dim(dim, input.dim()), out=out))
 
 
@@ -243,11 +247,13 @@ def _logcumsumexp(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """The logarithm of the running sum of exp(x), without overflow.
 
     >>> import penlight as torch
     >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
+    if axis is not None:
+        dim = axis
     return _logcumsumexp(input, wrap_dim(dim, input.dim()), out=out)

@@ -257,13 +257,15 @@ def _unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 
 
 @method
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without the dimensions of size one: all, or those named.
 
     >>> import penlight as torch
     >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
     (torch.Size([2]), torch.Size([2, 1]))
     """
+    if axis is not None:
+        dim = axis
     if dim is None:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):
@@ -272,13 +274,15 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 
 @method
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
+def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     """With a new dimension of size one before `dim`.
 
     >>> import penlight as torch
     >>> torch.zeros(2, 3).unsqueeze(1).shape
     torch.Size([2, 1, 3])
     """
+    if axis is not None:
+        dim = axis
     return _unsqueeze(input, wrap_dim(dim, input.dim() + 1))
 
 

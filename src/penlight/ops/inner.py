@@ -1,0 +1,70 @@
+"""Functions of PyTorch's inside that packages call by their names with an underscore: places of sparse rows, the softmax's adjoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor, wrap
+
+
+
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where each of `size` rows begins among sorted row numbers, and where the last ends.
+
+    >>> import penlight as torch
+    >>> torch._convert_indices_from_coo_to_csr(torch.tensor([0, 0, 2, 3]), 5)
+    tensor([0, 2, 2, 3, 4, 4])
+    """
+    starts = np.searchsorted(input._array, np.arange(size + 1, dtype=input._array.dtype))
+    return wrap(starts.astype(np.int32 if out_int32 else np.int64, copy=False))
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The row and the column of each element, from where rows begin and the columns.
+
+    >>> import penlight as torch
+    >>> torch._convert_indices_from_csr_to_coo(torch.tensor([0, 2, 2, 3]), torch.tensor([1, 0, 2]))
+    tensor([[0, 0, 2],
+            [1, 0, 2]])
+    """
+    if crow_indices.dim() != 1:
+        raise NotImplementedError("_convert_indices_from_csr_to_coo: Penlight has it for one matrix, not for batches.")
+    starts, columns = crow_indices._array, col_indices._array
+    rows = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    pair = (columns, rows) if transpose else (rows, columns)
+    return wrap(np.stack(pair).astype(np.int32 if out_int32 else np.int64, copy=False))
+
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of softmax's input, from that of its output and the output.
+
+    >>> import penlight as torch
+    >>> torch._softmax_backward_data(torch.tensor([1.0, 2.0]), torch.tensor([0.25, 0.75]), 0, torch.float32)
+    tensor([-0.1875,  0.1875])
+    """
+    product = grad_output * output
+    return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+    """The gradient of log_softmax's input, from that of its output and the output.
+
+    >>> import penlight as torch
+    >>> torch._log_softmax_backward_data(torch.tensor([1.0, 1.0]), torch.tensor([0.5, 0.5]).log(), 0, torch.float32)
+    tensor([0., 0.])
+    """
+    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The sizes, as a tensor.
+
+    >>> import penlight as torch
+    >>> torch._shape_as_tensor(torch.ones(2, 3))
+    tensor([2, 3])
+    """
+    return wrap(np.array(input.shape, np.int64))
