@@ -9,7 +9,6 @@ import numpy as np
 from ..tensor import Tensor, wrap
 
 
-
 def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
     """Where each of `size` rows begins among sorted row numbers, and where the last ends.
 
