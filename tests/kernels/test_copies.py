@@ -99,3 +99,15 @@ def test_bags_that_are_refused():
         assert sums(table, picks, np.array(bounds)) is None
     assert sums(table, picks + 1, np.array([0, 5])) is None and sums(table[:, :7], picks, np.array([0, 5])) is None
     assert sums(table.astype("f8"), picks, np.array([0, 5])) is None
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+@pytest.mark.parametrize("shape", [(100, 90), (90, 101), (3, 70, 70), (5000, 3), (3, 5000)])
+def test_large_triangles(shape, dtype, either_way):
+    x = (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
+    if dtype != "i8":
+        x[..., -1], x[..., 0] = np.nan, np.inf
+    for diagonal in (0, 1, -1, 50, -50, 10**6, -(10**6)):
+        below = np.arange(shape[-1]) <= np.arange(shape[-2])[:, None] + diagonal
+        np.testing.assert_array_equal(torch.from_numpy(x).tril(diagonal).numpy(), np.where(below, x, 0))
+        np.testing.assert_array_equal(torch.from_numpy(x).triu(diagonal + 1).numpy(), np.where(below, 0, x))

@@ -42,28 +42,32 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
     if source.size < FROM or source.dtype != target.dtype or source.dtype.kind == "O" or not target.flags.writeable:
         np.copyto(target, source)
         return
-    from . import native
-
     plans = _plans(source.shape, source.strides, target.strides, source.itemsize)
-    if plans is None or not native.available():
+    if plans is None or not _copying().available():
         np.copyto(target, source)
         return
-    from .native._table import address
-
-    whence, whither = address(source), address(target)
+    copying = _copying()
+    whence, whither = copying.address(source), copying.address(target)
     for plan in plans:
-        _run(plan, source.itemsize, whence, whither)
+        first, second, third, length = plan.sizes
+        grain = -(-_GRAIN // (second * third * length * source.itemsize))
+        kernel = copying.copy_kernel(plan.way, source.itemsize)
+        copying.over(
+            kernel, first, grain, second, third, whence + plan.source, whither + plan.target, length, *plan.steps
+        )
 
 
-def _run(plan: _Plan, itemsize: int, source: int, target: int) -> None:
-    from .native.copying import copy_kernel
-    from .native.folding import over
+_loaded: Any = None
 
-    first, second, third, length = plan.sizes
-    grain = -(-_GRAIN // (second * third * length * itemsize))
-    over(
-        copy_kernel(plan.way, itemsize), first, grain, second, third, source + plan.source, target + plan.target, length, *plan.steps
-    )  # fmt: skip
+
+def _copying() -> Any:
+    """The kernels, which are loaded when they are first needed."""
+    global _loaded
+    if _loaded is None:
+        from .native import copying
+
+        _loaded = copying
+    return _loaded
 
 
 @lru_cache(256)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .conv_gather import is_half
 from .copies import copy
+from .moves import take_columns
 from .silence import silent
 from .slim import broadcast_to
 
@@ -35,6 +36,11 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
     if mode != "constant" and 0 < x.size <= _FEW and x.flags.c_contiguous:
         table = _table(x.shape[lead:], pads, mode)
         return x.reshape(*x.shape[:lead], -1).take(table, lead)
+    if mode != "constant" and 0 < x.size <= _SOME and x.flags.c_contiguous and prod(x.shape[lead:]) <= _FEW:
+        table = _table(x.shape[lead:], pads, mode)
+        found = take_columns(x.reshape(prod(x.shape[:lead]), -1), table.reshape(-1))
+        if found is not None:
+            return found.reshape(*x.shape[:lead], *table.shape)
     return _padded(x, pads, mode, value)
 
 
@@ -62,6 +68,7 @@ def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) ->
 
 
 _FEW = 4096  # elements
+_SOME = 1 << 16  # elements whose places are looked up in a table; more are copied in slices
 
 
 @lru_cache(256)

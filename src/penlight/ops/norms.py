@@ -28,7 +28,8 @@ _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 @in_float32
 def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if ord == 2 and input.size > _MANY and input.dtype.kind == "f":
-        return norm_kernel(input, 2, dim, keepdim)
+        total = fold(input, "sum", dim, keepdim, of="squares") if input.size >= FOLDS_FROM else None
+        return norm_kernel(input, 2, dim, keepdim) if total is None else np.sqrt(total, total)
     if ord in _FOLDS and input.size >= FOLDS_FROM:
         result = fold(input, _FOLDS[ord], dim, keepdim, of="size")
         if result is not None:

@@ -10,8 +10,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from .. import native
 from . import _table
+from ._table import address
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .folding import over
+
+__all__ = ["address", "available", "copy_kernel", "over"]
 
 SQUARE = 8  # elements of four bytes, as many as a vector has
 _FIRST = 8 * (len(_table.SAVED) + 1)  # where on the stack the seventh argument is
@@ -19,6 +24,11 @@ _FIRST = 8 * (len(_table.SAVED) + 1)  # where on the stack the seventh argument 
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
 ARGUMENTS = 6 + 9
 _UNROLLED = 4
+
+
+def available() -> bool:
+    """Whether kernels run here."""
+    return native.available()
 
 
 def _on_stack(offset: int) -> Address:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from ..silence import silent
 from . import folding
 
@@ -36,30 +37,91 @@ def fold(
     x: np.ndarray, how: str, dims: tuple[int, ...] | None = None, keepdim: bool = False, of: str = ""
 ) -> np.ndarray | None:
     """See `fold` in kernels/folds.py."""
-    from . import available
-
-    if not available():
+    if not native.available():
         return None
     kind = _kind(x.dtype)
     if kind is None or (x.dtype.kind in "iub" and (how != "sum" or of)):
         return None
-    shape, result = x.shape, None
-    if dims is None or len(dims) == x.ndim:
-        if x.flags.c_contiguous:
-            result = _whole(x, kind, how, of)
-            return result.reshape((1,) * x.ndim) if keepdim else result
+    if dims is None:
         dims = tuple(range(x.ndim))
-    if x.flags.c_contiguous:
-        result = _contiguous(x, kind, how, of, dims)
-    else:
+    plan = _single(x.shape, x.strides, kind, how, of, dims, keepdim)
+    if plan is not None:
+        kernel, total, grain, before, after, shape, dtype = plan
+        out = np.empty(shape, dtype)
+        folding.over(kernel, total, grain, *before, id(x), id(out), *after)
+        return out
+    if not x.flags.c_contiguous:
         result = _in_memory_order(x, kind, how, of, dims)
-    if result is None:
+    elif len(dims) == x.ndim:
+        result = _whole(x, kind, how, of)
+    else:
+        result = _contiguous(x, kind, how, of, dims)
+    return None if result is None else result.reshape(_result_shape(x.shape, dims, keepdim))
+
+
+def _result_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    if keepdim:
+        return tuple([1 if k in dims else n for k, n in enumerate(shape)])
+    return tuple([n for k, n in enumerate(shape) if k not in dims])
+
+
+_Layout = tuple[list[int], list[int], list[bool]]
+
+
+def _merged(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[int, ...]) -> _Layout:
+    """Sizes, steps in bytes, and whether they are folded, of the dimensions of more than one element, neighbours merged."""
+    sizes: list[int] = []
+    steps: list[int] = []
+    are: list[bool] = []
+    for k, (n, step) in enumerate(zip(shape, strides)):
+        if n == 1:
+            continue
+        if sizes and are[-1] == (k in dims) and steps[-1] == n * step:
+            sizes[-1], steps[-1] = sizes[-1] * n, step
+        else:
+            sizes.append(n)
+            steps.append(step)
+            are.append(k in dims)
+    return sizes, steps, are
+
+
+@lru_cache(512)
+def _single(
+    shape: tuple[int, ...], strides: tuple[int, ...], kind: str, how: str, of: str, dims: tuple[int, ...], keepdim: bool
+) -> Any:
+    """How to fold with one call of a kernel, if that can be: the kernel, its rows or units, its arguments, and the result's shape and dtype."""
+    if not dims or not shape or min(strides) < 0:
         return None
-    return result.reshape(
-        tuple([1 if k in dims else n for k, n in enumerate(shape)])
-        if keepdim
-        else tuple([n for k, n in enumerate(shape) if k not in dims])
-    )
+    traits = folding.KINDS[kind]
+    order = sorted(range(len(shape)), key=lambda k: -strides[k])
+    kept = [k for k in order if k not in dims and shape[k] > 1]
+    folded = tuple([i for i, k in enumerate(order) if k in dims])
+    sizes, steps, are = _merged(tuple([shape[k] for k in order]), tuple([strides[k] for k in order]), folded)
+    if kept != sorted(kept) or not steps or steps[-1] != traits.size:
+        return None
+    result = _result_shape(shape, dims, keepdim), traits.result
+    if are in ([True], [False, True]):
+        rows, length = (1, *sizes)[-2:]
+        if not traits.lanes <= length < 2 * _GRAIN:
+            return None
+        stride = steps[0] if len(steps) > 1 else 0
+        return folding.rows_kernel(kind, how, of), rows, -(-_GRAIN // length), (length, stride), (), *result
+    if are not in ([True, False], [False, True, False]):
+        return None
+    (outer, n, inner), (apart, step) = (1, *sizes)[-3:], (0, *steps)[-3:-1]
+    rows = _rows_of_a_unit(outer, n, inner)
+    if inner < max(_FEW_COLUMNS, traits.lanes) or rows < n:
+        return None
+    kernel = folding.columns_kernel(kind, how, of)
+    return kernel, outer, -(-_GRAIN // (n * inner)), (n, inner), (step, apart, 1, n), *result
+
+
+def _rows_of_a_unit(outer: int, n: int, inner: int) -> int:
+    """How many of n rows a unit has, of which several are shared between threads if there is enough to do."""
+    rows = min(n, _MOST_ROWS)
+    if n * outer * inner >= 2 * _GRAIN and outer < _PIECES:
+        rows = min(rows, -(-n * outer // (_PIECES * folding.GROUP)) * folding.GROUP)
+    return rows
 
 
 def _contiguous(x: np.ndarray, kind: str, how: str, of: str, dims: tuple[int, ...]) -> np.ndarray | None:
@@ -119,18 +181,7 @@ def _in_memory_order(x: np.ndarray, kind: str, how: str, of: str, dims: tuple[in
 
 def _strided(y: np.ndarray, kind: str, how: str, of: str, folded: tuple[int, ...]) -> np.ndarray | None:
     """The result where all dimensions but the last two or three have one element, or None: as of slices of a matrix."""
-    sizes: list[int] = []
-    steps: list[int] = []
-    are: list[bool] = []  # folded
-    for k, (n, step) in enumerate(zip(y.shape, y.strides)):
-        if n == 1:
-            continue
-        if sizes and are[-1] == (k in folded) and steps[-1] == n * step:
-            sizes[-1], steps[-1] = sizes[-1] * n, step
-        else:
-            sizes.append(n)
-            steps.append(step)
-            are.append(k in folded)
+    sizes, steps, are = _merged(y.shape, y.strides, folded)
     if not steps or steps[-1] != y.itemsize:
         return None
     if are == [False, True]:
@@ -210,9 +261,7 @@ def _columns(
         return _few_columns(x, kind, how, of, shape, strides)
     if inner < traits.lanes:
         return _reduce(_terms(_view(x, shape, (*strides, x.itemsize)), kind, of), how, 1)
-    rows = min(n, _MOST_ROWS)
-    if n * outer * inner >= 2 * _GRAIN and outer < _PIECES:
-        rows = min(rows, -(-n * outer // (_PIECES * folding.GROUP)) * folding.GROUP)
+    rows = _rows_of_a_unit(outer, n, inner)
     units = -(-n // rows)
     out = np.empty((outer * units, inner), traits.result)
     kernel = folding.columns_kernel(kind, how, of)
