@@ -26,6 +26,8 @@ def arange(
     """
     if dtype is None is device and out is None and not more and (array := _whole_range(args)) is not None:
         return _leaf(wrap(array), requires_grad)
+    if device is None is out and not more and (array := _float_values(args, dtype)) is not None:
+        return _leaf(wrap(array), requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if _check(dtype, device, "arange"):
@@ -74,6 +76,23 @@ def _whole_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
     if not 2 <= len(args) <= 3 or (len(args) == 3 and args[2] <= 0) or args[1] < args[0]:
         return None
     return np.arange(*args)
+
+
+def _float_values(args: tuple[Any, ...], dtype: Any) -> np.ndarray[Any, Any] | None:
+    """The usual range of float32 or float64 that is not empty; None for any other."""
+    if dtype is None:
+        if float not in [type(a) for a in args]:
+            return None
+        dtype = dtypes.get_default_dtype()
+    if (dtype is not dtypes.float32 and dtype is not dtypes.float64) or not 1 <= len(args) <= 3:
+        return None
+    for a in args:
+        if (type(a) is not float and type(a) is not int) or not -1e15 < a < 1e15:
+            return None
+    start, end, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+    if not step or (end - start) / step <= 0:
+        return None
+    return _float_range(float(start), float(step), math.ceil((end - start) / step), dtype.np)  # type: ignore[no-any-return]
 
 
 _FAR = 2**62

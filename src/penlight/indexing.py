@@ -65,6 +65,9 @@ def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
     if kind is Tensor:
         picks = _picks((index,), tensor._array.shape)
         return None if picks is None else select_index(tensor, picks)
+    if kind is list:
+        made = _listed(index)
+        return None if made is None else _quickly(tensor, made[0])
     if kind is not tuple:
         return None
     used = selecting = 0
@@ -74,12 +77,29 @@ def _quickly(tensor: Tensor, index: Any) -> Tensor | None:
             used += 1
         elif kind is Tensor:
             selecting += 1
+        elif kind is list:
+            made = _listed(item)
+            return (
+                None
+                if made is None
+                else _quickly(tensor, tuple([made[0] if other is item else other for other in index]))
+            )
         elif item is not None and item is not Ellipsis:
             return None
     if selecting:
         picks = _picks(index, tensor._array.shape)
         return None if picks is None else select_index(tensor, picks)
     return _window(tensor, index, used) if used <= tensor._array.ndim else None
+
+
+def _listed(item: list[Any]) -> tuple[Tensor] | None:
+    """The tensor that a list of ints stands for; None for a list of anything else."""
+    if not item or not all([type(place) is int and -_FAR < place < _FAR for place in item]):
+        return None
+    return (wrap(np.array(item, np.int64)),)
+
+
+_FAR = 2**62
 
 
 def _picks(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Tensor | None, ...] | None:
@@ -125,7 +145,22 @@ def _window(tensor: Tensor, index: tuple[Any, ...], used: int) -> Tensor | None:
 def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
+    if isinstance(index, (list, range)) and len(index) < 32 and any([_is_index_of_its_own(item) for item in index]):
+        import warnings
+
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+            "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+            "will result either in an error or a different result",
+            stacklevel=4,
+        )
+        return tuple(index)
     return (index,)
+
+
+def _is_index_of_its_own(item: Any) -> bool:
+    """Whether an element of a list makes PyTorch take the list for a tuple of indices, as NumPy once did."""
+    return item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, range, slice, str, np.ndarray))
 
 
 def _take_apart(tensor: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
@@ -199,7 +234,7 @@ def _normal(item: Any) -> Any:
         from .creation import tensor
 
         made = tensor(list(item)) if len(item) else wrap(np.zeros(0, np.int64))
-        return _normal(made)
+        return _normal(made.long() if made.dtype.category == dtypes.FLOATING else made)
     if hasattr(item, "__index__"):
         return item.__index__()
     raise IndexError(_WRONG.format(type(item).__name__))

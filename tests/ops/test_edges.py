@@ -108,3 +108,17 @@ def test_cross_entropy_with_logits_has_its_targets_dtype(logits, target):
 def test_numbers_have_no_dimension_to_ask_for(ask):
     with pytest.raises(IndexError, match=r"^Dimension specified as -1 but tensor has no dimensions$"):
         ask(torch.tensor(1.0))
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
+def test_lists_as_indices():
+    x = torch.arange(12.0).view(3, 4)
+    assert x[[0, 2]].tolist() == [[0.0, 1.0, 2.0, 3.0], [8.0, 9.0, 10.0, 11.0]]
+    assert x[[2.0]].tolist() == [[8.0, 9.0, 10.0, 11.0]]
+    assert x[:, [1, -1]].tolist() == [[1.0, 3.0], [5.0, 7.0], [9.0, 11.0]]
+    assert x[[True, False, False]].tolist() == [[0.0, 1.0, 2.0, 3.0]]
+    with pytest.warns(UserWarning, match="non-tuple sequence for multidimensional indexing"):
+        assert x[[[0, 1], [1, 2]]].tolist() == [1.0, 6.0]
+    assert x[[slice(0, 2), 1]].tolist() == [1.0, 5.0]
+    with pytest.raises(IndexError, match="index 9 is out of bounds for dimension 0 with size 3"):
+        x[[9]]

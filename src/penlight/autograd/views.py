@@ -101,12 +101,13 @@ def history_first(*tensors: Any) -> None:
 
 def _window(view: Tensor, source: Tensor) -> Any:
     """A function that takes the same strided window of a tensor like `source` that `view` is."""
-    size, stride, offset = view._array.shape, view.stride(), _offset(view._array, source._array)
+    part, whole = view._array, source._array  # what follows from them is seldom asked for
 
     def take(tensor: Tensor) -> Tensor:
         from ..ops import as_strided
+        from ..tensor import wrap
 
-        return as_strided(tensor, size, stride, tensor.storage_offset() + offset)
+        return as_strided(tensor, part.shape, wrap(part).stride(), tensor.storage_offset() + _offset(part, whole))
 
     return take
 

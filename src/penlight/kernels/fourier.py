@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 try:
-    from numpy.fft import _pocketfft_umath as _loops
+    from numpy.fft import _pocketfft_umath as _loops  # type: ignore[attr-defined]
 except ImportError:
     _loops: Any = None  # type: ignore[no-redef]
 

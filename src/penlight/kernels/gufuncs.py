@@ -65,7 +65,9 @@ def _fine(values: Array, axes: int) -> bool:
     if values.ndim == axes:
         first = values.item(0) if values.size else 0
         return bool(first == first)
-    return not np.isnan(values[(..., *(0,) * axes)]).any() if values.size else True
+    if not values.size:
+        return True
+    return not np.isnan(values[..., 0, 0] if axes == 2 else values[..., 0]).any()
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -180,7 +182,7 @@ def eigh(A: Array, uplo: str = "L") -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
     if _available() and _fine((result := _eigh(A, uplo))[0], 1):
         return result
-    return np.linalg.eigh(A, uplo)  # type: ignore[return-value,arg-type]
+    return np.linalg.eigh(A, uplo)  # type: ignore[call-overload,no-any-return]
 
 
 def _eigvalsh(A: Array, uplo: str) -> Array:
@@ -191,4 +193,4 @@ def eigvalsh(A: Array, uplo: str = "L") -> Array:
     """Eigenvalues of Hermitian matrices, of which one triangle is read."""
     if _available() and _fine(values := _eigvalsh(A, uplo), 1):
         return values
-    return np.linalg.eigvalsh(A, uplo)  # type: ignore[arg-type]
+    return np.linalg.eigvalsh(A, uplo)  # type: ignore[call-overload,no-any-return]

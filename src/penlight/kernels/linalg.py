@@ -161,8 +161,8 @@ def order_of(pivots: Array, rows: int) -> Array:
     batch = pivots.shape[:-1]
     if not batch:
         rows_now = list(range(rows))
-        for here, other in enumerate((pivots - 1).tolist()):
-            rows_now[here], rows_now[other] = rows_now[other], rows_now[here]
+        for at, place in enumerate((pivots - 1).tolist()):
+            rows_now[at], rows_now[place] = rows_now[place], rows_now[at]
         return np.array(rows_now, np.int64)
     flat = pivots.reshape(math.prod(batch), pivots.shape[-1]).astype(np.int64) - 1
     order = np.tile(np.arange(rows), (len(flat), 1))

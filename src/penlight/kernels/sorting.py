@@ -216,7 +216,7 @@ def median_of_all(x: np.ndarray, skip_nan: bool) -> np.ndarray:
     flat = _comparable(x).reshape(-1)
     count = flat.size
     if _has_nan(flat):
-        count = np.count_nonzero(flat == flat) if skip_nan else 0
+        count = int(np.count_nonzero(flat == flat)) if skip_nan else 0
         if not count:
             return np.full((), np.nan, x.dtype)
     rank = (count - 1) // 2

@@ -136,7 +136,8 @@ def rewrite_recorded(op: Op, arguments: tuple[Any, ...]) -> Any:
     result, node = made._array, made._edge[0]
     if type(node) is not op.Backward or result.shape != array.shape or result.dtype is not array.dtype:
         return None
-    if getattr(node, "s_" + op.inputs[0], None) is tensor:
+    kept: Any = getattr(node, "s_" + op.inputs[0], None)
+    if kept is tensor:
         before = tensor.detach().clone()
         before._edge = tensor._edge
         setattr(node, "s_" + op.inputs[0], before)

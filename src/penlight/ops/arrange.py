@@ -20,6 +20,7 @@ from ._args import as_int, broadcast_shape, wrap_dim
 from ._declare import linear, method
 from ._guards import not_implemented
 from .joining import _check_list, stack
+from .shape import _expand, _view
 
 __all__ = [
     "broadcast_shapes",
@@ -218,9 +219,8 @@ def _grid(tensors: Sequence[Tensor], indexing: str) -> tuple[Tensor, ...]:
     swap = indexing == "xy" and len(tensors) >= 2
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple(t.numel() for t in ordered)
-    grids = [
-        t.view([-1 if d == place else 1 for d in range(len(shape))]).expand(shape) for place, t in enumerate(ordered)
-    ]
+    sizes = [(1,) * place + (n,) + (1,) * (len(shape) - place - 1) for place, n in enumerate(shape)]
+    grids = [_expand(_view(t, size), shape) for t, size in zip(ordered, sizes)]
     return tuple([grids[1], grids[0], *grids[2:]] if swap else grids)
 
 

@@ -12,6 +12,7 @@ from ._raw import graph
 from .linalg_common import identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
 from .linalg_solve import _linalg_inv_ex
 from .linalg_spectral import svdvals
+from .norms import vector_norm
 
 __all__ = [
     "cond",
@@ -66,6 +67,9 @@ def matrix_norm(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
+    elif ord == "fro" and out is None and dim == (-2, -1) and type(input) is Tensor and input.dim() == 2:
+        if input.dtype.category >= dtypes.FLOATING:
+            return vector_norm(input, 2, (0, 1), keepdim)
     need_tensor("linalg_matrix_norm", input=input)
     if ord not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -78,8 +82,6 @@ def matrix_norm(
 
 
 def _matrix_norm(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
-    from .norms import vector_norm
-
     if ord == "fro":
         return vector_norm(A, 2, dims, keepdim)
     if ord in ("nuc", 2, -2):
@@ -129,8 +131,6 @@ def norm(
         dim = axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    from .norms import vector_norm
-
     need_tensor("linalg_norm", input=input)
     if isinstance(dim, int):
         dim = (dim,)

@@ -471,6 +471,9 @@ def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
         variance = few[1]
         variance *= count / (count - correction) if count > correction else np.inf
         return variance.reshape(few[2])
+    if dim == (0,) and input.ndim == 2 and input.size <= _FEW_SPREAD and input.dtype is _FLOAT32:
+        variance = _var_array(np.ascontiguousarray(input.T), (1,), correction, False)
+        return variance[None] if keepdim else variance
     centred = input - _mean_array(input, dim, True)
     squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
     total = _add_reduce(squares, dim, keepdims=keepdim)

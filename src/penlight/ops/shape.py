@@ -301,6 +301,8 @@ def _expand_array(input: Any, size: tuple[int, ...]) -> Any:
     if input.shape == size:
         return input.view()
     extra = len(size) - input.ndim
+    if size[extra:] == input.shape and 1 not in size[:extra]:
+        return views.strided_window(input, size, (0,) * extra + input.strides, 0)
     strides = [0 if n == 1 and m != 1 else s for n, m, s in zip(input.shape, size[extra:], input.strides)]
     for n in reversed(size[:extra]):
         strides.insert(0, 0 if n != 1 else size[-len(strides)] * strides[0] if strides else input.itemsize)
@@ -331,6 +333,8 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
         else:
             return _expand(input, tuple(target))
     extra = len(target) - len(shape)
+    if extra > 0 and tuple(target[extra:]) == shape and min(target) >= 0:
+        return _expand(input, tuple(target))
     if extra < 0:
         kind = f"{type_name(input.dtype)}{{{list(shape)}}}"
         raise RuntimeError(

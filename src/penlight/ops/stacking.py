@@ -94,6 +94,8 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     >>> torch.hstack((torch.tensor([1, 2]), torch.tensor([3])))
     tensor([1, 2, 3])
     """
+    if type(tensors) in (list, tuple) and tensors and all([type(t) is Tensor and t.dim() > 1 for t in tensors]):
+        return cat(tensors, 1, out=out)
     found = _check_list(tensors, "hstack")
     flat = bool(found) and atleast_1d(found[0]).dim() == 1
     return _stacked("hstack", found, atleast_1d, 0 if flat else 1, out)

@@ -199,7 +199,8 @@ def nanmean(
 
 
 def _aminmax_array(input: Any, dim: Any, keepdim: bool) -> Any:
-    return np.minimum.reduce(input, dim, keepdims=keepdim), np.maximum.reduce(input, dim, keepdims=keepdim)
+    least, greatest = np.minimum.reduce, np.maximum.reduce
+    return least(input, axis=dim, keepdims=keepdim), greatest(input, axis=dim, keepdims=keepdim)  # type: ignore[call-overload]
 
 
 def _aminmax_rule(grads: Any, input: Any, dim: Any, keepdim: bool, min: Any, max: Any, xp: Any) -> Any:
