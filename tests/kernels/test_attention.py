@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import attention as kernels
+from penlight.kernels import attention_few
 
 pytestmark = pytest.mark.usefixtures("either_way")
 ORDERS = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3), (0, 1, 3, 2), (3, 2, 1, 0)]
@@ -118,3 +119,21 @@ def test_nan_stays_in_its_rows():
     np.testing.assert_array_equal(np.isnan(out).any(3), bad)
     np.testing.assert_array_equal(np.isnan(sums), bad)
     np.testing.assert_array_equal(np.isnan(kept).any(3), bad)
+
+
+@pytest.mark.parametrize("causal, masked", [(False, False), (True, False), (False, True)])
+def test_few_scores_are_as_many(causal, masked, monkeypatch):
+    """The short way and the general one."""
+    rng = np.random.default_rng(5)
+    query, key, value, grad = (rng.standard_normal((2, 3, n, 4), np.float32) for n in (5, 6, 6, 5))
+    mask = np.where(rng.random((1, 1, 5, 6)) < 0.6, 0, -np.inf).astype(np.float32) if masked else None
+
+    def run():
+        out, sums, kept = kernels.attention(query, key, value, mask, 0.5, causal)
+        return out, sums, kept, *kernels.attention_backward(grad, query, key, value, mask, out, sums, kept, 0.5, causal)
+
+    few = run()
+    monkeypatch.setattr(attention_few, "_FEW", 0)
+    for a, b in zip(few, run(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert a.strides == b.strides

@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from . import native
+from . import attention_few, native
 from ._rowtools import narrow, row_max, row_sum, widen
+from .attention_few import _places, _side_by_side
 from .native import attention as definitions
 from .native.blas import multiply
 from .silence import silent
@@ -147,12 +148,6 @@ def _probabilities_again(
     return p
 
 
-@lru_cache(maxsize=8)
-def _places(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of all columns, and of the last column that counts for each row of several heads."""
-    return np.arange(columns, dtype=np.float32), np.tile(np.arange(rows, dtype=np.float32), heads)
-
-
 def _native_probabilities(
     define: Callable[..., None], query: np.ndarray, key: np.ndarray, heads: _Heads, part: Part, scale: float, logs: np.ndarray,
     out: np.ndarray | None,
@@ -178,6 +173,9 @@ def attention(
     The mask, of four dims, is added to the scores. A row that may look at nothing gives 0. The result lies in memory as the
     query does, as in PyTorch.
     """
+    few = attention_few.attention(query, key, value, mask, scale, causal)
+    if few is not None:
+        return few
     heads = _Heads(query, key, mask, causal)
     q, k, v = _rows(query), _rows(key), _rows(value)
     # `q` is the query where its rows are dense, and a plain copy else.
@@ -204,6 +202,9 @@ def attention_backward(
     sums: np.ndarray, kept: np.ndarray, scale: float, causal: bool, needs: Needs = (True, True, True),
 ) -> Grads:  # fmt: skip
     """Gradients of query, key and value. In memory, the heads of one position lie side by side, as in PyTorch."""
+    few = attention_few.attention_backward(grad, query, key, value, kept, scale, needs)
+    if few is not None:
+        return few
     heads = _Heads(query, key, mask, causal)
     q, k, v, g = _rows(query), _rows(key), _rows(value), _rows(grad)
     seen = widen(out)
@@ -238,8 +239,3 @@ def attention_backward(
     like = (query, key, value)
     dq, dk, dv = (None if r is None else narrow(r, x.dtype) for r, x in zip(results, like, strict=True))
     return dq, dk, dv
-
-
-def _side_by_side(x: np.ndarray) -> np.ndarray:
-    n, heads, rows, width = x.shape
-    return np.empty((n, rows, heads, width), x.dtype).swapaxes(1, 2)

@@ -1,0 +1,85 @@
+"""Attention with few scores, in as few calls as there can be; float32, with the native kernels of native/attention.py.
+
+Functions give None where `kernels/attention.py` has to do it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import native
+from .native.attention import attend, attend_backward
+from .silence import silent
+
+_FEW = 1 << 12  # scores
+_FLOAT = np.dtype(np.float32)
+
+
+@lru_cache(None)
+def _run_of(causal: bool) -> Any:
+    return native.kernel(attend, causal=causal).run
+
+
+@lru_cache(None)
+def _back_run() -> Any:
+    return native.kernel(attend_backward).run
+
+
+@lru_cache(maxsize=16)
+def _places(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of all columns, and of the last column that counts for each row of several heads."""
+    return np.arange(columns, dtype=_FLOAT), np.tile(np.arange(rows, dtype=_FLOAT), heads)
+
+
+def attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """(result, log of the sums of exponentials, probabilities)."""
+    batch, heads, rows, _ = query.shape
+    columns, count = key.shape[2], batch * heads * rows
+    if not 0 < count * columns <= _FEW or query.dtype is not _FLOAT or not query.flags.c_contiguous:
+        return None
+    if not native.available() or key.dtype is not _FLOAT or value.dtype is not _FLOAT or not value.size:
+        return None
+    with silent():
+        if mask is not None:  # which is added to what is scaled already
+            query, scale = query * _FLOAT.type(scale), 1.0
+        scores = np.matmul(query, key.swapaxes(2, 3))
+        if mask is not None:
+            scores += mask
+        logs = np.empty((batch, heads, rows), _FLOAT)
+        places = _places(rows, columns, batch * heads) if causal else ()
+        _run_of(causal)(0, count, columns, id(scores), id(logs), *[id(place) for place in places], scale)
+        return np.matmul(scores, value), logs, scores
+
+
+def attention_backward(
+    grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, kept: np.ndarray, scale: float, needs: Any
+) -> tuple[Any, Any, Any] | None:
+    """Gradients of query, key and value from the probabilities."""
+    if not 0 < kept.size <= _FEW or not native.available() or not kept.flags.c_contiguous:
+        return None
+    if not kept.dtype is grad.dtype is query.dtype is key.dtype is value.dtype is _FLOAT or not grad.size:
+        return None
+    dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
+    with silent():
+        if dv is not None:
+            np.matmul(kept.swapaxes(2, 3), grad, dv)
+        if dq is not None or dk is not None:
+            slopes = np.matmul(grad, value.swapaxes(2, 3))
+            columns = kept.shape[3]
+            _back_run()(0, kept.size // columns, columns, id(slopes), id(kept), scale)
+            if dq is not None:
+                np.matmul(slopes, key, dq)
+            if dk is not None:
+                np.matmul(slopes.swapaxes(2, 3), query, dk)
+    return dq, dk, dv
+
+
+def _side_by_side(x: np.ndarray) -> np.ndarray:
+    """Memory for a gradient in which the heads of one position lie side by side, as in PyTorch."""
+    n, heads, rows, width = x.shape
+    return np.empty((n, rows, heads, width), x.dtype).swapaxes(1, 2)
