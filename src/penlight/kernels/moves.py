@@ -120,7 +120,7 @@ def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) 
 
 def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     """`np.take`."""
-    last = dim == array.ndim - 1 and dim and index.ndim == 1 and array.size * index.size >= FROM * array.shape[-1]
+    last = dim == array.ndim - 1 and dim and index.ndim == 1 and array.size * index.size >= FROM * array.shape[-1] > 0
     if last and array.flags.c_contiguous and index.dtype is _INDEX and all_inside(index, array.shape[-1]):
         columns = take_columns(array.reshape(-1, array.shape[-1]), index)
         if columns is not None:

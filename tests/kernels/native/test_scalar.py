@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from penlight.kernels import native, rng_rejection
+from penlight.kernels import native, rng_gradients, rng_rejection
 from penlight.kernels.native import scalar
 from penlight.kernels.rng_engine import BLOCK, Engine
 
@@ -124,16 +124,14 @@ def test_without_the_source_python_serves(monkeypatch):
 
 @needs_native
 def test_series_of_sample_gradients_are_those_of_numpy(monkeypatch):
-    from penlight.distributions import _grads
-
     pick = np.random.default_rng(0)
     shapes = pick.choice([0.01, 0.5, 3.0, 30.0, 900.0, 2000.0], 300)
     samples = np.maximum(pick.gamma(shapes), 1e-300)
     samples[3] = np.nan
     few = np.minimum(shapes, 50)
     shares = np.clip(pick.beta(few, 2.0), 1e-12, 1 - 1e-6)
-    made = _grads.gamma_grad(shapes, samples), _grads.dirichlet_grad(shares, few, few + 2.0)
-    monkeypatch.setattr(_grads, "over", lambda *arguments: None)
-    wanted = _grads.gamma_grad(shapes, samples), _grads.dirichlet_grad(shares, few, few + 2.0)
+    made = rng_gradients.gamma_grad(shapes, samples), rng_gradients.dirichlet_grad(shares, few, few + 2.0)
+    monkeypatch.setattr(rng_gradients, "over", lambda *arguments: None)
+    wanted = rng_gradients.gamma_grad(shapes, samples), rng_gradients.dirichlet_grad(shares, few, few + 2.0)
     for found, expected in zip(made, wanted, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
