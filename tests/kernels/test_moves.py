@@ -91,6 +91,7 @@ def test_columns_and_swaps(everything):
     assert moves.add_columns(out, index, np.ones((3, 3)))
     np.add.at(wanted, (slice(None), index), 1)
     assert np.array_equal(out, wanted)
+    assert moves.take_slices(np.zeros((3, 0)), np.zeros(0, np.int64), 1).shape == (3, 0)
     order, turns = np.arange(5), np.array([4, 1, 3, 4, 4])
     assert moves.swap_in_turn(order, turns) and order.tolist() == [4, 1, 3, 0, 2]
 

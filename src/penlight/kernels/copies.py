@@ -10,6 +10,8 @@ import numpy as np
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
 _GRAIN = 1 << 17  # bytes that are worth waking a thread for
+_SHARED = 1 << 21  # bytes that threads copy together
+_ROW = 1 << 14  # bytes, of such a copy
 _PIECE = 64  # rows of a transposed matrix that a thread takes together
 
 
@@ -25,11 +27,26 @@ class _Plan(NamedTuple):
 
 def fresh(x: np.ndarray) -> np.ndarray:
     """A contiguous copy."""
-    if x.size < FROM or x.flags.c_contiguous:
+    if x.size < FROM or (x.flags.c_contiguous and (x.nbytes < _SHARED or x.dtype.kind == "O")):
         return np.array(x, order="C")
     out = np.empty(x.shape, x.dtype)
-    copy(out, x)
+    if x.flags.c_contiguous:
+        _copy_bytes(out.reshape(-1).view(np.uint8), x.reshape(-1).view(np.uint8))
+    else:
+        copy(out, x)
     return out
+
+
+def _copy_bytes(target: np.ndarray, source: np.ndarray) -> None:
+    """As rows that threads share."""
+    rows = len(source) // _ROW
+    whole = rows * _ROW
+    plan = _plan("forwards", [(rows, _ROW, _ROW), (_ROW, 1, 1)])
+    if not _copying().available():
+        np.copyto(target, source)
+        return
+    _run(plan, 1, target, source)
+    target[whole:] = source[whole:]
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:
@@ -46,15 +63,18 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
     if plans is None or not _copying().available():
         np.copyto(target, source)
         return
-    copying = _copying()
-    whence, whither = copying.address(source), copying.address(target)
     for plan in plans:
-        first, second, third, length = plan.sizes
-        grain = -(-_GRAIN // (second * third * length * source.itemsize))
-        kernel = copying.copy_kernel(plan.way, source.itemsize)
-        copying.over(
-            kernel, first, grain, second, third, whence + plan.source, whither + plan.target, length, *plan.steps
-        )
+        _run(plan, source.itemsize, target, source)
+
+
+def _run(plan: _Plan, itemsize: int, target: np.ndarray, source: np.ndarray) -> None:
+    copying = _copying()
+    whence, whither = copying.address(source) + plan.source, copying.address(target) + plan.target
+    first, second, third, length = plan.sizes
+    grain = -(-_GRAIN // (second * third * length * itemsize))
+    copying.over(
+        copying.copy_kernel(plan.way, itemsize), first, grain, second, third, whence, whither, length, *plan.steps
+    )
 
 
 _loaded: Any = None

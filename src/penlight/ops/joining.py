@@ -39,7 +39,7 @@ __all__ = [
 def _clone_array(input: Any, contiguous: bool | int) -> Any:
     """A copy; unless it is to be contiguous, a dense layout stays as it is. 4 and 5 ask for channels last."""
     if contiguous is True or not contiguous:
-        if contiguous and input.size >= COPIES_FROM:
+        if input.size >= COPIES_FROM and (contiguous or input.flags.c_contiguous):
             return fresh(input)
         return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
     channels = input.ndim + 1 - contiguous
