@@ -1,7 +1,8 @@
 """Elementwise work on large arrays: split over threads, in blocks that stay in the cache.
 
 Note [Large elementwise work]
-From LARGE elements on, the generated ops (ops/_compile.py) hand their kernel or rule to this module instead of calling it.
+From LARGE elements on, or fewer if NumPy is slow at it (`least_size`), the generated ops (ops/_compile.py) hand their kernel or rule to
+this module instead of calling it.
 Elementwise means that any part of the result depends on the same part of the operands only. So a ufunc runs on one range
 for each thread, straight into its part of the result, and a rule like `grad * (1 - result * result)` runs on blocks of
 BLOCK elements: its temporaries are as small as a block and stay in the cache, where whole ones would each be written to
@@ -24,6 +25,8 @@ from .parallel import parallel_for, thread_count
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
+HALVES = 1 << 10  # elements that are 16-bit floats
+COSTLY = 1 << 12  # elements of a rule that calls more than one machine instruction for each
 OUTER = 1 << 17  # elements of two operands, multiplied; below, the result is small, or as large as one of them
 BLOCK = 1 << 16  # elements of a block: a result and a temporary of them fit in a second-level cache
 _CHEAP = (
@@ -86,6 +89,14 @@ _NATIVE_UFUNCS = frozenset(
 )  # fmt: skip
 
 
+# From how many elements on they are, where looking for the machine code does not take longer than it saves.
+_FEW = 1 << 10
+_SLOW_UFUNCS = frozenset(
+    (np.expm1, np.log1p, np.exp2, np.log2, np.log10, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2, np.sinh, np.cosh)
+    + (np.arcsinh, np.arccosh, np.arctanh, np.copysign)
+)  # fmt: skip
+_SOME = {np.exp: 1 << 13, np.log: 1 << 13, np.tanh: 1 << 12, np.power: 1 << 13, np.sin: 1 << 14, np.cos: 1 << 14}
+
 # And those that are as fast in one thread, unless one operand is a row or a number for each row; shared between threads they are faster.
 _NATIVE_SHARED = frozenset(
     (
@@ -112,10 +123,18 @@ def _natively(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
     return operands.run(steps, values)
 
 
-def one_pass(kernel: K) -> K:
-    """Mark an elementwise kernel that is made of ufuncs on its operands only, so that large arrays are given to `run_function`."""
-    kernel.one_pass = True  # type: ignore[attr-defined]
+def one_pass(kernel: K, least: int = 1 << 12) -> K:
+    """Mark an elementwise kernel that is made of ufuncs on its operands only, so that arrays of that many elements are given to
+    `run_function`."""
+    kernel.one_pass = least  # type: ignore[attr-defined]
     return kernel
+
+
+def least_size(kernel: Any) -> int:
+    """From how many elements on a kernel is given to this module."""
+    if type(kernel) is not np.ufunc:
+        return int(kernel.one_pass)
+    return _FEW if kernel in _SLOW_UFUNCS else _SOME.get(kernel, LARGE)
 
 
 def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:

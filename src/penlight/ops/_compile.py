@@ -21,6 +21,7 @@ import numpy as np
 
 from .._docstrings import in_place
 from ..autograd.modes import NAMESPACE
+from ..kernels.large import LARGE, least_size
 from ._boundary import guarded
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
@@ -210,10 +211,12 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
     if large is None:
         return f"result = {call}"
     first, *others = [i for i in op.operands if i != number and op.kinds[i] in (TENSOR, NUMBER)]
-    small = f"{first}_.size < LARGE"
+    least = least_size(op.kernel)
+    few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
+    small = f"{first}_.size < {few}"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
-        small = f"{a}.size * {b}.size < OUTER or {a}.size < LARGE > {b}.size and ({a}.shape == {b}.shape or not grows({a}, {b}))"
+        small = f"{a}.size * {b}.size < {outer} or {a}.size < {few} > {b}.size and {a}.itemsize != 2 and ({a}.shape == {b}.shape or not grows({a}, {b}))"
     return f"result = {call} if {small} else {large}(kernel_{op.name}, {given})"
 
 

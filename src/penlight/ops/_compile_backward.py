@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ._compile import joins, saves_for
@@ -55,13 +57,24 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
     bodies = {i: _rule(op, place, i, scalars) for place, i in enumerate(op.wants)}
     out = []
     if any(" if small else " in line for body in bodies.values() for line in body):
-        out.append("small = grad.size < LARGE")
+        least = "COSTLY" if any(map(_costly, op.rules.values())) else "LARGE"
+        out.append(f"small = grad.size < HALVES or grad.size < {least} and grad.itemsize != 2")
     for place, (i, body) in enumerate(bodies.items()):
         if len(bodies) > 1:
             out.append(f"if edges[{place}][0] is None: g_{i} = None")
             body = ["else:", *("    " + line for line in body)]
         out += body
     return out
+
+
+_COSTLY = frozenset(
+    ("exp", "expm1", "exp2", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "_pow", "power")
+)
+
+
+def _costly(rule: Any) -> bool:
+    """Whether a rule calls a function that NumPy takes long for."""
+    return not _COSTLY.isdisjoint(rule.__code__.co_names)
 
 
 def _rule(op: Op, place: int, i: str, scalars: bool) -> list[str]:

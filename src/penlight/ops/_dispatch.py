@@ -17,7 +17,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
-from ..kernels.large import LARGE, run_ufunc
+from ..kernels.large import HALVES, least_size, run_ufunc
 from ..kernels.silence import hush, unhush
 from ..tensor import Tensor, wrap
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
@@ -157,7 +157,7 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     NumPy does not widen float32 or float16 for a Python number beside it, but it does widen bfloat16, which is not its own. So
     a result that came out wider than bfloat16 operands is narrowed here, and a gradient where it leaves a pointwise op.
     """
-    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and getattr(raws[0], "size", 0) >= LARGE:
+    if op.kind == "pointwise" and type(op.kernel) is np.ufunc and _is_large(op.kernel, raws[0]):
         raw = run_ufunc(op.kernel, *raws)
     else:
         raw = silently(op.kernel, raws)
@@ -169,6 +169,12 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     if op.outputs > 1:
         return tuple(_narrow(as_array(r)) for r in raw)
     return _narrow(as_array(raw))
+
+
+def _is_large(ufunc: Any, first: Any) -> bool:
+    """Whether a ufunc on such an operand is one for Note [Large elementwise work]: NumPy is slow at 16-bit floats."""
+    size = getattr(first, "size", 0)
+    return size >= least_size(ufunc) or (size >= HALVES and first.dtype.itemsize == 2 and first.dtype.kind not in "iu")
 
 
 def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
+from ..kernels.large import least_size
 from ._compile import _make, saves_for
 from ._dispatch import _narrow, cast_number, execute, fit_of_arrays
 from ._op import NUMBER, TENSOR, Op, slot_kind
@@ -85,7 +86,7 @@ def _lines(op: Op) -> list[str]:
     given = ", ".join(p + "_p" if p in operands else p + "_" if p in op.inputs else p for p in op.parameters)
     call = f"kernel_{op.name}({given})"
     if type(op.kernel) is np.ufunc:
-        call = f"{call} if {operands[0]}_.size < LARGE else run_ufunc(kernel_{op.name}, {given})"
+        call = f"{call} if {operands[0]}_.size < {least_size(op.kernel)} else run_ufunc(kernel_{op.name}, {given})"
     body += [
         f"result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",

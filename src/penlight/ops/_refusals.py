@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import least_size
 from ._guards import not_implemented
 
 _NO_CLAMP = NotImplementedError("clamp is not supported for complex types")
@@ -85,5 +86,6 @@ def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[
             )
         return kernel(*args)
 
-    run.one_pass = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)  # type: ignore[attr-defined]
+    known = type(kernel) is np.ufunc or getattr(kernel, "one_pass", False)
+    run.one_pass = known and least_size(kernel)  # type: ignore[attr-defined]
     return run

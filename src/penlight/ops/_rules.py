@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, USED_TWICE, Freed, Node
-from ..kernels.large import LARGE, run_rule
+from ..kernels.large import HALVES, LARGE, run_rule
 from ._op import LIST, Op, slot_kind
 from ._unmoved import attach, unmoved
 
@@ -134,7 +134,7 @@ def _is_large(op: Op, i: str, grad: Any) -> bool:
     wants = op.wants[i]
     return (
         type(grad) is np.ndarray
-        and grad.size >= LARGE
+        and (grad.size >= LARGE or (grad.size >= HALVES and grad.dtype.itemsize == 2))
         and op.kind == "pointwise"
         and wants != ("grad",)
         and all(want in ("grad", "xp") or slot_kind(op, want) in ("input", "result", "plain") for want in wants)

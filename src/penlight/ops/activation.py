@@ -10,7 +10,7 @@ from .. import dtypes
 from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
-from ..kernels.large import LARGE, one_pass
+from ..kernels.large import COSTLY, one_pass
 from ..kernels.slim import moveaxis
 from ..tensor import Tensor
 from . import _dispatch
@@ -246,7 +246,7 @@ def relu(input: Tensor) -> Tensor:
 def _sigmoid_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return 1 / (1 + np.exp(-input))
-    if input.dtype.itemsize == 2 or (input.size >= LARGE and input.dtype.kind == "f" and input.flags.c_contiguous):
+    if input.dtype.itemsize == 2 or (input.size >= COSTLY and input.dtype.kind == "f" and input.flags.c_contiguous):
         return _activation_kernels.sigmoid(input)
     out = np.asarray(np.exp(-input))
     out += 1

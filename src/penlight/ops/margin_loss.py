@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.modes import slow
-from ..kernels.large import LARGE, run_function
+from ..kernels.large import COSTLY, run_function
 from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._args import values_of
@@ -52,7 +52,7 @@ def _soft_margin_array(input: Any, target: Any, reduction: int) -> Any:
         kind = dtypes.LEGACY[dtypes.from_np(input.dtype)]
         raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     with silent():
-        values = run_function(_soft_margins, input, target) if input.size >= LARGE else _soft_margins(input, target)
+        values = run_function(_soft_margins, input, target) if input.size >= COSTLY else _soft_margins(input, target)
         return reduce_values(values, reduction)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.large import LARGE, one_pass, run_function
+from ..kernels.large import COSTLY, one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
@@ -323,7 +323,7 @@ def _replaced(input: Any, nan: Any, high: Any, low: Any) -> Any:
 def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if input.dtype.kind in "biu":
         return input.copy()
-    if input.dtype == np.float32 and input.size >= LARGE:
+    if input.dtype == np.float32 and input.size >= COSTLY:
         limit = np.finfo(np.float32).max
         values = [default if v is None else v for v, default in ((nan, 0.0), (posinf, limit), (neginf, -limit))]
         return run_function(_replaced, input, *[np.asarray(v, np.float32) for v in values])
