@@ -5,7 +5,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import native
-from penlight.kernels.convert import cast
+from penlight.kernels.convert import cast, truncate
 from penlight.kernels.folds import FROM, fold
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -171,3 +171,25 @@ def test_a_sum_that_is_too_large_for_half_precision(recwarn):
     assert torch.ones(100_000, dtype=torch.float16).sum() == float("inf")
     assert torch.ones(70_000, dtype=torch.float16)[1:].sum() == float("inf")
     assert not recwarn.list
+
+
+def test_floats_to_whole_numbers():
+    """What has no int32 becomes the least one; smaller integers are the lower bits of that, as in PyTorch."""
+    x = np.concatenate(
+        [bits_of_everything(1 << 14), np.array([3e9, -3e9, 2.5, -2.5, 70000, -0.0, 2147483520], np.float32)]
+    )
+    machine = truncate(x)
+    assert (machine is not None) == native.available()
+    if machine is not None:
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(machine, x.astype(np.int32))
+    y = torch.tensor([3e9, -3e9, float("nan"), float("inf"), 70000.0, -2.5])
+    least = -(2**31)
+    for repeat in (1, 5000):
+        for dtype, expected in (
+            (torch.int32, [least, least, least, least, 70000, -2]),
+            (torch.int16, [0, 0, 0, 0, 4464, -2]),
+            (torch.uint8, [0, 0, 0, 0, 112, 254]),
+        ):
+            assert y.repeat(repeat).to(dtype)[-6:].tolist() == expected
+            assert torch.zeros(6 * repeat, dtype=dtype).copy_(y.repeat(repeat))[:6].tolist() == expected

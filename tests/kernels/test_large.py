@@ -249,3 +249,48 @@ def test_a_forked_child_makes_threads_of_its_own():
         ok = bool((x.exp() == x.exp()[0]).all()) and parallel._helpers == 1
         os._exit(0 if ok else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+FUNCTIONS = "sinh cosh expm1 log1p exp2 log2 log10 tan atan asinh exp log tanh sin cos sigmoid logical_not"
+
+
+@pytest.mark.parametrize("size", [600, 5_000, 40_000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_sizes_between(size, dtype):
+    """Each function on arrays of every size, against float64."""
+    values = torch.from_numpy(array(size, dtype=np.float64)).clamp(-4, 4).to(dtype)
+    positive = values.abs() + 0.25
+    digits = {torch.float32: 2e-6, torch.float64: 1e-14, torch.float16: 4e-3}[dtype]
+    for name in FUNCTIONS.split():
+        x = positive if name.startswith("log") and name != "logical_not" else values
+        if name == "tan":
+            x = x.clamp(-1.2, 1.2)
+        x = x.clone().requires_grad_()
+        out, wide = getattr(torch, name)(x), x.detach().double().requires_grad_()
+        exact = getattr(torch, name)(wide)
+        torch.testing.assert_close(out.double(), exact.double(), rtol=digits, atol=digits)
+        if out.requires_grad:
+            (grad,), (expected,) = torch.autograd.grad(out.sum(), x), torch.autograd.grad(exact.sum(), wide)
+            torch.testing.assert_close(grad.double(), expected, rtol=2 * digits, atol=2 * digits)
+
+
+@pytest.mark.parametrize("size", [5, 40_000])
+def test_in_place_in_one_pass(size):
+    x, y = torch.from_numpy(array(size)), torch.from_numpy(array(size)).flip(0)
+    total, less = x.clone(), x.clone()
+    total.add_(y, alpha=0.5), less.sub_(y, alpha=2)
+    torch.testing.assert_close(total, x + 0.5 * y)
+    torch.testing.assert_close(less, x - 2 * y)
+    assert total.zero_().eq(0).all() and total._version == 2
+    assert total.fill_(1.5).eq(1.5).all() and total.fill_(2).eq(2).all()
+    assert total.copy_(y).equal(y) and total.copy_(y[:1]).eq(y[0]).all()
+    own = x.clone()
+    own.add_(own, alpha=2)
+    torch.testing.assert_close(own, 3 * x)
+
+
+def test_remainders_of_whole_numbers():
+    x = torch.arange(-20, 20)
+    for other in (7, -7, 1, -3):
+        assert (x % other).tolist() == [v % other for v in range(-20, 20)]
+    assert (x.to(torch.uint8) % 7).tolist() == [v % 256 % 7 for v in range(-20, 20)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import penlight as torch
+from penlight.kernels import ranges
 
 LINSPACE32 = [-0.8461538553237915, -0.692307710647583, -0.5384615063667297, -0.38461536169052124]
 LINSPACE64 = [-0.8181818181818181, -0.6363636363636364, -0.45454545454545453, -0.2727272727272727]
@@ -46,3 +48,17 @@ def test_identity_grid_samples_the_pixels_themselves():
     grid = torch.nn.functional.affine_grid(theta, image.shape, align_corners=False)
     torch.nn.functional.grid_sample(image, grid, align_corners=False).square().sum().backward()
     torch.testing.assert_close(theta.grad.flatten().tolist(), SLOPES)
+
+
+def test_long_ranges_are_as_short_ones(monkeypatch):
+    """By parts, or of whole numbers: the same digits."""
+    for start, end, steps in ((0.0, 1.0, 40_000), (-3.3, 7.1, 33_333), (5.0, -5.0, 20_001)):
+        by_parts = ranges.linspace(start, end, steps, np.dtype(np.float32))
+        with monkeypatch.context() as patch:
+            patch.setattr(ranges, "_PART", 1 << 60)
+            np.testing.assert_array_equal(by_parts, ranges.linspace(start, end, steps, np.dtype(np.float32)))
+    for start, step, count in ((0.0, 1.0, 40_000), (7.0, -3.0, 5_000), (-2.0, 2.0, 100)):
+        whole = ranges.arange(start, step, count, np.dtype(np.float32))
+        with monkeypatch.context() as patch:
+            patch.setattr(ranges, "_EXACT", 0)
+            np.testing.assert_array_equal(whole, ranges.arange(start, step, count, np.dtype(np.float32)))

@@ -30,8 +30,8 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     return out if traced.run(_copy, x, out) else x.astype(dtype)
 
 
-def truncate(x: np.ndarray) -> np.ndarray:
-    """x.astype(int32) of floats, which rounds towards 0; what has no int32 becomes the least one."""
+def truncate(x: np.ndarray) -> np.ndarray | None:
+    """x.astype(int32) of floats, which rounds towards 0, by machine code; what has no int32 becomes the least one. None if there is none."""
     if x.dtype == _FLOAT and x.size >= _FROM and x.flags.c_contiguous:
         from .native import available, traced
 
@@ -40,7 +40,7 @@ def truncate(x: np.ndarray) -> np.ndarray:
             out = np.empty(x.shape, np.int32)
             traced.run_kernel(kernel, (x, out), (), ())
             return out
-    return x.astype(np.int32)
+    return None
 
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:

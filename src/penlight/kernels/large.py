@@ -68,20 +68,6 @@ def _cut(values: tuple[Any, ...]) -> tuple[tuple[int, ...], int, list[Any], list
     return shape, shape[0], list(values), parted
 
 
-def grows(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether the result of two operands that broadcast has LARGE elements, as one of a column and a row may."""
-    one, other = a.shape, b.shape
-    if one and other and one[-1] != 1 != other[-1] and (len(one) < 3 or len(other) < 3):
-        return False  # rows of one length: the result is as large as one of them
-    if len(one) < len(other):
-        one, other = other, one
-    added = len(one) - len(other)
-    size = prod(one[:added])
-    for n, m in zip(one[added:], other):
-        size *= m if n == 1 else n
-    return size >= LARGE
-
-
 # Ufuncs whose machine code is much faster than NumPy's loops: Note [Native kernels].
 _NATIVE_UFUNCS = frozenset(
     (np.exp, np.expm1, np.log, np.log1p, np.tanh, np.exp2, np.log2, np.log10, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan)

@@ -216,7 +216,10 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
     small = f"{first}_.size < {few}"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
-        small = f"{a}.size * {b}.size < {outer} or {a}.size < {few} > {b}.size and {a}.itemsize != 2 and ({a}.shape == {b}.shape or not grows({a}, {b}))"
+        alike = f"here < {few} and (here < 362 or len({a}) == len({b}) and (here < HALVES or {a}.itemsize != 2))"
+        grown = f"here < {few} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {few}"
+        small = f"{alike} if (here := {a}.size) == (there := {b}.size) else here * there < {outer} or {grown}"
+        small = f"({small})"
     return f"result = {call} if {small} else {large}(kernel_{op.name}, {given})"
 
 
