@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import prod
 from operator import mul
@@ -10,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LEAST_COLUMNS = 32  # shorter rows cost more in loops than in arithmetic
-_KEPT_BYTES = (
-    1 << 17
-)  # of a table; larger ones are made again each time, in a small part of the time that their rows take
+# Numbers in a table that is kept; a larger one is made again each time, in a small part of the time that its rows take.
+_KEPT = 1 << 14
 
 
 class Layout(NamedTuple):
@@ -23,7 +23,6 @@ class Layout(NamedTuple):
     outer: tuple[int, ...]  # the sizes of the dimensions that count rows
     steps: tuple[tuple[int, ...], ...]  # for each operand, how many bytes those are apart
     vectors: tuple[bool, ...]  # whether an operand's elements are beside each other along a row; else it is one number
-    kept: list[np.ndarray]  # the table, once it was made
 
     @property
     def rows(self) -> int:
@@ -32,18 +31,19 @@ class Layout(NamedTuple):
 
     def table(self) -> np.ndarray:
         """For each row, where it begins in each operand, in bytes from the operand's beginning."""
-        if self.kept:
-            return self.kept[0]
-        table = np.zeros((*self.outer, len(self.steps)), np.int64)
-        for place, steps in enumerate(self.steps):
-            for dim, (count, step) in enumerate(zip(self.outer, steps)):
-                if step:
-                    along = (count,) + (1,) * (len(self.outer) - dim - 1)
-                    table[..., place] += np.arange(0, count * step, step).reshape(along)
-        table = table.reshape(self.rows, len(self.steps))
-        if table.nbytes <= _KEPT_BYTES:
-            self.kept.append(table)
-        return table
+        few = self.rows * len(self.steps) <= _KEPT
+        return (_table if few else _table.__wrapped__)(self.outer, self.steps)
+
+
+@lru_cache(64)
+def _table(outer: tuple[int, ...], steps: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    table = np.zeros((*outer, len(steps)), np.int64)
+    for place, apart in enumerate(steps):
+        for dim, (count, step) in enumerate(zip(outer, apart)):
+            if step:
+                along = (count,) + (1,) * (len(outer) - dim - 1)
+                table[..., place] += np.arange(0, count * step, step).reshape(along)
+    return table.reshape(-1, len(steps))
 
 
 def _strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def layout_of(
         return None
     outer = dims[:0:-1]
     apart = tuple([tuple([steps[i] for _, steps in outer]) for i in range(len(strides))])
-    return Layout(shape, columns, tuple([n for n, _ in outer]), apart, tuple([step > 0 for step in along]), [])
+    return Layout(shape, columns, tuple([n for n, _ in outer]), apart, tuple([step > 0 for step in along]))
 
 
 def _ordered(strides: tuple[int, ...]) -> bool:
