@@ -309,6 +309,8 @@ def _fractional(
         from ..random import rand
 
         samples = rand(count, input.shape[-dims - 1], dims, dtype=input.dtype)
+    if samples.dtype is not input.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
     for d, (wanted, what) in enumerate(((count, "batch size"), (input.shape[-dims - 1], "channel size"), (dims, None))):
         if what is not None and samples.shape[d] != wanted:
             raise RuntimeError(f"Expect _random_samples.size({d}) equals to input {what}.")

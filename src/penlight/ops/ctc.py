@@ -54,6 +54,11 @@ def _lengths(value: Any) -> Ints:
 
 def _check(log_probs: Tensor, targets: Tensor, inputs: Ints, lengths: Ints, blank: int) -> None:
     frames, count, classes = log_probs.shape
+    if not 1 <= targets.dim() <= 2:
+        raise RuntimeError(
+            f"Expected 1 to 2 dimensions, but got {targets.dim()}-dimensional tensor for argument #2 'targets' (while checking "
+            "arguments for ctc_loss_allocate_outputs)"
+        )
     if log_probs.dtype not in (dtypes.float32, dtypes.float64):
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{dtypes.LEGACY[log_probs.dtype]}'")
     if not 0 <= blank < classes:
@@ -114,11 +119,20 @@ def ctc(
         lengths_of_samples = (input_lengths, target_lengths)
         return _with_own_lengths(log_probs, targets, lengths_of_samples, blank, reduction, zero_infinity)
     batched = log_probs.dim() == 3
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if isinstance(given, Tensor) and given.dtype.category != dtypes.INTEGRAL:
+            raise RuntimeError(f"{name} must be integral")
     inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
     if not batched:
         log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0) if targets.dim() == 1 else targets
     _check(log_probs, targets, inputs, lengths, blank)
-    losses = _ctc_loss(log_probs, targets, inputs, lengths, blank, zero_infinity)[0]
+    try:
+        losses = _ctc_loss(log_probs, targets, inputs, lengths, blank, zero_infinity)[0]
+    except IndexError:
+        classes = log_probs.shape[2]
+        raise RuntimeError(
+            f"targets must be classes from 0 to {classes - 1}, the last dimension of log_probs"
+        ) from None
     if zero_infinity:
         losses = where(losses == float("inf"), 0.0, losses)
     if reduction == 1:

@@ -76,9 +76,18 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
 
     number = reduction_number(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
-    shape = broadcast_shape(tuple(input.shape), tuple(target.shape))
+    kind, shape = input.dtype, broadcast_shape(tuple(input.shape), tuple(target.shape))
+    if shape != tuple(input.shape):
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
     common = dtypes.result_dtype([input._array, target._array])
-    return _soft_margin_loss(input.to(common).expand(shape), target.to(common).expand(shape), number)
+    if common is kind:
+        return _soft_margin_loss(input, target.to(common).expand(shape), number)
+    if kind.category < dtypes.FLOATING or not dtypes.can_cast(common, kind):
+        _soft_margin_array(input._array, target._array, 0)  # refuses whole numbers
+        names = dtypes.LEGACY[common], dtypes.LEGACY[kind]
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    losses = _soft_margin_loss(input.to(common), target.to(common).expand(shape), 0).to(kind)
+    return reduce_values(losses, number)
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
