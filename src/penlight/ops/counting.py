@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._args import wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain
@@ -243,7 +244,8 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     weights = None if weight is None else weight.reshape(-1)[inside]
     hist = np.bincount(cell[inside], weights, int(np.prod(shape))).astype(input.dtype).reshape(shape)
     if density:
-        hist = hist / hist.sum()
+        with silent():
+            hist = hist / hist.sum()
         for d, e in enumerate(edges):
             hist = hist / np.diff(e).reshape([-1 if k == d else 1 for k in range(len(edges))])
     return hist.astype(input.dtype, copy=False), *edges
@@ -277,7 +279,8 @@ def _histograms(input: Any, bins: Any, limits: Any, weight: Any, density: bool, 
     weights = None if weight is None else weight.reshape(rows.shape)[inside]
     hist = np.bincount(cell, weights, count * len(rows)).astype(input.dtype).reshape(len(rows), count)
     if density:
-        hist = (hist / hist.sum(-1, keepdims=True) / np.diff(edges)).astype(input.dtype, copy=False)
+        with silent():
+            hist = (hist / hist.sum(-1, keepdims=True) / np.diff(edges)).astype(input.dtype, copy=False)
     return hist.reshape(*shape, count), np.ascontiguousarray(edges).reshape(*shape, count + 1)
 
 

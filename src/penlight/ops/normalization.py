@@ -410,6 +410,8 @@ def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     """`batch_norm` without the check for a single value, which is what `torch.batch_norm` is."""
     if not _batch_fits(input, weight, bias, running_mean, running_var, training):
         tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+        if input._array.shape == (0,) and training and not any(t is not None and t.numel() for t in tensors.values()):
+            return input.clone()  # nothing to normalise
         _check_batch(input, tensors, training)
         weight, bias = [p if p is None or p._array.ndim == 1 else p.reshape(-1) for p in (weight, bias)]
     return _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
