@@ -29,6 +29,9 @@ _CLIP_FROM = 1 << 16  # elements; fewer are clipped sooner than a thread has beg
 _SIXTH = float(np.float32(1 / 6))
 
 
+_FEW = 1024  # elements, for which the number of NumPy's calls counts
+
+
 def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
     if type(values) is not np.ndarray:
@@ -44,6 +47,9 @@ def blend(other: np.ndarray, chosen: np.ndarray, out: np.ndarray) -> None:
     """out = `other` where `chosen`, else as it was; see Note [Selecting without branches]."""
     if type(out) is not np.ndarray:
         out.blend(other, chosen)  # type: ignore[attr-defined]
+        return
+    if out.size < _FEW:
+        np.copyto(out, other, where=chosen)
         return
     kind = _INTEGERS[out.dtype.itemsize]
     bits = np.negative(chosen.astype(kind))
