@@ -518,6 +518,20 @@ def _rows_at(
     return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
 
 
+def _only_vector(indices: tuple[Index, ...]) -> int | None:
+    """The dimension in which a vector of indices selects, if all others are whole; else None."""
+    found = None
+    for dim, entry in enumerate(indices):
+        if type(entry) is np.ndarray and entry.ndim == 1 and entry.dtype is _INTP and found is None:
+            found = dim
+        elif not (type(entry) is slice and entry == _WHOLE):
+            return None
+    return found
+
+
+_WHOLE = slice(None)
+
+
 def index_put_add(
     base: np.ndarray | tuple[int, ...], indices: tuple[Index, ...], values: np.ndarray, inplace: bool = False
 ) -> np.ndarray:
@@ -527,6 +541,11 @@ def index_put_add(
     meaning: ints select first, so that they do not move the dimensions of the arrays.
     """
     fresh = isinstance(base, tuple)
+    if fresh and len(indices) > 1 and (dim := _only_vector(indices)) is not None:
+        size = base[dim]
+        index = _wrapped(indices[dim], dim, size)  # type: ignore[arg-type]
+        if values.shape == (*base[:dim], len(index), *base[dim + 1 :]):
+            return index_add(base, dim, index, values)
     places, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
     try:
         rows = broadcast_to(widen(values), shape).reshape(len(places), columns)
