@@ -1,0 +1,183 @@
+"""Every op beside PyTorch: each that the tests have a record of on its record's small arrays, and the common ones on large arrays.
+
+    python -m benchmarks.ops [--small] [--large] [--seconds 0.02] [--worst 30] [--json FILE] [--markdown FILE] [part of a name ...]
+
+Both libraries run in this process, in one thread, and take turns; the best time counts. A ratio is PyTorch's time over Penlight's:
+above 1 means faster than PyTorch. Each op is timed without a graph (forward), and with its graph and its gradients (both ways).
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .report import in_words, markdown_table
+from .work.large import LARGE, operands
+from .worker import measure
+
+Step = Callable[[], Any]
+HEAD = ["", "ops", "geometric mean", "slower than PyTorch", "than half its speed", "than a quarter", "slowest"]
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Row(NamedTuple):
+    """What was measured of an op; times in seconds."""
+
+    name: str
+    size: str  # "small" or "large"
+    way: str  # "forward" or "both ways"
+    ours: float
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+
+def steps(library: Any, call: Callable[[], Any], leaves: list[Any]) -> dict[str, Step]:
+    """What is timed of a call: it alone, and it with the gradients of its leaves, if it has any."""
+
+    def forward() -> Any:
+        with library.no_grad():
+            return call()
+
+    found: dict[str, Step] = {"forward": forward}
+    outputs = [o for o in tensors(library, call()) if o.requires_grad]
+    if leaves and outputs:
+        grads = [library.ones_like(o) for o in outputs]
+
+        def both_ways() -> None:
+            made = [o for o in tensors(library, call()) if o.requires_grad]
+            library.autograd.grad(made, leaves, grads, allow_unused=True)
+
+        found["both ways"] = both_ways
+    return found
+
+
+def tensors(library: Any, result: Any) -> list[Any]:
+    if isinstance(result, (tuple, list)):
+        return [t for part in result for t in tensors(library, part)]
+    return [result] if library.is_tensor(result) else []
+
+
+def small_steps(libraries: list[Any], names: list[str]) -> Iterator[tuple[str, list[dict[str, Step]]]]:
+    """The ops of the tests' records, each with the first of its samples that both libraries take."""
+    sys.path.insert(0, str(ROOT / "tests" / "ops"))
+    from records import RECORDS
+    from running import build, resolve
+
+    for name, record in RECORDS.items():
+        if names and not any(part in name for part in names):
+            continue
+        for sample in record.samples:
+            try:
+                made = []
+                for library in libraries:
+                    args, kwargs, leaves = build(library, sample, np.random.default_rng(0))
+                    function = resolve(library, name)
+                    made.append(steps(library, lambda f=function, a=args, k=kwargs: f(*a, **k), leaves))
+            except Exception:  # some samples are there to be refused
+                continue
+            yield name, made
+            break
+
+
+def large_steps(libraries: list[Any], names: list[str]) -> Iterator[tuple[str, list[dict[str, Step]]]]:
+    given = [operands(library) for library in libraries]
+    for name, function in LARGE.items():
+        if names and not any(part in name for part in names):
+            continue
+        made = []
+        for library, tensors_of in zip(libraries, given, strict=True):
+            wanted = [p for p, of in inspect.signature(function).parameters.items() if of.default is of.empty][1:]
+            arguments = [tensors_of[p] for p in wanted]
+            leaves = [a for a in arguments if a.requires_grad]
+            made.append(steps(library, lambda f=function, t=library, a=arguments: f(t, *a), leaves))
+        yield name, made
+
+
+def race(ours: Step, theirs: Step, seconds: float) -> tuple[float, float]:
+    """The best times of both, in turns."""
+    best = [math.inf, math.inf]
+    for _ in range(3):
+        for i, step in enumerate((ours, theirs)):
+            best[i] = min(best[i], measure(step, seconds / 3))
+    return best[0], best[1]
+
+
+def timed(size: str, libraries: list[Any], names: list[str], seconds: float) -> Iterator[Row]:
+    for name, made in (small_steps if size == "small" else large_steps)(libraries, names):
+        for way in made[0]:
+            if way in made[1]:
+                try:
+                    yield Row(name, size, way, *race(made[0][way], made[1][way], seconds))
+                except Exception as error:  # a gradient that PyTorch has not
+                    print(f"{name}, {way}: {type(error).__name__} {error}".splitlines()[0], file=sys.stderr)
+
+
+def summary(rows: list[Row]) -> list[list[str]]:
+    """For each size and way: how many ops, their geometric mean, and how many are how slow."""
+    table = []
+    for size in ("small", "large"):
+        for way in ("forward", "both ways"):
+            ratios = sorted((r.ratio, r.name) for r in rows if r.size == size and r.way == way)
+            if ratios:
+                mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+                counts = [str(sum(ratio < bound for ratio, _ in ratios)) for bound in (1, 1 / 2, 1 / 4)]
+                slowest = f"`{ratios[0][1]}` {ratios[0][0]:.2f}"
+                table.append([f"{size}, {way}", str(len(ratios)), f"{mean:.2f}", *counts, slowest])
+    return table
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.ops", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help="parts of names; all ops, if none is given")
+    parser.add_argument("--small", action="store_true", help="small arrays only")
+    parser.add_argument("--large", action="store_true", help="large arrays only")
+    parser.add_argument("--seconds", type=float, default=0.02, help="for each op, way and library")
+    parser.add_argument("--worst", type=int, default=30, help="how many of the slowest to show")
+    parser.add_argument("--json", metavar="FILE", help="keep what was measured")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table for a page")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parse(arguments)
+    try:
+        import torch
+    except ImportError:
+        raise SystemExit("PyTorch is what the ops are timed beside: pip install torch==2.13.0") from None
+    import penlight
+
+    warnings.simplefilter("ignore")
+    for library in (penlight, torch):
+        library.set_num_threads(1)
+    sizes = [s for s in ("small", "large") if getattr(options, s)] or ["small", "large"]
+    rows: list[Row] = []
+    for size in sizes:
+        rows += timed(size, [penlight, torch], options.names, options.seconds)
+    for row in sorted(rows, key=lambda row: row.ratio)[: options.worst]:
+        print(
+            f"{row.ratio:6.2f}  {row.name}, {row.size}, {row.way}: {in_words(row.ours)}, PyTorch {in_words(row.theirs)}"
+        )
+    table = markdown_table(HEAD, summary(rows))
+    print("\n" + table)
+    if options.markdown:
+        Path(options.markdown).write_text(table + "\n")
+    if options.json:
+        Path(options.json).write_text(json.dumps([row._asdict() for row in rows]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The benchmark of single ops: every op on large arrays is the same work in both libraries, and what is measured is summed up as it should be."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penlight
+from benchmarks import ops
+from benchmarks.work.large import LARGE, operands
+
+OURS: dict[str, Any] = {}
+
+
+def computed(library: Any, given: dict[str, Any], name: str) -> Any:
+    """An op's result and the sums of its gradients."""
+    if not given:
+        given.update(operands(library))
+    library.manual_seed(0)
+    function = LARGE[name]
+    wanted = [p for p, of in inspect.signature(function).parameters.items() if of.default is of.empty][1:]
+    arguments = [given[p] for p in wanted]
+    result = function(library, *arguments)
+    leaves = [a for a in arguments if a.requires_grad]
+    grads = library.autograd.grad(result.sum(), leaves, allow_unused=True) if leaves and result.requires_grad else ()
+    shown = result.detach().double() if result.dtype.is_floating_point else result
+    return shown.numpy(), [0.0 if g is None else float(g.double().sum()) for g in grads]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_it_runs(name: str) -> None:
+    result, sums = computed(penlight, OURS, name)
+    assert result.size
+    assert not any(np.isnan(sums))
+
+
+@pytest.mark.parity
+def test_same_work() -> None:
+    torch = pytest.importorskip("torch")
+    theirs: dict[str, Any] = {}
+    for name in LARGE:
+        (result, sums), (wanted, wanted_sums) = computed(penlight, OURS, name), computed(torch, theirs, name)
+        assert result.shape == wanted.shape, name
+        np.testing.assert_allclose(result, wanted, rtol=2e-3, atol=2e-3, err_msg=name)
+        np.testing.assert_allclose(sums, wanted_sums, rtol=2e-2, atol=1.0, err_msg=name)
+
+
+def test_small_ops_are_those_of_the_records() -> None:
+    found = dict(ops.small_steps([penlight, penlight], ["lerp", "linalg.solve"]))
+    assert {"lerp", "linalg.solve"} <= set(found)
+    for step in found["lerp"][0].values():
+        step()
+    assert list(found["lerp"][0]) == ["forward", "both ways"]
+
+
+def test_rows_and_their_summary() -> None:
+    rows = list(ops.timed("large", [penlight, penlight], ["x + 1.5"], 0.001))
+    assert [(row.name, row.size, row.way) for row in rows] == [
+        ("x + 1.5", "large", w) for w in ("forward", "both ways")
+    ]
+    made = [ops.Row("a", "small", "forward", 1.0, 2.0), ops.Row("b", "small", "forward", 8.0, 1.0)]
+    assert ops.summary(made) == [["small, forward", "2", "0.50", "1", "1", "1", "`b` 0.12"]]
