@@ -161,7 +161,9 @@ def natively(kernel: Kernel, x: Array) -> Array | None:
         from .native import small
 
         _machine.append(small.of_doubles)
-    wide = np.ascontiguousarray(x, np.float64).reshape(np.shape(x))  # also of one of NumPy's numbers
+    wide = np.asarray(x)  # which may be one of NumPy's numbers
+    if wide.dtype != np.float64 or not wide.flags.c_contiguous:
+        wide = wide.astype(np.float64, order="C")
     made: Array | None = _machine[0](kernel, wide)
     return made if made is None or x.dtype == np.float64 else rounded(made)
 
