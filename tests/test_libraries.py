@@ -202,3 +202,13 @@ def test_questions_about_tracing_are_answered():
     from penlight.fx.experimental.proxy_tensor import get_proxy_mode
 
     assert is_fx_tracing() is False and get_proxy_mode() is None
+    assert torch.distributed.autograd.is_available() is False
+
+
+def test_refused_modules_inside_others():
+    import penlight.distributed.elastic.multiprocessing.errors as errors
+    from penlight._higher_order_ops.associative_scan import associative_scan
+
+    assert torch.distributed.elastic.multiprocessing.errors is errors and isinstance(errors.ChildFailedError, type)
+    with pytest.raises(NotImplementedError, match="associative_scan is not available"):
+        associative_scan(torch.add, torch.ones(2), 0)

@@ -33,7 +33,7 @@ FURTHER += ["distributed._tensor.experimental", "distributed._functional_collect
             "fx.experimental.symbolic_shapes", "fx.passes.infra.pass_base", "export._trace", "onnx.symbolic_opset9",
             "onnx.symbolic_opset12", "_dynamo.eval_frame", "_dynamo.exc", "_inductor.exc", "_inductor.codecache",
             "_subclasses.functional_tensor", "_subclasses.meta_utils", "ao.quantization.fx._decomposed"]  # fmt: skip
-FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_inductor.async_compile", "_inductor.pattern_matcher",
+FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_higher_order_ops.associative_scan", "_inductor.async_compile", "_inductor.pattern_matcher",
             "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter"]  # fmt: skip
 _FSDP = [
     "BackwardPrefetch!",

@@ -72,7 +72,7 @@ class SparseTensor(Tensor):
     dtype = property(lambda self: self._vals.dtype)
     ndim = property(lambda self: len(self._size))
     T = property(lambda self: self.t())
-    mT = property(lambda self: transpose(self, -2, -1))
+    mT = property(lambda self: self.transpose(-2, -1))
     data = property(lambda self: self.detach())
     is_leaf = property(lambda self: self._vals.is_leaf)
     grad_fn = property(lambda self: self._vals.grad_fn)

@@ -157,13 +157,21 @@ def names_of(module: str) -> dict[str, str]:
 
 
 def modules_under(root: str) -> list[str]:
-    """The modules that PyTorch has below one of its."""
+    """The modules that PyTorch has below one of its; those between come before those inside them."""
     names_of(root)
-    return [name for name in _names if name.startswith(root + ".")]
+    found: dict[str, None] = {}
+    for name in _names:
+        if name.startswith(root + "."):
+            parts = name.removeprefix(root + ".").split(".")
+            found.update((f"{root}.{'.'.join(parts[:n])}", None) for n in range(1, len(parts) + 1))
+    return list(found)
 
 
 # Questions that have an answer here: functions in refused modules, and what they return.
 _ANSWERED = {
+    "_subclasses.fake_tensor.is_fake": False,
+    "distributed.autograd.is_available": False,
+    "distributed.rpc.is_available": False,
     "fx.experimental.proxy_tensor.get_proxy_mode": None,
     "fx._symbolic_trace.is_fx_tracing": False,
     "fx._symbolic_trace.is_fx_symbolic_tracing": False,
