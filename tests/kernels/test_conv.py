@@ -172,7 +172,7 @@ def test_no_channels_gives_the_bias():
 class TestWinograd:
     """The fast way must keep what the direct way promises."""
 
-    case = ((2, 16, 14, 14), (16, 16, 3, 3), (1, 1), (1, 1), (1, 1), 1)
+    case = ((3, 32, 20, 20), (32, 32, 3, 3), (1, 1), (1, 1), (1, 1), 1)
 
     def direct(self, x, w):
         out = np.empty(conv_output_shape(x.shape, w.shape, (1, 1), (1, 1), (1, 1)), x.dtype)
@@ -193,7 +193,7 @@ class TestWinograd:
         fast = conv(x, w, *self.case[2:])
         result = conv_weight_grad(g, x, w.shape, *self.case[2:])
         with np.errstate(all="ignore"):
-            np.testing.assert_allclose(fast, self.direct(x, w), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(fast, self.direct(x, w), rtol=1e-5, atol=5e-5)
         assert not np.isfinite(result[:, 0]).any() or bad == 3e38
         assert np.isfinite(result[:, 1:]).all()
 

@@ -26,6 +26,8 @@ from .conv_gather import GRAIN_NS, Ints, overlap, share, spans, summed
 from .conv_scatter import find_phases
 
 _BLOCK_BYTES = 1 << 21
+_LEAST_CHANNELS = 24  # fewer make mixing take longer than what it saves
+_LEAST_WORK = 1 << 20  # products for each tap: below, preparations take longer
 
 
 def suits_winograd(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
@@ -33,10 +35,10 @@ def suits_winograd(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, gr
     return (
         weight[2] == 3
         and stride[0] == dilation[0] == groups == 1
-        and weight[0] >= 8
-        and weight[1] >= 8
+        and weight[0] >= _LEAST_CHANNELS
+        and weight[1] >= _LEAST_CHANNELS
         and out[2] > 1
-        and out[0] * prod(out[2:]) >= 100
+        and prod(out) * weight[1] >= _LEAST_WORK
         and x.dtype.kind == "f"
     )
 
