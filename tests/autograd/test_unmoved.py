@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import penlight
@@ -43,6 +44,32 @@ def derivatives(library, name):
         sums = [None if g is None else round(float(g.abs().sum()), 1) for g in further]
         found.append((grad.requires_grad, sums))
     return found
+
+
+def through(library, name):
+    """The sums of the second gradients, in the inputs and in what the first gradient was made from."""
+    shapes, function = CASES[name]
+    inputs = [library.arange(float(library.Size(s).numel())).sin().view(s).requires_grad_() for s in shapes]
+    result = function(library, *inputs)
+    weight = library.ones_like(result, requires_grad=True)
+    grads = library.autograd.grad(result, inputs, weight, create_graph=True)
+    found = library.autograd.grad([(g * g).sum() for g in grads], [*inputs, weight], allow_unused=True)
+    return [None if g is None else round(float(g.abs().sum()), 1) for g in found]
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_that_depend_on_more_as_pytorch(name):
+    torch = pytest.importorskip("torch")
+    np.testing.assert_allclose(
+        *[[np.nan if v is None else v for v in through(t, name)] for t in (penlight, torch)], rtol=1e-3
+    )
+
+
+def test_gradients_that_depend_on_more():
+    assert through(penlight, "avg_pool1d")[0] == 0.0
+    assert through(penlight, "avg_pool1d")[1] > 0
+    assert through(penlight, "constant")[0] is None
 
 
 @pytest.mark.parity

@@ -3,8 +3,8 @@
 # Note [Gradients that nothing moves]
 PyTorch's backward passes are ops of their own, and some take the forward pass's inputs although the gradient does not depend on them: pools, pads,
 the likelihood of classes, and the gradient of a bias, which comes from the same op as those of the input and the weight. With `create_graph=True` such a
-gradient requires grad there, and its derivative is zero, or nothing. The rules here only name what the gradient depends on, and it would be cut off from
-the graph: `autograd.grad` of it would be refused. So it gets a node that leads to the inputs.
+gradient requires grad there, and its derivative in those inputs is zero, or nothing. The rules here only name what the gradient depends on: it would be
+cut off from the inputs, and `autograd.grad` of it refused. So it gets a node that leads to them as well.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import views
 from ..autograd.modes import is_grad_enabled, sequence
-from ..autograd.node import NO_EDGE, Edge, Node
+from ..autograd.node import Edge, Node
 from ..tensor import Tensor, wrap
 
 _ZERO = ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool", "FractionalMaxPool", "ReflectionPad", "ReplicationPad", "NllLoss")  # fmt: skip
@@ -23,25 +24,25 @@ _NOTHING = ("ConvolutionBackward", "NativeLayerNorm", "NativeBatchNorm")
 
 
 class Unmoved(Node):
-    """Behind a gradient that does not depend on the inputs that it leads to: gives them zeros, or nothing."""
+    """Behind a gradient: leads on to what it depends on, if to anything, and to inputs that it does not depend on; those get zeros, or nothing."""
 
     __slots__ = ("zeros",)
 
-    def __init__(self, edges: tuple[Edge, ...], zeros: bool) -> None:
+    def __init__(self, through: Edge, edges: tuple[Edge, ...], zeros: bool) -> None:
         self.seq = next(sequence)
         self._hooks = self._fit = None
-        self.next_functions, self.zeros = (NO_EDGE, *edges), zeros
+        self.next_functions, self.zeros = (through, *edges), zeros
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
-        return self._given(np.zeros_like(grad) if self.zeros else None)
+        return self._given(grad, np.zeros_like(grad) if self.zeros else None)
 
     def run_graph(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         from ..creation import zeros_like
 
-        return self._given(zeros_like(grad) if self.zeros else None)
+        return self._given(grad, zeros_like(grad) if self.zeros else None)
 
-    def _given(self, grad: Any) -> tuple[Any, ...]:
-        return (None, *[grad] * (len(self.next_functions) - 1))
+    def _given(self, grad: Any, nothing: Any) -> tuple[Any, ...]:
+        return (grad if self.next_functions[0][0] is not None else None, *[nothing] * (len(self.next_functions) - 1))
 
 
 @functools.cache
@@ -64,13 +65,16 @@ def attach(node: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
     edges = tuple(edge for name, edge in zip(node.op.rules, node.next_functions) if name != "bias")
     if all(edge[0] is None for edge in edges):
         return grads
-    return tuple(_attached(node.op.node_name, g, edges) if type(g) is Tensor and not g.requires_grad else g for g in grads)  # fmt: skip
+    name = node.op.node_name
+    zeros = name.startswith(_ZERO)
+    return tuple(_attached(name, g, edges, zeros) if type(g) is Tensor and (zeros or not g.requires_grad) else g for g in grads)  # fmt: skip
 
 
-def _attached(name: str, grad: Tensor, edges: tuple[Edge, ...]) -> Tensor:
+def _attached(name: str, grad: Tensor, edges: tuple[Edge, ...], zeros: bool) -> Tensor:
+    through = views.edge_of(grad)
     if grad._vc is None:
         grad._vc = [0, None]
     out = wrap(grad._array)
     out._vc = grad._vc  # a rule may have given on what it got
-    out._edge = (_class(name[:-1] + "Backward0")(edges, name.startswith(_ZERO)), 0)
+    out._edge = (_class(name[:-1] + "Backward0")(through, edges, zeros), 0)
     return out
