@@ -387,7 +387,7 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
         node = _dispatch.new_node(PUT.Backward)
         node.next_functions = (own, theirs)
         node.s_indices, node.s_accumulate, node.s_values_shape = (
-            tuple([wrap(p) for p in place]),
+            tuple([wrap(p.copy()) for p in place]),  # whoever wrote may write to the indices next
             False,
             np.shape(source),
         )

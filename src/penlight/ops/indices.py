@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd.modes import is_grad_enabled
+from ..autograd.saved import input_modified, version_of
 from ..kernels.moves import FROM as MOVES_FROM
 from ..kernels.moves import all_inside, places, take_along, take_slices
 from ..kernels.slim import broadcast_shapes
@@ -89,12 +91,36 @@ def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
 
 
 @linear(_index_array, node="IndexBackward0",
-        input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, indices))  # fmt: skip
+        input=lambda grad, input_shape, indices, xp: xp._index_backward(grad, input_shape, unchanged(indices)))  # fmt: skip
 def _index(input: Tensor, indices: Any) -> Tensor: ...
 
 
-@linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, indices))
+@linear(_add_at, node="IndexPutBackward0", input=lambda grad, indices, xp: xp._index(grad, unchanged(indices)))
 def _index_backward(input: Tensor, shape: tuple[int, ...], indices: Any) -> Tensor: ...
+
+
+class Indices(tuple[Any, ...]):
+    """Index tensors, and the versions that they had when they were used: a gradient needs them as they were."""
+
+    versions: list[int]
+
+
+def _noted(indices: list[Any]) -> tuple[Any, ...]:
+    """The indices for an op, with their versions if it may be recorded."""
+    if not is_grad_enabled():
+        return tuple(indices)
+    made = Indices(indices)
+    made.versions = [0 if i is None else version_of(i) for i in indices]
+    return made
+
+
+def unchanged(indices: Any) -> Any:
+    """The same indices, unless one was written to since: then the error that PyTorch has for saved tensors."""
+    if type(indices) is Indices:
+        for item, version in zip(indices, indices.versions):
+            if item is not None and version_of(item) != version:
+                input_modified(item, version)
+    return indices
 
 
 def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -131,7 +157,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
         found.append(item)
     shapes = [i._array.shape for i in found if i is not None]
     if len(shapes) == 1:
-        return tuple(found)
+        return _noted(found)
     try:
         common = shapes[0] if shapes else ()
         for shape in shapes[1:]:
@@ -141,7 +167,7 @@ def _checked(input: Tensor, indices: Sequence[Any]) -> tuple[Any, ...]:
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
         ) from None
-    return tuple(found)
+    return _noted(found)
 
 
 def index(input: Tensor, indices: Sequence[Any]) -> Tensor:
@@ -159,7 +185,7 @@ def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
 
 
 def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
-    return grad if accumulate else xp._clear_at(grad, indices)
+    return grad if accumulate else xp._clear_at(grad, unchanged(indices))
 
 
 def _clear_at(grad: Any, indices: Any) -> Any:
@@ -176,7 +202,7 @@ both("_clear_at", _clear_at, _clear_at_tensor)
 
 
 def _put_values_rule(grad: Any, indices: Any, values_shape: Any, xp: Any) -> Any:
-    return xp.sum_to(xp._index(grad, indices), values_shape)
+    return xp.sum_to(xp._index(grad, unchanged(indices)), values_shape)
 
 
 @linear(_put_array, node="IndexPutBackward0", inplace=True,
