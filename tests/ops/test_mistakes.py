@@ -168,3 +168,13 @@ def test_arguments_by_name_in_a_dictionary():
         torch.linalg.pinv(*[torch.ones(2, 3)], **{"hermitian": True})
     with pytest.raises(RuntimeError, match="number of dimensions"):
         torch.permute(*(X, (0,)))
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "normalize", "interpolate"])
+def test_functions_of_python_explain_mistakes_where_classes_take_over(name):
+    _takeover.wake()
+    try:
+        with pytest.raises(TypeError, match="must be Tensor, not object"):
+            getattr(torch.nn.functional, name)(object())
+    finally:
+        _takeover.rest()

@@ -276,7 +276,8 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
 
     if not isinstance(error, (AttributeError, TypeError, ValueError)) and _sets_parameters(frame.f_code):
         return None  # what it was called with can't be seen any more, and the error says what is wrong
-    call = _call(frame, _originals.get(function, function))
+    own = _originals.get(function, function)
+    call = _call(frame, own)
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
         if _of_kinds(error, call) or isinstance(error, TypeError):
             kind = type_name(call.args[0])
@@ -289,12 +290,12 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     known = "Tensor." + name if method else name
     found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
-        found = _by_annotations(function, name, call)
+        found = _by_annotations(own, name, call)
     if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
         return None
     if "numpy.ndarray" in found and forms(known)[0] and not isinstance(error, (AttributeError, TypeError, ValueError)):
         return None  # what the function has made of an argument, not what it was given
-    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, function, call, method)):
+    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own, call, method)):
         return None
     return TypeError(found)
 
