@@ -22,6 +22,7 @@ from math import gcd, prod
 
 import numpy as np
 
+from ._rowtools import quiet
 from .conv_depthwise import depthwise, depthwise_weight
 from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
@@ -152,6 +153,7 @@ def _quick_weight(
     return None
 
 
+@quiet
 def _in_single(function, first: np.ndarray, *rest):  # type: ignore[no-untyped-def]
     """Call with all 16-bit floats as float32, and round the result back."""
     args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in (first, *rest)]
@@ -216,7 +218,9 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
     input at all (masked convolutions), which holds only up to rounding there.
     """
     flat = x.reshape(-1)
-    return bool(np.isfinite(np.dot(flat, flat)) and np.isfinite(w).all() and w.all())
+    with silent():
+        finite = np.isfinite(np.dot(flat, flat))
+    return bool(finite and np.isfinite(w).all() and w.all())
 
 
 def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride: Ints, groups: int) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .silence import hush, unhush
+
 _FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
 _FLOAT = np.dtype(np.float32)
 
@@ -19,15 +21,23 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """x.astype(dtype) of floats, which rounds to the nearest."""
+    """x.astype(dtype) of floats, which rounds to the nearest; what is too large becomes infinite."""
     if x.size < _FROM or not (is_half(dtype) if x.dtype == _FLOAT else dtype == _FLOAT and is_half(x.dtype)):
-        return x.astype(dtype)
+        return _cast(x, dtype)
     from .native import available, traced
 
     if not available() or not x.flags.c_contiguous:
-        return x.astype(dtype)
+        return _cast(x, dtype)
     out = np.empty(x.shape, dtype)
-    return out if traced.run(_copy, x, out) else x.astype(dtype)
+    return out if traced.run(_copy, x, out) else _cast(x, dtype)
+
+
+def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    token = hush()
+    try:
+        return x.astype(dtype)
+    finally:
+        unhush(token)
 
 
 def truncate(x: np.ndarray) -> np.ndarray | None:

@@ -193,7 +193,8 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
     if not x.size:
         return out.reshape(shape)
     flat = np.ascontiguousarray(x).reshape(-1)
-    finite = bool(np.isfinite(np.dot(flat, flat)))
+    with silent():
+        finite = bool(np.isfinite(np.dot(flat, flat)))
     source = flat.reshape(*x.shape[:2], -1)
 
     def body(first: int, last: int) -> None:

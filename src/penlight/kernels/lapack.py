@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from . import parallel
+from ._rowtools import quiet
 from .native import _pages
 
 Array = np.ndarray[Any, Any]
@@ -88,6 +89,7 @@ def _read(array: Array, dtype: np.dtype[Any], batch: tuple[int, ...]) -> tuple[A
     return np.ascontiguousarray(array.swapaxes(-1, -2), dtype), False
 
 
+@quiet
 def _given_back(turned: Array, dtype: np.dtype[Any]) -> Array | None:
     """Results that are all finite, the matrices' columns being the array's rows."""
     flat = turned.reshape(-1)

@@ -23,6 +23,7 @@ _LOWEST_LOG = -100.0  # PyTorch's limit for the logarithms in binary cross entro
 _SMALLEST_VARIANCE = 1e-12  # and for p (1 - p) in its gradient
 
 
+@quiet
 def _reduce(body: Callable[..., None], reduction: str, *arrays: np.ndarray) -> np.ndarray:
     """The elementwise loss that `body(*blocks, out)` writes, reduced."""
     if reduction == "none":

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from ._rowtools import is_half
+from ._rowtools import is_half, quiet
 from .copies import contiguous
 from .slim import moveaxis, take_along
 
@@ -133,6 +133,7 @@ def _all_starts(count: int, n: int) -> np.ndarray:
 _starts = lru_cache(64)(_all_starts)
 
 
+@quiet
 def _has_nan(rows: np.ndarray) -> bool:
     """Whether there is a NaN. The sum of squares, which takes one pass and no temporary, is NaN if there is, and only then."""
     if rows.dtype.kind == "f":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.silence import silent
 from ..kernels.slim import broadcast_to, expand_dims
 from ..tensor import Tensor, wrap
 from ._guards import plain_floats
@@ -44,10 +45,10 @@ def einsum(*args: Any) -> Tensor:
     steps, new_memory = _plan(equation, tuple([tuple(t.shape) for t in operands]))
     if new_memory and plain_floats(operands):
         values = [t._array for t in operands]
-        for name, a, rest in steps:
-            values.append(
-                _ON_ARRAYS[name](values[a], *rest) if name not in _TWO else _ON_ARRAYS[name](values[a], values[rest])
-            )
+        with silent():
+            for name, a, rest in steps:
+                others = rest if name not in _TWO else (values[rest],)
+                values.append(_ON_ARRAYS[name](values[a], *others))
         return wrap(values[-1])
     for name, a, rest in steps:
         operands.append(

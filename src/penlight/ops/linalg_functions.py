@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.matrix_exp import matrix_exp as _exp_kernel
+from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
@@ -107,7 +108,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     if out is None and len(parts) == 3 and plain_floats(parts):
         a, b, c = [p._array for p in parts]
         first = _first_pair(a.shape[0], *[p.shape[1] for p in (a, b, c)])
-        return wrap((np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c))).reshape(shape))
+        with silent():
+            return wrap((np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c))).reshape(shape))
     result = _cheapest(parts)
     result = result.view(shape)
     return into("linalg_multi_dot", out, result, *parts)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.silence import silent
 from ..kernels.slim import broadcast_to, moveaxis
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -188,7 +189,10 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is None and plain_floats((input, other)) and input._array.ndim == other._array.ndim:
         x, y = input._array, other._array
         pairs = list(zip(x.shape, y.shape))
-        product = x.reshape([n for m, _ in pairs for n in (m, 1)]) * y.reshape([n for _, m in pairs for n in (1, m)])
+        with silent():
+            product = x.reshape([n for m, _ in pairs for n in (m, 1)]) * y.reshape(
+                [n for _, m in pairs for n in (1, m)]
+            )
         return wrap(product.reshape([n * m for n, m in pairs]))
     ndim = max(input.dim(), other.dim())
     left = (1,) * (ndim - input.dim()) + tuple(input.shape)
