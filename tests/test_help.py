@@ -96,6 +96,7 @@ def test_help_of_a_method_reads_well() -> None:
     import pydoc
 
     text = pydoc.render_doc(torch.Tensor.sum, renderer=pydoc.plaintext)
-    assert "sum(input: 'Tensor', dim" in text and "over some dimensions" in text
+    words = " ".join(text.split()).replace("( ", "(")  # Python 3.13 breaks long signatures into lines
+    assert "sum(input: 'Tensor', dim" in words and "over some dimensions" in words
     text = pydoc.render_doc(torch.Tensor.exp_, renderer=pydoc.plaintext)
     assert "exp_(input: 'Tensor') -> 'Tensor'" in text and "In-place version of `exp`" in text

@@ -124,8 +124,8 @@ class StateDict:
         ...         return self.count
         ...     def set_extra_state(self, state):
         ...         self.count = state
-        >>> Counter().state_dict()
-        OrderedDict([('_extra_state', 0)])
+        >>> dict(Counter().state_dict())
+        {'_extra_state': 0}
         """
         raise RuntimeError(_UNREACHABLE.format("get_extra_state"))
 
