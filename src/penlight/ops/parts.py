@@ -16,6 +16,7 @@ from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
+from ._guards import lazy
 
 __all__ = [
     "as_strided",
@@ -401,16 +402,19 @@ def _flat_map(geometry: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, 
     return tensor_places, window_places, span
 
 
+_add_up = lazy("scatter", "index_put_add")
+
+
 def _overlaps(places: Any) -> bool:
-    return places.size > 1 and np.unique(places).size != places.size
+    return places.size > 1 and int(np.bincount(places.ravel()).max()) > 1
 
 
 def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
     tensor_places, window_places, span = _flat_map(geometry, window)
-    flat = np.zeros(span, input.dtype)
     if _overlaps(window_places):
-        np.add.at(flat, window_places, input)
+        flat = _add_up((span,), (window_places.ravel(),), input.ravel())
     else:
+        flat = np.zeros(span, input.dtype)
         flat[window_places] = input
     if _overlaps(tensor_places):
         flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
@@ -419,11 +423,11 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
 
 def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
     tensor_places, window_places, span = _flat_map(geometry, window)
-    flat = np.zeros(span, input.dtype)
     if _overlaps(tensor_places):
-        np.add.at(flat, tensor_places, input)
+        flat = _add_up((span,), (tensor_places.ravel(),), input.ravel())
         flat /= np.maximum(np.bincount(tensor_places.ravel(), minlength=span), 1).astype(flat.real.dtype)
     else:
+        flat = np.zeros(span, input.dtype)
         flat[tensor_places] = input
     return flat[window_places]
 
