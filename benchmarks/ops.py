@@ -1,6 +1,6 @@
-"""Every op beside PyTorch: each that the tests have a record of on its record's small arrays, and the common ones on large arrays.
+"""Every op beside PyTorch: each that the tests have a record of on its record's small arrays, and the common ones on arrays of middle size and on large arrays.
 
-    python -m benchmarks.ops [--small] [--large] [--seconds 0.02] [--worst 30] [--json FILE] [--markdown FILE] [part of a name ...]
+    python -m benchmarks.ops [--small] [--middle] [--large] [--seconds 0.02] [--worst 30] [--json FILE] [--markdown FILE] [part of a name ...]
 
 Both libraries run in this process, in one thread, and take turns; the best time counts. A ratio is PyTorch's time over Penlight's:
 above 1 means faster than PyTorch. Each op is timed without a graph (forward), and with its graph and its gradients (both ways).
@@ -9,7 +9,6 @@ above 1 means faster than PyTorch. Each op is timed without a graph (forward), a
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import math
 import sys
@@ -21,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .report import in_words, markdown_table
-from .work.large import LARGE, operands
+from .work.large import CALLS, call, operands
 from .worker import measure
 
 Step = Callable[[], Any]
 HEAD = ["", "ops", "geometric mean", "slower than PyTorch", "than half its speed", "than a quarter", "slowest"]
+SIZES = ("small", "middle", "large")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     """What was measured of an op; times in seconds."""
 
     name: str
-    size: str  # "small" or "large"
+    size: str  # one of SIZES
     way: str  # "forward" or "both ways"
     ours: float
     theirs: float
@@ -91,18 +91,13 @@ def small_steps(libraries: list[Any], names: list[str]) -> Iterator[tuple[str, l
             break
 
 
-def large_steps(libraries: list[Any], names: list[str]) -> Iterator[tuple[str, list[dict[str, Step]]]]:
-    given = [operands(library) for library in libraries]
-    for name, function in LARGE.items():
-        if names and not any(part in name for part in names):
-            continue
-        made = []
-        for library, tensors_of in zip(libraries, given, strict=True):
-            wanted = [p for p, of in inspect.signature(function).parameters.items() if of.default is of.empty][1:]
-            arguments = [tensors_of[p] for p in wanted]
-            leaves = [a for a in arguments if a.requires_grad]
-            made.append(steps(library, lambda f=function, t=library, a=arguments: f(t, *a), leaves))
-        yield name, made
+def large_steps(size: str, libraries: list[Any], names: list[str]) -> Iterator[tuple[str, list[dict[str, Step]]]]:
+    """The common ops, on arrays of a size."""
+    given = [operands(library, size) for library in libraries]
+    for name in CALLS:
+        if not names or any(part in name for part in names):
+            made = [call(library, name, of) for library, of in zip(libraries, given, strict=True)]
+            yield name, [steps(library, *of) for library, of in zip(libraries, made, strict=True)]
 
 
 def race(ours: Step, theirs: Step, seconds: float) -> tuple[float, float]:
@@ -115,7 +110,7 @@ def race(ours: Step, theirs: Step, seconds: float) -> tuple[float, float]:
 
 
 def timed(size: str, libraries: list[Any], names: list[str], seconds: float) -> Iterator[Row]:
-    for name, made in (small_steps if size == "small" else large_steps)(libraries, names):
+    for name, made in small_steps(libraries, names) if size == "small" else large_steps(size, libraries, names):
         for way in made[0]:
             if way in made[1]:
                 try:
@@ -127,7 +122,7 @@ def timed(size: str, libraries: list[Any], names: list[str], seconds: float) -> 
 def summary(rows: list[Row]) -> list[list[str]]:
     """For each size and way: how many ops, their geometric mean, and how many are how slow."""
     table = []
-    for size in ("small", "large"):
+    for size in SIZES:
         for way in ("forward", "both ways"):
             ratios = sorted((r.ratio, r.name) for r in rows if r.size == size and r.way == way)
             if ratios:
@@ -144,7 +139,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="name", help="parts of names; all ops, if none is given")
     parser.add_argument("--small", action="store_true", help="small arrays only")
-    parser.add_argument("--large", action="store_true", help="large arrays only")
+    parser.add_argument("--middle", action="store_true", help="arrays of 20,000 numbers only")
+    parser.add_argument("--large", action="store_true", help="arrays of 400,000 numbers only")
     parser.add_argument("--seconds", type=float, default=0.02, help="for each op, way and library")
     parser.add_argument("--worst", type=int, default=30, help="how many of the slowest to show")
     parser.add_argument("--json", metavar="FILE", help="keep what was measured")
@@ -163,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.simplefilter("ignore")
     for library in (penlight, torch):
         library.set_num_threads(1)
-    sizes = [s for s in ("small", "large") if getattr(options, s)] or ["small", "large"]
+    sizes = [s for s in SIZES if getattr(options, s)] or SIZES
     rows: list[Row] = []
     for size in sizes:
         rows += timed(size, [penlight, torch], options.names, options.seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -10,39 +9,41 @@ import pytest
 
 import penlight
 from benchmarks import ops
-from benchmarks.work.large import LARGE, operands
+from benchmarks.work.large import CALLS, SIZES, call, operands
 
-OURS: dict[str, Any] = {}
+OURS: dict[str, dict[str, Any]] = {}
 
 
-def computed(library: Any, given: dict[str, Any], name: str) -> Any:
+def computed(library: Any, given: dict[str, dict[str, Any]], size: str, name: str) -> Any:
     """An op's result and the sums of its gradients."""
-    if not given:
-        given.update(operands(library))
+    if size not in given:
+        given[size] = operands(library, size)
     library.manual_seed(0)
-    function = LARGE[name]
-    wanted = [p for p, of in inspect.signature(function).parameters.items() if of.default is of.empty][1:]
-    arguments = [given[p] for p in wanted]
-    result = function(library, *arguments)
-    leaves = [a for a in arguments if a.requires_grad]
+    run, leaves = call(library, name, given[size])
+    result = run()
     grads = library.autograd.grad(result.sum(), leaves, allow_unused=True) if leaves and result.requires_grad else ()
     shown = result.detach().double() if result.dtype.is_floating_point else result
     return shown.numpy(), [0.0 if g is None else float(g.double().sum()) for g in grads]
 
 
-@pytest.mark.parametrize("name", LARGE)
-def test_it_runs(name: str) -> None:
-    result, sums = computed(penlight, OURS, name)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", CALLS)
+def test_it_runs(name: str, size: str) -> None:
+    result, sums = computed(penlight, OURS, size, name)
     assert result.size
     assert not any(np.isnan(sums))
 
 
 @pytest.mark.parity
-def test_same_work() -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_same_work(size: str) -> None:
     torch = pytest.importorskip("torch")
-    theirs: dict[str, Any] = {}
-    for name in LARGE:
-        (result, sums), (wanted, wanted_sums) = computed(penlight, OURS, name), computed(torch, theirs, name)
+    theirs: dict[str, dict[str, Any]] = {}
+    for name in CALLS:
+        (result, sums), (wanted, wanted_sums) = (
+            computed(penlight, OURS, size, name),
+            computed(torch, theirs, size, name),
+        )
         assert result.shape == wanted.shape, name
         np.testing.assert_allclose(result, wanted, rtol=2e-3, atol=2e-3, err_msg=name)
         np.testing.assert_allclose(sums, wanted_sums, rtol=2e-2, atol=1.0, err_msg=name)
@@ -56,10 +57,12 @@ def test_small_ops_are_those_of_the_records() -> None:
     assert list(found["lerp"][0]) == ["forward", "both ways"]
 
 
-def test_rows_and_their_summary() -> None:
-    rows = list(ops.timed("large", [penlight, penlight], ["x + 1.5"], 0.001))
-    assert [(row.name, row.size, row.way) for row in rows] == [
-        ("x + 1.5", "large", w) for w in ("forward", "both ways")
-    ]
+@pytest.mark.parametrize("size", SIZES)
+def test_rows(size: str) -> None:
+    rows = list(ops.timed(size, [penlight, penlight], ["x + 1.5"], 0.001))
+    assert [(row.name, row.size, row.way) for row in rows] == [("x + 1.5", size, w) for w in ("forward", "both ways")]
+
+
+def test_summary() -> None:
     made = [ops.Row("a", "small", "forward", 1.0, 2.0), ops.Row("b", "small", "forward", 8.0, 1.0)]
     assert ops.summary(made) == [["small, forward", "2", "0.50", "1", "1", "1", "`b` 0.12"]]

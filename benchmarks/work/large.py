@@ -1,53 +1,80 @@
-"""Single functions on large arrays: some 400,000 numbers, as a matrix, as images or as a batch of small matrices."""
+"""Single functions on large arrays, some 400,000 numbers, and on arrays of middle size, some 20,000: a matrix, images, a batch of small matrices."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-ROWS, COLUMNS = 1000, 400
+
+class Sizes(NamedTuple):
+    """The shapes of what the functions are given."""
+
+    matrix: tuple[int, int]
+    squares: tuple[int, int, int]
+    images: tuple[int, int, int, int]
+    heads: tuple[int, int, int, int]
+    table: tuple[int, int]
+    words: tuple[int, int]
 
 
-def operands(t: Any) -> dict[str, Any]:
-    """The tensors that the functions below take by the names of their parameters; those of floats require grad."""
+SIZES = {
+    "large": Sizes((1000, 400), (50, 20, 20), (8, 16, 56, 56), (8, 4, 96, 32), (5000, 64), (100, 60)),
+    "middle": Sizes((200, 100), (20, 12, 12), (2, 16, 28, 28), (2, 4, 80, 32), (1000, 64), (16, 20)),
+}
+
+
+def operands(t: Any, size: str = "large") -> dict[str, Any]:
+    """What the functions below take by the names of their parameters: the matrix' shape, and tensors; those of floats require grad."""
     rng = np.random.default_rng(0)
+    of = SIZES[size]
+    rows, columns = of.matrix
 
     def normal(*shape: int) -> Any:
         return t.tensor(rng.standard_normal(shape).astype(np.float32)).requires_grad_()
 
-    x = normal(ROWS, COLUMNS)
-    y = t.tensor((rng.random((ROWS, COLUMNS)) * 0.9 + 0.05).astype(np.float32)).requires_grad_()
-    square = normal(50, 20, 20)
-    given = {
+    x = normal(rows, columns)
+    y = t.tensor((rng.random((rows, columns)) * 0.9 + 0.05).astype(np.float32)).requires_grad_()
+    square = normal(*of.squares)
+    images, _, high, wide = of.images
+    return {
+        "shape": of.matrix,
         "x": x,
         "y": y,
-        "row": normal(COLUMNS),
-        "column": normal(ROWS, 1),
-        "vector": normal(ROWS),
+        "row": normal(columns),
+        "column": normal(rows, 1),
+        "vector": normal(rows),
         "double": x.detach().double().requires_grad_(),
         "half": x.detach().half(),
         "brief": x.detach().bfloat16(),
-        "whole": t.tensor(rng.integers(-50, 50, (ROWS, COLUMNS))),
+        "whole": t.tensor(rng.integers(-50, 50, (rows, columns))),
         "mask": x.detach() > 0,
-        "labels": t.tensor(rng.integers(0, COLUMNS, ROWS)),
-        "rows": t.tensor(rng.integers(0, ROWS, ROWS)),
-        "places": t.tensor(rng.integers(0, COLUMNS, (ROWS, COLUMNS // 4))),
-        "images": normal(8, 16, 56, 56),
+        "labels": t.tensor(rng.integers(0, columns, rows)),
+        "rows": t.tensor(rng.integers(0, rows, rows)),
+        "places": t.tensor(rng.integers(0, columns, (rows, columns // 4))),
+        "images": normal(*of.images),
         "weight": normal(16, 16, 3, 3),
         "scale": normal(16),
         "square": square,
-        "definite": (square @ square.mT + 20 * t.eye(20)).detach().requires_grad_(),
-        "heads": normal(8, 4, 96, 32),
-        "table": normal(5000, 64),
-        "words": t.tensor(rng.integers(0, 5000, (100, 60))),
-        "grid": t.tensor(rng.uniform(-1, 1, (8, 56, 56, 2)).astype(np.float32)).requires_grad_(),
+        "definite": (square @ square.mT + 20 * t.eye(square.shape[-1])).detach().requires_grad_(),
+        "heads": normal(*of.heads),
+        "table": normal(*of.table),
+        "words": t.tensor(rng.integers(0, of.table[0], of.words)),
+        "grid": t.tensor(rng.uniform(-1, 1, (images, high, wide, 2)).astype(np.float32)).requires_grad_(),
     }
-    return given
 
 
-LARGE: dict[str, Callable[..., Any]] = {}
+def call(t: Any, name: str, given: dict[str, Any]) -> tuple[Callable[[], Any], list[Any]]:
+    """A function with its operands in place, and those of them that gradients are asked for."""
+    function = CALLS[name]
+    wanted = [p for p, of in inspect.signature(function).parameters.items() if of.default is of.empty][1:]
+    arguments = [given[p] for p in wanted]
+    return lambda: function(t, *arguments), [a for a in arguments if t.is_tensor(a) and a.requires_grad]
+
+
+CALLS: dict[str, Callable[..., Any]] = {}
 
 _OF_X = (
     "neg abs sign sin cos tan atan sinh cosh tanh asinh sigmoid exp exp2 expm1 floor ceil round trunc frac square relu "
@@ -61,26 +88,26 @@ _ACTIVATIONS = (
 )
 _FOLDS = "sum mean prod amax amin var std norm logsumexp nansum"
 for _name in _OF_X.split():
-    LARGE[_name] = lambda t, x, name=_name: getattr(t, name)(x)
+    CALLS[_name] = lambda t, x, name=_name: getattr(t, name)(x)
 for _name in _OF_Y.split():
-    LARGE[_name] = lambda t, y, name=_name: getattr(t, name)(y)
+    CALLS[_name] = lambda t, y, name=_name: getattr(t, name)(y)
 for _name in _OF_BOTH.split():
-    LARGE[_name] = lambda t, x, y, name=_name: getattr(t, name)(x, y)
+    CALLS[_name] = lambda t, x, y, name=_name: getattr(t, name)(x, y)
 for _name in _ACTIVATIONS.split():
-    LARGE[_name] = lambda t, x, name=_name: getattr(t.nn.functional, name)(x)
+    CALLS[_name] = lambda t, x, name=_name: getattr(t.nn.functional, name)(x)
 for _name in _FOLDS.split():
     for _dim in (0, 1):
-        LARGE[f"{_name}({_dim})"] = lambda t, x, name=_name, dim=_dim: getattr(t, name)(x, dim=dim)
+        CALLS[f"{_name}({_dim})"] = lambda t, x, name=_name, dim=_dim: getattr(t, name)(x, dim=dim)
 for _name in ["sin", "exp", "log1p", "tanh", "erf", "sigmoid"]:
-    LARGE[f"{_name} of doubles"] = lambda t, double, name=_name: getattr(t, name)(
+    CALLS[f"{_name} of doubles"] = lambda t, double, name=_name: getattr(t, name)(
         double.abs() if name == "log1p" else double
     )
 for _name in ["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"]:
-    LARGE[_name] = lambda t, x, name=_name: (lambda made: made if t.is_tensor(made) else made[0])(
+    CALLS[_name] = lambda t, x, name=_name: (lambda made: made if t.is_tensor(made) else made[0])(
         getattr(t, name)(x, 1)
     )
 
-LARGE |= {
+CALLS |= {
     "x + 1.5": lambda t, x: x + 1.5,
     "x ** 3": lambda t, x: x**3,
     "y ** 1.7": lambda t, y: y**1.7,
@@ -105,7 +132,7 @@ LARGE |= {
     "softmax of doubles": lambda t, double: double.softmax(1),
     "normalize": lambda t, x: t.nn.functional.normalize(x, dim=1),
     "cosine_similarity": lambda t, x, y: t.nn.functional.cosine_similarity(x, y, dim=1),
-    "layer_norm": lambda t, x, row: t.nn.functional.layer_norm(x, (COLUMNS,), row, row),
+    "layer_norm": lambda t, x, row, shape: t.nn.functional.layer_norm(x, shape[1:], row, row),
     "mse_loss": lambda t, x, y: t.nn.functional.mse_loss(x, y),
     "l1_loss": lambda t, x, y: t.nn.functional.l1_loss(x, y),
     "huber_loss": lambda t, x, y: t.nn.functional.huber_loss(x, y),
@@ -150,29 +177,29 @@ LARGE |= {
     "x[mask]": lambda t, x, mask: x[mask],
     "x[mask] = 0": lambda t, x, mask: x.detach().clone().masked_fill_(mask, 0.0),
     "gather": lambda t, x, places: x.gather(1, places),
-    "scatter_add": lambda t, x, places: t.zeros(ROWS, COLUMNS).scatter_add(1, places, x[:, : COLUMNS // 4]),
-    "index_add": lambda t, x, rows: t.zeros(ROWS, COLUMNS).index_add(0, rows, x),
+    "scatter_add": lambda t, x, places, shape: t.zeros(shape).scatter_add(1, places, x[:, : shape[1] // 4]),
+    "index_add": lambda t, x, rows, shape: t.zeros(shape).index_add(0, rows, x),
     "index_put accumulate": lambda t, x, y, rows: x.detach().clone().index_put_((rows,), y.detach(), accumulate=True),
     "embedding": lambda t, table, words: t.nn.functional.embedding(words, table),
     "embedding_bag": lambda t, table, words: t.nn.functional.embedding_bag(words, table),
-    "one_hot": lambda t, labels: t.nn.functional.one_hot(labels, COLUMNS),
-    "rand": lambda t: t.rand(ROWS, COLUMNS),
-    "randn": lambda t: t.randn(ROWS, COLUMNS),
-    "randint": lambda t: t.randint(0, 10, (ROWS, COLUMNS)),
-    "randperm": lambda t: t.randperm(40_000),
+    "one_hot": lambda t, labels, shape: t.nn.functional.one_hot(labels, shape[1]),
+    "rand": lambda t, shape: t.rand(shape),
+    "randn": lambda t, shape: t.randn(shape),
+    "randint": lambda t, shape: t.randint(0, 10, shape),
+    "randperm": lambda t, shape: t.randperm(40 * shape[0]),
     "bernoulli": lambda t, y: t.bernoulli(y.detach()),
     "poisson": lambda t, y: t.poisson(y.detach() * 20),
-    "gamma": lambda t, y: t.distributions.Gamma(y[:100] * 5, y[:100]).rsample(),
+    "gamma": lambda t, y, shape: t.distributions.Gamma(y[: shape[0] // 10] * 5, y[: shape[0] // 10]).rsample(),
     "multinomial": lambda t, y: t.multinomial(y.detach(), 3),
-    "arange": lambda t: t.arange(ROWS * COLUMNS),
-    "linspace": lambda t: t.linspace(0, 1, ROWS * COLUMNS),
+    "arange": lambda t, shape: t.arange(shape[0] * shape[1]),
+    "linspace": lambda t, shape: t.linspace(0, 1, shape[0] * shape[1]),
     "x @ x.t()": lambda t, x: x @ x.t(),
     "x @ row": lambda t, x, row: x @ row,
     "dot": lambda t, x, y: x.view(-1).dot(y.view(-1)),
     "outer": lambda t, vector, row: t.outer(vector, row),
     "square @ square": lambda t, square: square @ square,
     "einsum": lambda t, heads: t.einsum("bhid,bhjd->bhij", heads, heads),
-    "cdist": lambda t, x: t.cdist(x[:300], x[300:600]),
+    "cdist": lambda t, x, shape: t.cdist(x[: shape[0] * 3 // 10], x[-shape[0] * 3 // 10 :]),
     "linalg.solve": lambda t, definite, square: t.linalg.solve(definite, square),
     "linalg.inv": lambda t, definite: t.linalg.inv(definite),
     "linalg.cholesky": lambda t, definite: t.linalg.cholesky(definite),
@@ -186,7 +213,9 @@ LARGE |= {
     "conv2d stride 2": lambda t, images, weight: t.nn.functional.conv2d(images, weight, stride=2, padding=1),
     "conv2d depthwise": lambda t, images, weight: t.nn.functional.conv2d(images, weight[:, :1], padding=1, groups=16),
     "conv_transpose2d": lambda t, images, weight: t.nn.functional.conv_transpose2d(images, weight, stride=2, padding=1),
-    "conv1d": lambda t, x, weight: t.nn.functional.conv1d(x.view(25, 16, 1000), weight[..., 0], padding=1),
+    "conv1d": lambda t, x, weight, shape: t.nn.functional.conv1d(
+        x.view(-1, 16, shape[1] * 5 // 2), weight[..., 0], padding=1
+    ),
     "max_pool2d": lambda t, images: t.nn.functional.max_pool2d(images, 2),
     "avg_pool2d": lambda t, images: t.nn.functional.avg_pool2d(images, 2),
     "adaptive_avg_pool2d": lambda t, images: t.nn.functional.adaptive_avg_pool2d(images, 7),
