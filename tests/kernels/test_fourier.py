@@ -30,4 +30,7 @@ def test_transforms(scaling, axes, dtype, here, monkeypatch):
         pairs.append((fourier.to_real(z, axes, points, scaling), np.fft.irfftn(z, sizes, axes, scaling)))
     for ours, numpys in pairs:
         assert ours.dtype == numpys.dtype
-        np.testing.assert_array_equal(ours, numpys)
+        if dtype == "f":  # what is not scaled, NumPy transforms in double precision
+            np.testing.assert_allclose(ours, numpys, rtol=1e-4, atol=2e-6)
+        else:
+            np.testing.assert_array_equal(ours, numpys)

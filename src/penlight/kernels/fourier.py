@@ -1,7 +1,8 @@
 """NumPy's loops of Fourier transforms without the functions around them, which take longer than a short transform.
 
-Each axis after the other, in NumPy's order. `scaling` is "backward", "ortho" or "forward" as NumPy has it. Where NumPy has no such loops,
-`np.fft` serves.
+Each axis after the other, in NumPy's order, in the precision of the numbers: where nothing is scaled, `np.fft` takes double precision
+for single, which takes several times as long and is not what PyTorch's results have. `scaling` is "backward", "ortho" or "forward" as
+NumPy has it. Where NumPy has no such loops, `np.fft` serves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ except ImportError:
 
 Array = np.ndarray[Any, Any]
 Scaling = Literal["backward", "ortho", "forward"]
+Ints = tuple[int, ...]
+Step = tuple[
+    Any, Array, Ints, np.dtype[Any], "list[Ints] | None"
+]  # a loop, its factor, what it makes, and where it runs
 
 _COMPLEX = {np.dtype(t): np.dtype(c) for t, c in zip("fdFD", "FDFD")}
 _REAL = {np.dtype(t): np.dtype(r) for t, r in zip("fdFD", "fdfd")}
@@ -50,45 +55,76 @@ def _available() -> bool:
 
 
 def _along(name: str, x: Array, axis: int, points: int, kept: int, dtype: np.dtype[Any], factor: Any) -> Array:
-    out = np.empty_like(x, dtype, shape=(*x.shape[:axis], kept, *x.shape[axis + 1 :]))
-    loop = getattr(_loops, name)
-    if axis == x.ndim - 1:
-        return loop(x, factor, out=out)  # type: ignore[no-any-return]
-    return loop(x, factor, axes=[(axis,), (), (axis,)], out=out)  # type: ignore[no-any-return]
+    return _run(x, (_step(name, x.shape, axis, kept, dtype, factor),))
+
+
+def _step(name: str, shape: Ints, axis: int, kept: int, dtype: np.dtype[Any], factor: Any) -> Step:
+    """A loop along one axis of an array, of which it leaves so many numbers."""
+    where = None if axis == len(shape) - 1 else [(axis,), (), (axis,)]
+    return (
+        getattr(_loops, name),
+        np.asarray(factor, _REAL[dtype]),
+        (*shape[:axis], kept, *shape[axis + 1 :]),
+        dtype,
+        where,
+    )
+
+
+def _run(x: Array, steps: tuple[Step, ...]) -> Array:
+    for loop, factor, shape, dtype, where in steps:
+        out = np.empty(shape, dtype)
+        if where is None:
+            loop(x, factor, out)
+        else:
+            loop(x, factor, out, axes=where)
+        x = out
+    return x
 
 
 def _usable(x: Array) -> bool:
     return x.dtype in _COMPLEX and bool(x.size) and _available()
 
 
-def transform(x: Array, axes: tuple[int, ...], forward: bool, scaling: Scaling) -> Array:
-    """`fftn` or `ifftn` along these axes."""
+@lru_cache(512)
+def _complex_steps(shape: Ints, axes: Ints, forward: bool, scaling: str, dtype: np.dtype[Any]) -> tuple[Step, ...]:
+    name, made, real = "fft" if forward else "ifft", _COMPLEX[dtype], _REAL[dtype]
+    return tuple(
+        _step(name, shape, axis, shape[axis], made, _factor(shape[axis], scaling, forward, real)) for axis in axes
+    )
+
+
+@lru_cache(512)
+def _half_steps(shape: Ints, axes: Ints, scaling: str, dtype: np.dtype[Any]) -> tuple[Step, ...]:
+    last, made = axes[-1], _COMPLEX[dtype]
+    points = shape[last]
+    name = "rfft_n_odd" if points % 2 else "rfft_n_even"
+    first = _step(name, shape, last, points // 2 + 1, made, _factor(points, scaling, True, dtype))
+    return first, *_complex_steps(first[2], axes[-2::-1], True, scaling, made)
+
+
+@lru_cache(512)
+def _real_steps(shape: Ints, axes: Ints, points: int, scaling: str, dtype: np.dtype[Any]) -> tuple[Step, ...]:
+    real, last = _REAL[dtype], axes[-1]
+    final = _step("irfft", shape, last, points, real, _factor(points, scaling, False, real))
+    return *_complex_steps(shape, axes[:-1], False, scaling, dtype), final
+
+
+def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
+    """`fftn` or `ifftn` along these axes. The result is contiguous, as those of the other functions are."""
     if not _usable(x):
         return (np.fft.fftn if forward else np.fft.ifftn)(x, None, axes, scaling)
-    name, dtype, real = "fft" if forward else "ifft", _COMPLEX[x.dtype], _REAL[x.dtype]
-    for axis in reversed(axes):
-        points = x.shape[axis]
-        x = _along(name, x, axis, points, points, dtype, _factor(points, scaling, forward, real))
-    return x
+    return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
 
 
-def from_real(x: Array, axes: tuple[int, ...], scaling: Scaling) -> Array:
+def from_real(x: Array, axes: Ints, scaling: Scaling) -> Array:
     """`rfftn` along these axes: along the last one half of the frequencies."""
     if not _usable(x):
         return np.fft.rfftn(x, None, axes, scaling)
-    last = axes[-1]
-    points = x.shape[last]
-    name = "rfft_n_odd" if points % 2 else "rfft_n_even"
-    factor = _factor(points, scaling, True, x.dtype)
-    x = _along(name, x, last, points, points // 2 + 1, _COMPLEX[x.dtype], factor)
-    return transform(x, axes[:-1], True, scaling) if len(axes) > 1 else x
+    return _run(x, _half_steps(x.shape, axes, scaling, x.dtype))
 
 
-def to_real(x: Array, axes: tuple[int, ...], points: int, scaling: Scaling) -> Array:
+def to_real(x: Array, axes: Ints, points: int, scaling: Scaling) -> Array:
     """`irfftn` along these axes, with so many points along the last one."""
     if not _usable(x):
         return np.fft.irfftn(x, [*(x.shape[d] for d in axes[:-1]), points], axes, scaling)
-    for axis in axes[:-1]:
-        x = transform(x, (axis,), False, scaling)
-    real = _REAL[x.dtype]
-    return _along("irfft", x, axes[-1], points, points, real, _factor(points, scaling, False, real))
+    return _run(x, _real_steps(x.shape, axes, points, scaling, x.dtype))

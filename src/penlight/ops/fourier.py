@@ -4,7 +4,8 @@ torch.fft over them."""
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,9 @@ __all__ = [
 
 Ints = tuple[int, ...]
 
+_COMPLEX = frozenset(map(np.dtype, "FD"))
+_FLOATING = _COMPLEX | frozenset(map(np.dtype, "fd"))
+
 # How a transform is scaled, as PyTorch numbers it: not at all, by the square root of the number of points, by the number.
 NONE, BY_ROOT_N, BY_N = range(3)
 _NUMPY_FORWARD: Any = ("backward", "ortho", "forward")
@@ -60,6 +64,11 @@ def _c2r_order(strides: Ints, dim: Ints) -> list[int]:
     return [d for d in _c2c_order(strides, dim[:-1]) if d != dim[-1]] + [dim[-1]]
 
 
+@lru_cache(256)
+def _are_last(dim: Ints, ndim: int) -> bool:
+    return dim == tuple(range(ndim - len(dim), ndim))
+
+
 def _laid_out(order_of: Any) -> Any:
     """A transform whose result lies in memory as PyTorch's does: NumPy keeps the layout of the input, so that is laid out first."""
 
@@ -67,7 +76,7 @@ def _laid_out(order_of: Any) -> Any:
         def run(input: Any, dim: Ints, *more: Any) -> Any:
             if not dim or input.ndim < 2:
                 return kernel(input, dim, *more)
-            if input.flags.c_contiguous and dim == tuple(range(input.ndim - len(dim), input.ndim)):
+            if input.flags.c_contiguous and _are_last(dim, input.ndim):
                 return kernel(input, dim, *more)  # the usual ones: the last dimensions
             order = order_of(input.strides, dim)
             if order == sorted(order):
@@ -99,14 +108,18 @@ def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any
     return kernels.from_real(input, dim, name) if onesided else kernels.transform(input, dim, True, name)
 
 
-def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
-    """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
-    factors = np.full(points // 2 + 1, weight)
+@lru_cache(64)
+def _factors(points: int, behind: int, weight: float, single: bool) -> Any:
+    factors = np.full((points // 2 + 1, *(1,) * behind), weight, np.float32 if single else np.float64)
     factors[0] = 1
     if points % 2 == 0:
         factors[-1] = 1
-    kind = np.float32 if xp.np_dtype(like) in (np.complex64, np.float32) else np.float64
-    return xp.fixed(factors.astype(kind).reshape((-1, *(1,) * (len(like.shape) - dim - 1))))
+    return factors
+
+
+def _weights(like: Any, points: int, dim: int, weight: float, xp: Any) -> Any:
+    """A factor for the frequencies that stand for two, themselves and their mirror image: all but 0 and the highest."""
+    return xp.fixed(_factors(points, len(like.shape) - dim - 1, weight, xp.np_dtype(like).char in "fF"))
 
 
 def _r2c_rule(grad: Any, input_shape: Ints, dim: Ints, normalization: int, onesided: bool, xp: Any) -> Any:
@@ -136,6 +149,19 @@ def _fft_c2r(input: Tensor, dim: Ints, normalization: int, last_dim_size: int) -
 
 
 # ----- Arguments ------------------------------------------------------------------------------------------------------
+#
+# Note [Plans of transforms]
+# What a transform does follows from the shape of its input and its other arguments alone. So the checks of those, and what comes of
+# them, are kept for the next call with the same ones: without that they take longer than a short transform.
+
+
+class _Plan(NamedTuple):
+    """The dimensions, how the input is to be cut or filled up (None if it fits), the scaling, the points in the last dimension."""
+
+    dims: Ints
+    sizes: Ints | None
+    scaling: int
+    points: int
 
 
 def _scaling(norm: str | None, forward: bool) -> int:
@@ -149,8 +175,11 @@ def _scaling(norm: str | None, forward: bool) -> int:
     raise RuntimeError(f'Invalid normalization mode: "{norm}"')
 
 
-def _promoted(input: Tensor, complex_: bool = False) -> Tensor:
+def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
     """Integers as floats, and floats as complex numbers if need be; there are no transforms in 16 bits."""
+    if type(input) is Tensor and input._array.dtype in (_COMPLEX if complex_ else _FLOATING):
+        return input
+    need_tensor("fft_" + function, input=input)
     dtype = input.dtype
     if dtype.category < dtypes.FLOATING:
         dtype = dtypes.get_default_dtype()
@@ -161,10 +190,10 @@ def _promoted(input: Tensor, complex_: bool = False) -> Tensor:
     return input if dtype is input.dtype else input.to(dtype)
 
 
-def _place(input: Tensor, dim: Any) -> int:
-    if input.dim() == 0:
+def _place(ndim: int, dim: Any) -> int:
+    if ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, input.dim())
+    return wrap_dim(dim, ndim)
 
 
 def _points(n: int) -> int:
@@ -194,74 +223,113 @@ def _length(function: str, n: Any) -> int | None:
     return None if n is None else _points(as_int(n))
 
 
-def _shape_and_dims(input: Tensor, s: Any, dim: Any) -> tuple[Ints, Ints]:
+def _line_of(shape: Ints, n: int | None, dim: int, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
+    """The plan of a transform along one dimension."""
+    d = _place(len(shape), dim)
+    points = _points(2 * (shape[d] - 1) if to_real else shape[d]) if n is None else n
+    scaling = _scaling(norm, forward)
+    taken = points // 2 + 1 if to_real else points
+    return _Plan((d,), None if taken == shape[d] else (taken,), scaling, points)
+
+
+_kept_line = lru_cache(512)(_line_of)
+
+
+def _line(function: str, x: Tensor, n: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
+    count = None if n is None else _length("fft_" + function, n)
+    plan = _kept_line if type(dim) is int else _line_of  # others may equal an int and be refused
+    return plan(x.shape, count, dim, norm, forward, to_real)
+
+
+def _space_of(
+    function: str, shape: Ints, s: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False
+) -> _Plan:
+    """The plan of a transform along several dimensions."""
+    sizes, dims = _shape_and_dims(shape, s, dim)
+    if not dims and function not in ("fftn", "ifftn"):
+        raise RuntimeError(f"{function} must transform at least one axis")
+    points = sizes[-1] if sizes else 0
+    if to_real:
+        points = points if s is not None and s[-1] != -1 else _points(2 * (shape[dims[-1]] - 1))
+        sizes = (*sizes[:-1], points // 2 + 1)
+    fits = all(shape[d] == n for d, n in zip(dims, sizes))
+    return _Plan(dims, None if fits else sizes, _scaling(norm, forward), points)
+
+
+_kept_space = lru_cache(512)(_space_of)
+
+
+def _space(function: str, x: Tensor, s: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
+    s = (s,) if isinstance(s, int) else tuple(s) if isinstance(s, list) else s
+    dim = (dim,) if isinstance(dim, int) else tuple(dim) if isinstance(dim, list) else dim
+    usual = (s is None or all(type(n) is int for n in s)) and (dim is None or all(type(d) is int for d in dim))
+    return (_kept_space if usual else _space_of)(function, x.shape, s, dim, norm, forward, to_real)
+
+
+def _shape_and_dims(shape: Ints, s: Any, dim: Any) -> tuple[Ints, Ints]:
     """The sizes to transform to and the dimensions, for transforms of several."""
-    s = (s,) if isinstance(s, int) else s
-    dim = (dim,) if isinstance(dim, int) else dim
+    ndim = len(shape)
     if dim is not None:
-        dims = tuple(_place(input, d) for d in dim)
+        dims = tuple(_place(ndim, d) for d in dim)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is not None:
         if dim is not None and len(s) != len(dims):
             raise RuntimeError("When given, dim and shape arguments must have the same length")
-        if len(s) > input.dim():
-            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
+        if len(s) > ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
         if dim is None:
-            dims = tuple(range(input.dim() - len(s), input.dim()))
-        sizes = tuple(input.shape[d] if n == -1 else as_int(n) for n, d in zip(s, dims))
+            dims = tuple(range(ndim - len(s), ndim))
+        sizes = tuple(shape[d] if n == -1 else as_int(n) for n, d in zip(s, dims))
     else:
         if dim is None:
-            dims = tuple(range(input.dim()))
-        sizes = tuple(input.shape[d] for d in dims)
+            dims = tuple(range(ndim))
+        sizes = tuple(shape[d] for d in dims)
     for n in sizes:
         _points(n)
     return sizes, dims
 
 
+def _fitted(x: Tensor, plan: _Plan) -> Tensor:
+    return x if plan.sizes is None else _resized(x, plan.dims, plan.sizes)
+
+
 def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> Tensor:
-    if out is not None and not (out.is_complex() if result.is_complex() else out.is_floating_point()):
+    if out is None:
+        return result
+    if not (out.is_complex() if result.is_complex() else out.is_floating_point()):
         kind, said = "complex" if result.is_complex() else "floating point", "fftn" if function == "ifftn" else function
         raise RuntimeError(f"{said} expects a {kind} output tensor, but got {dtypes.LEGACY[out.dtype]}")
-    return into("fft_" + function, out, result if out is None else result.contiguous(), input)
+    return into("fft_" + function, out, result.contiguous(), input)
 
 
 # ----- One dimension --------------------------------------------------------------------------------------------------
 
 
 def _one(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
-    need_tensor("fft_" + function, input=input)
-    count, x = _length("fft_" + function, n), _promoted(input)
-    d = _place(x, dim)
-    count = _points(x.shape[d]) if count is None else count
-    scaling = _scaling(norm, forward)
-    x = _resized(x, (d,), (count,))
+    x = _promoted(function, input)
+    plan = _line(function, x, n, dim, norm, forward)
+    x = _fitted(x, plan)
     if x.is_complex():
-        return _fft_c2c(x, (d,), scaling, forward)
-    result = _fft_r2c(x, (d,), scaling, False)
+        return _fft_c2c(x, plan.dims, plan.scaling, forward)
+    result = _fft_r2c(x, plan.dims, plan.scaling, False)
     return result if forward else result.conj()
 
 
 def _from_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
-    need_tensor("fft_" + function, input=input)
-    if input.is_complex():
+    x = _promoted(function, input)
+    if x.is_complex():
         raise RuntimeError(f"{function} expects a real input tensor, but got {dtypes.LEGACY[input.dtype]}")
-    count, x = _length("fft_" + function, n), _promoted(input)
-    d = _place(x, dim)
-    count = _points(x.shape[d]) if count is None else count
-    scaling = _scaling(norm, forward)
-    result = _fft_r2c(_resized(x, (d,), (count,)), (d,), scaling, True)
+    plan = _line(function, x, n, dim, norm, forward)
+    result = _fft_r2c(_fitted(x, plan), plan.dims, plan.scaling, True)
     return result if forward else result.conj()
 
 
 def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
-    need_tensor("fft_" + function, input=input)
-    count, x = _length("fft_" + function, n), _promoted(input, complex_=True)
-    d = _place(x, dim)
-    count = _points(2 * (x.shape[d] - 1)) if count is None else count
-    scaling = _scaling(norm, forward)
-    x = _resized(x, (d,), (count // 2 + 1,))
-    return _fft_c2r(x.conj() if forward else x, (d,), scaling, count)
+    x = _promoted(function, input, complex_=True)
+    plan = _line(function, x, n, dim, norm, forward, to_real=True)
+    x = _fitted(x, plan)
+    return _fft_c2r(x.conj() if forward else x, plan.dims, plan.scaling, plan.points)
 
 
 def fft(
@@ -341,9 +409,8 @@ def ihfft(
 
 def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
     need_tensor("fft_" + function, input=input)
-    sizes, dims = _shape_and_dims(input, s, dim)
-    scaling = _scaling(norm, forward)
-    return _fft_c2c(_resized(_promoted(input, complex_=True), dims, sizes), dims, scaling, forward)
+    plan = _space(function, input, s, dim, norm, forward)
+    return _fft_c2c(_fitted(_promoted(function, input, complex_=True), plan), plan.dims, plan.scaling, forward)
 
 
 def fftn(
@@ -371,11 +438,6 @@ def ifftn(
     return _given("ifftn", out, _several("ifftn", input, s, dim, norm, False), input)
 
 
-def _need_axis(function: str, dims: Ints) -> None:
-    if not dims:
-        raise RuntimeError(f"{function} must transform at least one axis")
-
-
 def rfftn(
     input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -388,20 +450,9 @@ def rfftn(
     need_tensor("fft_rfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
-    sizes, dims = _shape_and_dims(input, s, dim)
-    _need_axis("rfftn", dims)
-    scaling = _scaling(norm, True)
-    return _given("rfftn", out, _fft_r2c(_resized(_promoted(input), dims, sizes), dims, scaling, True), input)
-
-
-def _half_sizes(function: str, input: Tensor, s: Any, dim: Any) -> tuple[Ints, Ints, int]:
-    """Sizes and dimensions of the complex half, and the number of real points in the last dimension."""
-    given = s is not None
-    sizes, dims = _shape_and_dims(input, s, dim)
-    _need_axis(function, dims)
-    last = (s,) if isinstance(s, int) else s
-    points = sizes[-1] if given and last[-1] != -1 else _points(2 * (input.shape[dims[-1]] - 1))
-    return (*sizes[:-1], points // 2 + 1), dims, points
+    plan = _space("rfftn", input, s, dim, norm, True)
+    x = _fitted(_promoted("rfftn", input), plan)
+    return _given("rfftn", out, _fft_r2c(x, plan.dims, plan.scaling, True), input)
 
 
 def irfftn(
@@ -414,10 +465,9 @@ def irfftn(
     tensor([1., 2., 3., 4.])
     """
     need_tensor("fft_irfftn", input=input)
-    sizes, dims, points = _half_sizes("irfftn", input, s, dim)
-    scaling = _scaling(norm, False)
-    x = _resized(_promoted(input, complex_=True), dims, sizes)
-    return _given("irfftn", out, _fft_c2r(x, dims, scaling, points), input)
+    plan = _space("irfftn", input, s, dim, norm, False, to_real=True)
+    x = _fitted(_promoted("irfftn", input, complex_=True), plan)
+    return _given("irfftn", out, _fft_c2r(x, plan.dims, plan.scaling, plan.points), input)
 
 
 def hfftn(
@@ -430,12 +480,11 @@ def hfftn(
     torch.Size([2, 4])
     """
     need_tensor("fft_hfftn", input=input)
-    sizes, dims, points = _half_sizes("hfftn", input, s, dim)
-    scaling = _scaling(norm, True)
-    x = _resized(_promoted(input, complex_=True), dims, sizes)
+    plan = _space("hfftn", input, s, dim, norm, True, to_real=True)
+    x, dims = _fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
     if len(dims) > 1:
-        x = _fft_c2c(x, dims[:-1], scaling, True)
-    return _given("hfftn", out, _fft_c2r(x.conj(), dims[-1:], scaling, points), input)
+        x = _fft_c2c(x, dims[:-1], plan.scaling, True)
+    return _given("hfftn", out, _fft_c2r(x.conj(), dims[-1:], plan.scaling, plan.points), input)
 
 
 def ihfftn(
@@ -450,13 +499,12 @@ def ihfftn(
     need_tensor("fft_ihfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
-    sizes, dims = _shape_and_dims(input, s, dim)
-    _need_axis("ihfftn", dims)
-    scaling = _scaling(norm, False)
-    x = _fft_r2c(_resized(_promoted(input), dims, sizes), dims[-1:], scaling, True)
+    plan = _space("ihfftn", input, s, dim, norm, False)
+    dims = plan.dims
+    x = _fft_r2c(_fitted(_promoted("ihfftn", input), plan), dims[-1:], plan.scaling, True)
     if len(dims) == 1:
         return _given("ihfftn", out, x.conj(), input)
-    return _given("ihfftn", out, _fft_c2c(x.conj_physical(), dims[:-1], scaling, False), input)
+    return _given("ihfftn", out, _fft_c2c(x.conj_physical(), dims[:-1], plan.scaling, False), input)
 
 
 # ----- Orders and frequencies -----------------------------------------------------------------------------------------
