@@ -354,7 +354,7 @@ def amax(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Te
     """The largest element over some dimensions; ties share the gradient."""
 def amin(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """The smallest element over some dimensions; ties share the gradient."""
-def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ...) -> Any:
+def aminmax(input: Tensor, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
     """The smallest and the largest element, of all or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The angle of a complex number; 0 or pi for a real one."""
@@ -636,11 +636,11 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of `frac`: writes the result into this tensor and returns it."""
 def frexp(input: Tensor, *, out: Any = ...) -> Any:
     """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-def frobenius_norm(input: Tensor, dim: Any, keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """The square root of the sum of squares over dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: builtins.bool | None = ...) -> Tensor:
     """A tensor over the memory of another library's array."""
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def gather(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The greatest common divisor of two integers."""
@@ -650,7 +650,7 @@ def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Te
     """Whether elements are greater or equal."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """All products of elements of two vectors."""
-def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: builtins.int = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences."""
 def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are greater."""
@@ -658,7 +658,7 @@ def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None =
     """Whether elements are greater or equal."""
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are greater."""
-def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
+def hash_tensor(input: Tensor, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
@@ -686,19 +686,19 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
     """The upper incomplete gamma function 1 - P(input, other)."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary part; a view."""
-def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+def index_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`."""
-def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def index_copy(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`."""
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with values put (or added) at the indices."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """In-place version of `index_put`."""
-def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def index_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """The slices along `dim` that a 1-d index names."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot products of last dimensions, for all pairs of the others."""
@@ -780,7 +780,7 @@ def logit(input: Tensor, eps: builtins.float | None = ..., *, out: Tensor | None
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
 def logit_(input: Tensor, eps: builtins.float | None = ...) -> Tensor:
     """In-place version of `logit`: writes the result into this tensor and returns it."""
-def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def logsumexp(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow."""
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements are less."""
@@ -834,15 +834,15 @@ def nanmean(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtyp
     """The mean of the elements that are not NaN, of all or over dimensions."""
 def nanmedian(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
     """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """Quantiles of the elements that are not NaN."""
 def nansum(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """The sum of the elements that are not NaN, of all or over dimensions."""
-def narrow(input: Tensor, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
+def narrow(input: Tensor, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ..., *, axis: Any = ...) -> Tensor:
     """`length` places along a dimension from `start` on; a view."""
-def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
+def narrow_copy(input: Tensor, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy of a part of a dimension."""
-def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ...) -> Tensor:
+def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., dtype: Any = ..., *, axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """`norm` under the name of its kernel."""
 def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
@@ -862,11 +862,11 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
     """The first `size` rows of `nonzero`, or as many as there are and then rows of one value."""
 def norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: builtins.bool = ..., out: Any = ..., dtype: Any = ..., **kwargs: Any) -> Tensor:
     """The norm of order `p` of all elements, or along dimensions."""
-def norm_except_dim(v: Tensor, pow: builtins.int = ..., dim: builtins.int = ...) -> Tensor:
+def norm_except_dim(v: Tensor, pow: builtins.int = ..., dim: builtins.int = ..., *, axis: Any = ...) -> Tensor:
     """The norm over all dimensions but one, which stays; -1 means over all."""
 def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Whether elements differ."""
-def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """The sum of the singular values of matrices."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """All products of elements of two vectors."""
@@ -890,7 +890,7 @@ def prod(input: Tensor, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: 
     """The product of all elements, or over a dimension."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = ...) -> Tensor:
     """A copy with elements of `source` written (or added) at positions in the flattened tensor."""
-def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+def quantile(input: Tensor, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians as degrees."""
@@ -910,9 +910,9 @@ def relu_(input: Tensor) -> Tensor:
     """In-place version of `relu`: writes the result into this tensor and returns it."""
 def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
-def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
+def renorm(input: Tensor, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-def repeat_interleave(input: Tensor, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ..., axis: Any = ...) -> Tensor:
     """Each element (or slice along `dim`) repeated, one number of times or each its own."""
 def reshape(input: Tensor, *args: Any, shape: Any = ...) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy."""
@@ -934,19 +934,19 @@ def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
     """`other - alpha * input`."""
-def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def scatter_add(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`."""
-def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+def scatter_reduce(input: Tensor, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: builtins.bool = ..., right: builtins.bool = ..., side: builtins.str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
     """Where values would go in sorted rows: before equal elements, or (`right`) behind them."""
-def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select(input: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
     """One place along a dimension, without that dimension; a view."""
 def select_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`select` as a tensor with memory of its own."""
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
     """A copy in which `src` replaces what `select(dim, index)` would give."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The sign; for complex numbers the direction."""
@@ -972,9 +972,9 @@ def sinh_(input: Tensor) -> Tensor:
     """In-place version of `sinh`: writes the result into this tensor and returns it."""
 def slice_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`slice` as a tensor with memory of its own."""
-def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
+def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, axis: Any = ...) -> Tensor:
     """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
-def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
     """A copy in which `src` replaces a slice along a dimension."""
 def softmax(input: Tensor, dim: Any = ..., dtype: Any = ..., *, axis: builtins.int | None = ..., out: Tensor | None = ...) -> Tensor:
     """exp(x) scaled to sum to one along a dimension."""
@@ -984,7 +984,7 @@ def split(input: Tensor, split_size_or_sections: Any = ..., dim: builtins.int = 
     """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
 def split_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split` as a tensor with memory of its own."""
-def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension; views."""
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`split_with_sizes` as a tensor with memory of its own."""
@@ -1052,7 +1052,7 @@ def transpose_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> 
     """`transpose` as a tensor with memory of its own."""
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
     """The integral of samples along a dimension by the trapezoid rule; `x` or `dx` gives their distances."""
-def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ...) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = ..., *, dx: builtins.float | None = ..., dim: builtins.int = ..., axis: Any = ...) -> Tensor:
     """Another name of `trapezoid`."""
 def tril(input: Tensor, diagonal: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle; zeros above it."""
@@ -1072,7 +1072,7 @@ def unbind(input: Tensor, dim: builtins.int = ..., *, axis: Any = ...) -> builti
     """All places along a dimension as a tuple of views."""
 def unbind_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unbind` as a tensor with memory of its own."""
-def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+def unflatten(input: Tensor, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ..., *, axis: Any = ...) -> Tensor:
     """One dimension spread over several."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
     """`unfold` as a tensor with memory of its own."""

@@ -117,7 +117,7 @@ class TensorMethods:
         """The largest element over some dimensions; ties share the gradient."""
     def amin(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The smallest element over some dimensions; ties share the gradient."""
-    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ...) -> Any:
+    def aminmax(self, *, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
         """The smallest and the largest element, of all or along a dimension."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle of a complex number; 0 or pi for a real one."""
@@ -319,11 +319,11 @@ class TensorMethods:
         """Running minima along a dimension, and where they are."""
     def cumprod(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """Running products along a dimension."""
-    def cumprod_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
+    def cumprod_(self, dim: builtins.int = ..., *, dtype: Any = ..., axis: Any = ...) -> Tensor:
         """In-place version of `cumprod`."""
     def cumsum(self, dim: Any = ..., *, dtype: Any = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Running sums along a dimension."""
-    def cumsum_(self, dim: builtins.int, *, dtype: Any = ...) -> Tensor:
+    def cumsum_(self, dim: builtins.int = ..., *, dtype: Any = ..., axis: Any = ...) -> Tensor:
         """In-place version of `cumsum`."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees as radians."""
@@ -455,7 +455,7 @@ class TensorMethods:
         """In-place version of `frac`: writes the result into this tensor and returns it."""
     def frexp(self, *, out: Any = ...) -> Any:
         """Mantissas between 0.5 and 1 and whole exponents: `input = mantissa * 2**exponent`."""
-    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def gather(self, dim: builtins.int = ..., index: Tensor = ..., *, sparse_grad: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """For each place of `index`, the element of `input` there, with the index in `dim` replaced."""
     def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The greatest common divisor of two integers."""
@@ -487,7 +487,7 @@ class TensorMethods:
         """The tensor as torch.float16."""
     def hardshrink(self, *args: Any, **kwargs: Any) -> Any:
         """Zero where the absolute value is at most `lambd`. The arguments are those of `torch.hardshrink` after the first."""
-    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ...) -> Tensor:
+    def hash_tensor(self, dim: Any = ..., *, keepdim: builtins.bool = ..., mode: builtins.int = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """A checksum of elements: the exclusive or of their bits as 64-bit numbers."""
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 for negative elements, 1 for positive ones, and `values` where an element is 0."""
@@ -518,27 +518,27 @@ class TensorMethods:
     @property
     def imag(self) -> Tensor:
         """The imaginary part; a view."""
-    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ..., out: Tensor | None = ...) -> Tensor:
+    def index_add(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy with slices of `source` added at the indices along `dim`."""
-    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = ...) -> Tensor:
+    def index_add_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, alpha: Number = ..., axis: Any = ...) -> Tensor:
         """In-place version of `index_add`."""
-    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def index_copy(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy with slices of `source` written at the indices along `dim`."""
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., *, axis: Any = ...) -> Tensor:
         """In-place version of `index_copy`."""
-    def index_fill(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
+    def index_fill(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
         """A copy with one value in the slices that the indices along `dim` name."""
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: Any) -> Tensor:
+    def index_fill_(self, dim: builtins.int = ..., index: Tensor = ..., value: Any = ..., *, axis: Any = ...) -> Tensor:
         """In-place version of `index_fill`."""
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """A copy with values put (or added) at the indices."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = ...) -> Tensor:
         """In-place version of `index_put`."""
-    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def index_reduce(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin."""
-    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
+    def index_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., source: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., axis: Any = ...) -> Tensor:
         """In-place version of `index_reduce`."""
-    def index_select(self, dim: builtins.int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def index_select(self, dim: builtins.int = ..., index: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """The slices along `dim` that a 1-d index names."""
     def indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: only sparse tensors have it, and this one is dense."""
@@ -664,7 +664,7 @@ class TensorMethods:
         """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if `eps` is given."""
     def logit_(self, eps: builtins.float | None = ...) -> Tensor:
         """In-place version of `logit`: writes the result into this tensor and returns it."""
-    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def logsumexp(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """log(sum(exp(x))) over dimensions, without overflow."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64."""
@@ -758,13 +758,13 @@ class TensorMethods:
         """The mean of the elements that are not NaN, of all or over dimensions."""
     def nanmedian(self, dim: Any = ..., keepdim: builtins.bool = ..., *, out: Any = ..., **kwargs: Any) -> Any:
         """The median of the elements that are not NaN, of all or along a dimension with where it is."""
-    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def nanquantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """Quantiles of the elements that are not NaN."""
     def nansum(self, dim: Any = ..., keepdim: builtins.bool = ..., *, dtype: Any = ..., out: Tensor | None = ..., **kwargs: Any) -> Tensor:
         """The sum of the elements that are not NaN, of all or over dimensions."""
-    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
+    def narrow(self, dim: builtins.int = ..., start: Any = ..., length: builtins.int = ..., *, axis: Any = ...) -> Tensor:
         """`length` places along a dimension from `start` on; a view."""
-    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = ...) -> Tensor:
+    def narrow_copy(self, dim: builtins.int = ..., start: builtins.int = ..., length: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy of a part of a dimension."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Whether elements differ."""
@@ -850,7 +850,7 @@ class TensorMethods:
         """The QR decomposition. The arguments are those of `torch.qr` after the first."""
     def qscheme(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: Penlight has no quantized tensors."""
-    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
+    def quantile(self, q: Any, dim: builtins.int | None = ..., keepdim: builtins.bool = ..., *, interpolation: builtins.str = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """Quantiles of all elements or along a dimension; several values of q give a new first dimension."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians as degrees."""
@@ -879,13 +879,13 @@ class TensorMethods:
         """The remainder of the division rounded down: it has the divisor's sign."""
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place version of `remainder`."""
-    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = ...) -> Tensor:
+    def renorm(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger."""
-    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
+    def renorm_(self, p: builtins.float, dim: builtins.int = ..., maxnorm: builtins.float = ..., *, axis: Any = ...) -> Tensor:
         """In-place version of `renorm`."""
     def repeat(self, *args: Any, repeats: Any = ...) -> Tensor:
         """The tensor copied this many times along each dimension."""
-    def repeat_interleave(self, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ...) -> Tensor:
+    def repeat_interleave(self, repeats: Any = ..., dim: builtins.int | None = ..., *, output_size: builtins.int | None = ..., axis: Any = ...) -> Tensor:
         """Each element (or slice along `dim`) repeated, one number of times or each its own."""
     def reshape(self, *args: Any, shape: Any = ...) -> Tensor:
         """The same elements in another shape: a view where strides allow, else a copy."""
@@ -921,21 +921,21 @@ class TensorMethods:
         """In-place version of `rsqrt`: writes the result into this tensor and returns it."""
     def rsub(self, other: Tensor | Number, *, alpha: Number = ...) -> Tensor:
         """`other - alpha * input`."""
-    def scatter(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy with elements of `src` (or one value) written at the indices along `dim`."""
-    def scatter_(self, dim: builtins.int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ...) -> Tensor:
+    def scatter_(self, dim: builtins.int = ..., index: Tensor = ..., src: Any = ..., *, value: Any = ..., reduce: builtins.str | None = ..., axis: Any = ...) -> Tensor:
         """In-place version of `scatter`."""
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def scatter_add(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy with elements of `src` added at the indices along `dim`."""
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., *, axis: Any = ...) -> Tensor:
         """In-place version of `scatter_add`."""
-    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter_reduce(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin."""
-    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = ...) -> Tensor:
+    def scatter_reduce_(self, dim: builtins.int = ..., index: Tensor = ..., src: Tensor = ..., reduce: builtins.str = ..., *, include_self: builtins.bool = ..., axis: Any = ...) -> Tensor:
         """In-place version of `scatter_reduce`."""
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+    def select(self, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
         """One place along a dimension, without that dimension; a view."""
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: builtins.int = ..., index: builtins.int = ..., *, axis: Any = ...) -> Tensor:
         """A copy in which `src` replaces what `select(dim, index)` would give."""
     def set_(self, source: Any = ..., storage_offset: builtins.int = ..., size: Any = ..., stride: Any = ...) -> Tensor:
         """Let the tensor be a window of other memory: another tensor's, or a storage."""
@@ -967,9 +967,9 @@ class TensorMethods:
         """The hyperbolic sine of each element."""
     def sinh_(self) -> Tensor:
         """In-place version of `sinh`: writes the result into this tensor and returns it."""
-    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ...) -> Tensor:
+    def slice_inverse(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, axis: Any = ...) -> Tensor:
         """`src` with this tensor in one of its slices: what would give this tensor if that slice were taken of it."""
-    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ...) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: builtins.int = ..., start: builtins.int | None = ..., end: builtins.int | None = ..., step: builtins.int = ..., *, out: Tensor | None = ..., axis: Any = ...) -> Tensor:
         """A copy in which `src` replaces a slice along a dimension."""
     def slogdet(self, *args: Any, **kwargs: Any) -> Any:
         """The sign and the logarithm of the determinant. The arguments are those of `torch.slogdet` after the first."""
@@ -991,7 +991,7 @@ class TensorMethods:
         """Refused: Penlight's tensors are dense, or sparse by coordinates."""
     def split(self, split_size_or_sections: Any = ..., dim: builtins.int = ..., *, split_size: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: of one size (the last may be smaller), or of the given sizes; views."""
-    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ...) -> builtins.tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension; views."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """The square root of each element."""
@@ -1109,7 +1109,7 @@ class TensorMethods:
         """The tensor in the other's dtype."""
     def unbind(self, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """All places along a dimension as a tuple of views."""
-    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+    def unflatten(self, dim: builtins.int = ..., sizes: Sequence[builtins.int] = ..., *, axis: Any = ...) -> Tensor:
         """One dimension spread over several."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Sliding windows along a dimension, as a new last dimension; a view."""

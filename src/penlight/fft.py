@@ -68,7 +68,13 @@ __all__ = [
 
 
 def fft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """The transform along two dimensions.
 
@@ -77,11 +83,18 @@ def fft2(
     tensor([[2.+0.j, 0.+0.j],
             [0.+0.j, 2.+0.j]])
     """
+    dim = dim if axis is None else axis
     return fftn(input, s, dim, norm, out=out)
 
 
 def ifft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """The inverse of `fft2`.
 
@@ -91,11 +104,18 @@ def ifft2(
     tensor([[1., 2.],
             [3., 4.]])
     """
+    dim = dim if axis is None else axis
     return ifftn(input, s, dim, norm, out=out)
 
 
 def rfft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """The transform of real numbers along two dimensions; the last has half of the frequencies.
 
@@ -103,11 +123,18 @@ def rfft2(
     >>> torch.fft.rfft2(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
+    dim = dim if axis is None else axis
     return rfftn(input, s, dim, norm, out=out)
 
 
 def irfft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """The inverse of `rfft2`.
 
@@ -117,11 +144,18 @@ def irfft2(
     tensor([[1., 2.],
             [3., 4.]])
     """
+    dim = dim if axis is None else axis
     return irfftn(input, s, dim, norm, out=out)
 
 
 def hfft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """`hfft` along the last of two dimensions, `fft` along the first.
 
@@ -129,11 +163,18 @@ def hfft2(
     >>> torch.fft.hfft2(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
+    dim = dim if axis is None else axis
     return hfftn(input, s, dim, norm, out=out)
 
 
 def ihfft2(
-    input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
+    input: Tensor,
+    s: Any = None,
+    dim: Any = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """The inverse of `hfft2`.
 
@@ -142,6 +183,7 @@ def ihfft2(
     tensor([[1., 0.],
             [0., 0.]])
     """
+    dim = dim if axis is None else axis
     return ihfftn(input, s, dim, norm, out=out)
 
 

@@ -74,13 +74,14 @@ _WHERE = {name: table for table, names in _TABLES.items() for name in names.spli
 __all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])  # noqa: PLE0605
 
 
-def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """The cross product of vectors of length 3 along a dimension, broadcasting.
 
     >>> import penlight as torch
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
+    dim = dim if axis is None else axis
     from .ops.products import linalg_cross
 
     return linalg_cross(input, other, dim, out)

@@ -97,6 +97,9 @@ def first_outside(index: np.ndarray[Any, Any], low: int, high: int) -> int:
     return int(index[(index < low) | (index >= high)].flat[0])
 
 
+ABSENT: Any = None  # of arguments that must be given, by PyTorch's name or by NumPy's (`axis` for `dim`)
+
+
 def merge_dim(dim: Any, keepdim: Any, kwargs: dict[str, Any], name: str) -> tuple[Any, bool]:
     """NumPy's spellings `axis=` and `keepdims=` beside PyTorch's."""
     if kwargs:

@@ -218,7 +218,8 @@ def _too_many(name: str, positional: tuple[Parameter, ...], given: int) -> str:
 def _missing(name: str, form: Form, given: int, kwargs: dict[str, Any]) -> str:
     needed = [p.name for p in (*form.positional[given:], *form.keyword) if p.default is None and p.name not in kwargs]
     quoted = ", ".join(f'"{n}"' for n in needed)
-    return f"{name}() missing {len(needed)} required positional arguments: {quoted}"
+    plural = "s" if len(needed) == 1 else ""  # so it is there
+    return f"{name}() missing {len(needed)} required positional argument{plural}: {quoted}"
 
 
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
@@ -390,11 +391,12 @@ def _call(frame: FrameType, function: FunctionType) -> Call:
         words.update({names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)})
         return Call(tuple(positional[:taken]), words, None)
     given, keywords = shape
+    keywords = (*keywords, *(_NUMPY_NAMES[k] for k in keywords if k in _NUMPY_NAMES and k in only))
     needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
     passed = names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
     method = given < len(needed) or passed
     taken = given + method
-    words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in keywords and i >= taken})
+    words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in shape[1] and i >= taken})
     return Call(tuple(positional[:taken]), words, method)
 
 

@@ -353,7 +353,14 @@ def _hash_tensor(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: 
 
 @method
 def hash_tensor(
-    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
+    input: Tensor,
+    dim: Any = (),
+    *,
+    keepdim: bool = False,
+    mode: int = 0,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
 ) -> Tensor:
     """A checksum of elements: the exclusive or of their bits as 64-bit numbers.
 
@@ -361,6 +368,8 @@ def hash_tensor(
     >>> torch.hash_tensor(torch.tensor([1, 3]))
     tensor(2, dtype=torch.uint64)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown hash mode: {mode}")
     return _hash_tensor(input, wrap_dims(dim, input.dim()), keepdim, out=out)
@@ -397,6 +406,5 @@ def count_nonzero(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
     tensor(2)
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _count_nonzero(input, wrap_dims(dim, input.dim()))

@@ -50,8 +50,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     place = wrap_dim(dim, input.dim())
@@ -104,8 +103,7 @@ def trapezoid(
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     place = _samples("trapezoid", y, x, dim)
     if y.shape[place] == 0:
         return y.new_zeros([n for d, n in enumerate(y.shape) if d != place])
@@ -115,13 +113,14 @@ def trapezoid(
     return _div_number((_neighbours(y, place) * _steps("trapezoid", y, x, place)).sum(place), 2.0)
 
 
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1, axis: Any = None) -> Tensor:
     """Another name of `trapezoid`.
 
     >>> import penlight as torch
     >>> torch.trapz(torch.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    dim = dim if axis is None else axis
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
@@ -134,8 +133,7 @@ def cumulative_trapezoid(
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     place = _samples("cumulative_trapezoid", y, x, dim)
     if x is None:
         return _mul_number(_neighbours(y, place), (1 if dx is None else dx) / 2.0).cumsum(place)
@@ -205,13 +203,16 @@ def _spacings(spacing: Any, dims: Sequence[int], chosen: bool) -> list[Any]:
     return spacing
 
 
-def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(
+    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1, axis: Any = None
+) -> tuple[Tensor, ...]:
     """The derivative of samples along each dimension, by central differences.
 
     >>> import penlight as torch
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
     (tensor([3., 4., 5.]),)
     """
+    dim = dim if axis is None else axis
     if input.dtype is dtypes.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):

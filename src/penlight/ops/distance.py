@@ -12,7 +12,7 @@ from ..kernels.silence import silent
 from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
+from ._args import ABSENT, broadcast_shape, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._raw import both
 from .arithmetic import no_bools
@@ -71,23 +71,43 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 # ----- Norms under other names --------------------------------------------------------------------------------------
 
 
-def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def frobenius_norm(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
     """The square root of the sum of squares over dimensions.
 
     >>> import penlight as torch
     >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
     tensor(5.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     return norm(input, 2, dim, keepdim, out)
 
 
-def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def nuclear_norm(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
     """The sum of the singular values of matrices.
 
     >>> import penlight as torch
     >>> torch.nuclear_norm(torch.eye(2))
     tensor(2.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     from ..linalg import matrix_norm
 
     return _dispatch.given(
@@ -95,19 +115,30 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
     )
 
 
-def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+def native_norm(
+    input: Tensor,
+    p: Any = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    *,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
     """`norm` under the name of its kernel.
 
     >>> import penlight as torch
     >>> torch.native_norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
+    dim = dim if axis is None else axis
+    keepdim = keepdim if keepdims is None else keepdims
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return norm(input, p, dim, keepdim, None, dtype)
 
 
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0, *, axis: Any = None) -> Tensor:
     """The norm over all dimensions but one, which stays; -1 means over all.
 
     >>> import penlight as torch
@@ -115,6 +146,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     tensor([[5.],
             [1.]])
     """
+    dim = dim if axis is None else axis
     if dim == -1:
         return norm(v, pow)
     place = wrap_dim(dim, v.dim())
@@ -333,7 +365,9 @@ def _renorm_arguments(input: Tensor, p: Any, dim: int, maxnorm: Any) -> tuple[An
 
 
 @method
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+def renorm(
+    input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
     """Slices along `dim` scaled down to p-norm `maxnorm` where theirs is larger.
 
     >>> import penlight as torch
@@ -341,15 +375,17 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
+    dim = dim if axis is None else axis
     return _renorm(*_renorm_arguments(input, p, dim, maxnorm), out=out)
 
 
 @method
-def renorm_(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+def renorm_(input: Tensor, p: float, dim: int = ABSENT, maxnorm: float = ABSENT, *, axis: Any = None) -> Tensor:
     """In-place version of `renorm`.
 
     >>> import penlight as torch
     >>> torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
     tensor([[0.6000, 0.8000]])
     """
+    dim = dim if axis is None else axis
     return _dispatch.inplace(OPS["_renorm"], _renorm_arguments(input, p, dim, maxnorm))

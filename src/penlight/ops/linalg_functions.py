@@ -170,13 +170,14 @@ def _cheapest(parts: list[Tensor]) -> Tensor:
     return product(0, count - 1)
 
 
-def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """Dot products along a dimension, the first factor conjugated.
 
     >>> import penlight as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
+    dim = dim if axis is None else axis
     need_tensor("linalg_vecdot", x=x, y=y)
     need_floating(x, "linalg.vecdot")
     need_same_dtype("linalg.vecdot", x, y, ("x", "y"))

@@ -88,6 +88,7 @@ def vector_norm(
     dtype: Any = None,
     out: Any = None,
     axis: Any = None,
+    keepdims: Any = None,
 ) -> Tensor:
     """The norm of the elements, all together or along dimensions.
 
@@ -95,8 +96,8 @@ def vector_norm(
     >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-    if axis is not None:
-        dim = axis
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if x.dtype.category < dtypes.FLOATING and dtype is None:

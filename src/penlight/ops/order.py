@@ -81,8 +81,7 @@ def sort(
     values=tensor([1, 2, 3]),
     indices=tensor([1, 2, 0]))
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if isinstance(dim, bool):
         raise TypeError("sort() received an invalid combination of arguments - got (Tensor, bool): dim must be int")
     place = wrap_dim(dim, input.dim())
@@ -105,8 +104,7 @@ def argsort(
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _argsort(input, wrap_dim(dim, input.dim()), bool(descending))
 
 
@@ -155,8 +153,7 @@ def topk(
     >>> torch.topk(torch.tensor([1.0, 5.0, 3.0]), 2).values
     tensor([5., 3.])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _Topk(*_topk(input, as_int(k), wrap_dim(dim, input.dim()), bool(largest), out=out))
 
 
@@ -359,27 +356,27 @@ def _read(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
 
 @method
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-             out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+             out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of all elements or along a dimension; several values of q give a new first dimension.
 
     >>> import penlight as torch
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
-    if axis is not None:
-        dim = axis
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
     return _quantiles("quantile", input, q, dim, keepdim, interpolation, out)
 
 
 @method
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
-                out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
+                out: Tensor | None = None, axis: Any = None, keepdims: Any = None) -> Tensor:  # fmt: skip
     """Quantiles of the elements that are not NaN.
 
     >>> import penlight as torch
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
     tensor(2.)
     """
-    if axis is not None:
-        dim = axis
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
     return _quantiles("nanquantile", input, q, dim, keepdim, interpolation, out)

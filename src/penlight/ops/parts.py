@@ -13,7 +13,7 @@ from .._tensor_memory import root_of, storage_offset_of
 from ..autograd import views
 from ..autograd.node import Edge, Node
 from ..tensor import Tensor
-from ._args import as_int, sizes, wrap_dim
+from ._args import ABSENT, as_int, sizes, wrap_dim
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
 from ._guards import lazy
@@ -67,13 +67,14 @@ def _slice_backward(input: Tensor, shape: tuple[int, ...], dim: int, start: int,
 
 
 @method
-def select(input: Tensor, dim: int, index: int) -> Tensor:
+def select(input: Tensor, dim: int = ABSENT, index: int = ABSENT, *, axis: Any = None) -> Tensor:
     """One place along a dimension, without that dimension; a view.
 
     >>> import penlight as torch
     >>> torch.arange(4).view(2, 2).select(1, 0)
     tensor([0, 2])
     """
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim, index = wrap_dim(dim, input.dim()), as_int(index)
@@ -86,13 +87,14 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @method
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int = ABSENT, start: Any = ABSENT, length: int = ABSENT, *, axis: Any = None) -> Tensor:
     """`length` places along a dimension from `start` on; a view.
 
     >>> import penlight as torch
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.dim() or start.dtype.category != dtypes.INTEGRAL):
@@ -166,8 +168,7 @@ def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ..
     >>> torch.arange(3).unbind()
     (tensor(0), tensor(1), tensor(2))
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         views.edge_of(input)  # PyTorch looks at the history first
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -203,13 +204,16 @@ def split(
 
 
 @method
-def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, axis: Any = None
+) -> tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension; views.
 
     >>> import penlight as torch
     >>> torch.split_with_sizes(torch.arange(5), [2, 3])
     (tensor([0, 1]), tensor([2, 3, 4]))
     """
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, lengths = wrap_dim(dim, input.dim()), tuple(as_int(n) for n in split_sizes)
@@ -234,8 +238,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tupl
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     chunks = as_int(chunks)
@@ -257,8 +260,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, axis:
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim(dim, input.dim())

@@ -380,8 +380,7 @@ def cumsum(input: Tensor, dim: Any = None, *, dtype: Any = None, out: Tensor | N
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if out is not None:
@@ -578,7 +577,13 @@ def _logsumexp(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ..
 
 @method
 def logsumexp(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, axis: Any = None
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+    keepdims: Any = None,
 ) -> Tensor:
     """log(sum(exp(x))) over dimensions, without overflow.
 
@@ -586,8 +591,8 @@ def logsumexp(
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
-    if axis is not None:
-        dim = axis
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' must be tuple of ints, not NoneType")
     if input.dtype.category < dtypes.FLOATING:

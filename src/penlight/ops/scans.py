@@ -10,7 +10,7 @@ from .. import dtypes
 from ..kernels.scan import running
 from ..tensor import Tensor, wrap
 from . import _dispatch
-from ._args import merge_dim, wrap_dim
+from ._args import ABSENT, merge_dim, wrap_dim
 from ._declare import OPS, differentiable, method
 from ._guards import lazy, only, quiet
 from ._halves import in_float32
@@ -104,26 +104,28 @@ def _scanned_in_place(name: str, input: Tensor, dim: Any, dtype: Any) -> Tensor:
 
 
 @method
-def cumprod_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def cumprod_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """In-place version of `cumprod`.
 
     >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).cumprod_(0)
     tensor([1., 2., 6.])
     """
+    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return _scanned_in_place("cumprod", input, dim, dtype)
 
 
 @method
-def cumsum_(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = None) -> Tensor:
     """In-place version of `cumsum`.
 
     >>> import penlight as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).cumsum_(0)
     tensor([1., 3., 6.])
     """
+    dim = dim if axis is None else axis
     if dtype is not None:
         dtype = dtypes.given(dtype)
     return _scanned_in_place("cumsum", input, dim, dtype)
@@ -180,8 +182,7 @@ def cummax(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None)
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
     tensor([1, 3, 3])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _Cummax(*_cummax(input, wrap_dim(dim, input.dim()), out=out))
 
 
@@ -193,8 +194,7 @@ def cummin(input: Tensor, dim: Any = None, *, out: Any = None, axis: Any = None)
     >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
     tensor([3, 1, 1])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _Cummin(*_cummin(input, wrap_dim(dim, input.dim()), out=out))
 
 
@@ -254,6 +254,5 @@ def logcumsumexp(input: Tensor, dim: Any = None, *, out: Tensor | None = None, a
     >>> torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _logcumsumexp(input, wrap_dim(dim, input.dim()), out=out)

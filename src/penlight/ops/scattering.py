@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, first_outside, values_of, wrap_dim
+from ._args import ABSENT, broadcast_shape, first_outside, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, not_implemented
 from ._raw import both
@@ -168,20 +168,28 @@ def _scatter_reduce_arguments(
 
 
 @method
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
-                   out: Tensor | None = None) -> Tensor:  # fmt: skip
+def scatter_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
+                   out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """A copy into whose elements those of `src` are reduced at the indices along `dim`: sum, prod, mean, amax, amin.
 
     >>> import penlight as torch
     >>> torch.zeros(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
     tensor([3., 3.])
     """
+    dim = dim if axis is None else axis
     return _scatter_reduce(*_scatter_reduce_arguments(input, dim, index, src, reduce, include_self), out=out)
 
 
 @method
 def scatter_reduce_(
-    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    axis: Any = None,
 ) -> Tensor:
     """In-place version of `scatter_reduce`.
 
@@ -189,6 +197,7 @@ def scatter_reduce_(
     >>> torch.zeros(2).scatter_reduce_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 2.0]), "amax")
     tensor([5., 2.])
     """
+    dim = dim if axis is None else axis
     arguments = _scatter_reduce_arguments(input, dim, index, src, reduce, include_self)
     return _dispatch.inplace(OPS["_scatter_reduce"], arguments)
 
@@ -255,20 +264,28 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
 
 
 @method
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True,
-                 out: Tensor | None = None) -> Tensor:  # fmt: skip
+def index_reduce(input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, reduce: str = ABSENT, *, include_self: bool = True,
+                 out: Tensor | None = None, axis: Any = None) -> Tensor:  # fmt: skip
     """A copy into whose slices those of `source` are reduced at the indices along `dim`: prod, mean, amax, amin.
 
     >>> import penlight as torch
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
+    dim = dim if axis is None else axis
     return _index_reduce(*_index_reduce_arguments(input, dim, index, source, reduce, include_self), out=out)
 
 
 @method
 def index_reduce_(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    reduce: str = ABSENT,
+    *,
+    include_self: bool = True,
+    axis: Any = None,
 ) -> Tensor:
     """In-place version of `index_reduce`.
 
@@ -276,6 +293,7 @@ def index_reduce_(
     >>> torch.ones(2).index_reduce_(0, torch.tensor([0, 0]), torch.tensor([3.0, 4.0]), "prod")
     tensor([12.,  1.])
     """
+    dim = dim if axis is None else axis
     arguments = _index_reduce_arguments(input, dim, index, source, reduce, include_self)
     return _dispatch.inplace(OPS["_index_reduce"], arguments)
 
@@ -333,24 +351,36 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
 
 
 @method
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_copy(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
     """A copy with slices of `source` written at the indices along `dim`.
 
     >>> import penlight as torch
     >>> torch.zeros(3).index_copy(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
+    dim = dim if axis is None else axis
     return _index_copy(*_index_copy_arguments(input, dim, index, source), out=out)
 
 
 @method
-def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, source: Tensor = ABSENT, *, axis: Any = None
+) -> Tensor:
     """In-place version of `index_copy`.
 
     >>> import penlight as torch
     >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
+    dim = dim if axis is None else axis
     return _dispatch.inplace(OPS["_index_copy"], _index_copy_arguments(input, dim, index, source))
 
 
@@ -407,24 +437,30 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
 
 
 @method
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
+) -> Tensor:
     """A copy with one value in the slices that the indices along `dim` name.
 
     >>> import penlight as torch
     >>> torch.zeros(3).index_fill(0, torch.tensor([0, 2]), 1)
     tensor([1., 0., 1.])
     """
+    dim = dim if axis is None else axis
     return _index_filled(_dispatch.apply, input, dim, index, value)
 
 
 @method
-def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+def index_fill_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, value: Any = ABSENT, *, axis: Any = None
+) -> Tensor:
     """In-place version of `index_fill`.
 
     >>> import penlight as torch
     >>> torch.zeros(3).index_fill_(0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
     """
+    dim = dim if axis is None else axis
     return _index_filled(_dispatch.inplace, input, dim, index, value)
 
 

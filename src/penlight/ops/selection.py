@@ -12,7 +12,7 @@ from ..kernels import moves
 from ..kernels.slim import put_along, take_along
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import first_outside, wrap_dim
+from ._args import ABSENT, first_outside, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, need_number
 from ._raw import both
@@ -106,7 +106,15 @@ def _check_gather(name: str, input: Tensor, dim: int, index: Tensor) -> None:
 
 
 @method
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def gather(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    *,
+    sparse_grad: bool = False,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
     """For each place of `index`, the element of `input` there, with the index in `dim` replaced.
 
     >>> import penlight as torch
@@ -114,6 +122,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     tensor([[2],
             [3]])
     """
+    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_gather("gather", input, dim, index)
     return _gather(input, dim, index, out=out)
@@ -237,13 +246,14 @@ def _scatter_any(
 @method
 def scatter(
     input: Tensor,
-    dim: int,
-    index: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
     src: Any = None,
     *,
     value: Any = None,
     reduce: str | None = None,
     out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """A copy with elements of `src` (or one value) written at the indices along `dim`.
 
@@ -251,6 +261,7 @@ def scatter(
     >>> torch.zeros(1, 3).scatter(1, torch.tensor([[2]]), 5.0)
     tensor([[0., 0., 5.]])
     """
+    dim = dim if axis is None else axis
     return _dispatch.given(
         "scatter", _scatter_any("scatter", _dispatch.apply, input, dim, index, src, value, reduce), out
     )
@@ -258,7 +269,14 @@ def scatter(
 
 @method
 def scatter_(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """In-place version of `scatter`.
 
@@ -266,28 +284,41 @@ def scatter_(
     >>> torch.zeros(3).scatter_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
+    dim = dim if axis is None else axis
     return _scatter_any("scatter", _dispatch.inplace, input, dim, index, src, value, reduce)
 
 
 @method
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scatter_add(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    src: Tensor = ABSENT,
+    *,
+    out: Tensor | None = None,
+    axis: Any = None,
+) -> Tensor:
     """A copy with elements of `src` added at the indices along `dim`.
 
     >>> import penlight as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
+    dim = dim if axis is None else axis
     return _scatter_add(*_scatter_arguments("scatter_add", input, dim, index, src), out=out)
 
 
 @method
-def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add_(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, src: Tensor = ABSENT, *, axis: Any = None
+) -> Tensor:
     """In-place version of `scatter_add`.
 
     >>> import penlight as torch
     >>> torch.zeros(2).scatter_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
+    dim = dim if axis is None else axis
     return _dispatch.inplace(OPS["_scatter_add"], _scatter_arguments("scatter_add", input, dim, index, src))
 
 
@@ -322,7 +353,9 @@ def _index_select_backward(input: Tensor, shape: tuple[int, ...], dim: int, inde
 
 
 @method
-def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_select(
+    input: Tensor, dim: int = ABSENT, index: Tensor = ABSENT, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
     """The slices along `dim` that a 1-d index names.
 
     >>> import penlight as torch
@@ -330,6 +363,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     tensor([[4, 5],
             [0, 1]])
     """
+    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_slices("index_select", input, dim, index)
     return _index_select(input, dim, index, out=out)
@@ -386,7 +420,14 @@ def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None
 
 @method
 def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+    axis: Any = None,
 ) -> Tensor:
     """A copy with slices of `source` added at the indices along `dim`.
 
@@ -394,6 +435,7 @@ def index_add(
     >>> torch.zeros(2).index_add(0, torch.tensor([1, 1]), torch.ones(2))
     tensor([0., 2.])
     """
+    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     need_number(alpha)
@@ -401,13 +443,22 @@ def index_add(
 
 
 @method
-def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+def index_add_(
+    input: Tensor,
+    dim: int = ABSENT,
+    index: Tensor = ABSENT,
+    source: Tensor = ABSENT,
+    *,
+    alpha: Number = 1,
+    axis: Any = None,
+) -> Tensor:
     """In-place version of `index_add`.
 
     >>> import penlight as torch
     >>> torch.zeros(2).index_add_(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 3.])
     """
+    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     _check_added(input, dim, index, source)
     need_number(alpha)

@@ -11,7 +11,7 @@ from .. import dtypes
 from ..autograd import views
 from ..kernels.slim import expand_dims
 from ..tensor import Tensor
-from ._args import infer_size, sizes, wrap_dim, wrap_dims
+from ._args import ABSENT, infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import OPS, install_method, linear, method
 from ._guards import type_name
 from ._in_place_view import in_place_view
@@ -182,13 +182,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @method
-def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT, *, axis: Any = None) -> Tensor:
     """One dimension spread over several.
 
     >>> import penlight as torch
     >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
     torch.Size([2, 2, 3])
     """
+    dim = dim if axis is None else axis
     dim = wrap_dim(dim, input.dim())
     sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     if not sizes:
@@ -264,8 +265,7 @@ def squeeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     >>> torch.zeros(1, 2, 1).squeeze().shape, torch.zeros(1, 2, 1).squeeze(0).shape
     (torch.Size([2]), torch.Size([2, 1]))
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     if dim is None:
         return _squeeze_all(input)
     if isinstance(dim, (tuple, list)):
@@ -281,8 +281,7 @@ def unsqueeze(input: Tensor, dim: Any = None, *, axis: Any = None) -> Tensor:
     >>> torch.zeros(2, 3).unsqueeze(1).shape
     torch.Size([2, 1, 3])
     """
-    if axis is not None:
-        dim = axis
+    dim = dim if axis is None else axis
     return _unsqueeze(input, wrap_dim(dim, input.dim() + 1))
 
 

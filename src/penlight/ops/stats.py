@@ -218,15 +218,23 @@ _Aminmax = named_result("aminmax", "min max")
 
 
 @method
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None, axis: Any = None) -> Any:
+def aminmax(
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: Any = None,
+    axis: Any = None,
+    keepdims: Any = None,
+) -> Any:
     """The smallest and the largest element, of all or along a dimension.
 
     >>> import penlight as torch
     >>> torch.aminmax(torch.tensor([1, 3, 2])).max
     tensor(3)
     """
-    if axis is not None:
-        dim = axis
+    keepdim = keepdim if keepdims is None else keepdims
+    dim = dim if axis is None else axis
     if dim is None and input.numel() == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
