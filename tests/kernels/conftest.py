@@ -2,7 +2,7 @@
 
 import pytest
 
-from penlight.kernels import conv_flat, conv_tiles, native
+from penlight.kernels import conv, conv_flat, conv_tiles, fold, native
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -11,6 +11,20 @@ def either_way(request, monkeypatch):
     if request.param == "numpy":
         monkeypatch.setattr(native, "available", lambda: False)
     return request.param
+
+
+@pytest.fixture(params=["by positions", "general"])
+def any_way(request):
+    """Runs a test twice: with the way that small convolutions take, and without."""
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _small_as_large(request, monkeypatch):
+    """Tests use small arrays for what large ones go through, unless they ask for `any_way`."""
+    if "any_way" not in request.fixturenames or request.getfixturevalue("any_way") == "general":
+        for module in (conv, fold):
+            monkeypatch.setattr(module, "SMALL", -1)
 
 
 def forget_plans():

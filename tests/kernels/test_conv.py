@@ -11,6 +11,7 @@ import pytest
 from penlight.kernels import conv_winograd, parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad
 from penlight.kernels.conv_gather import gather
+from penlight.kernels.conv_small import find_small
 
 # (input, weight, stride, padding, dilation, groups)
 CASES = [
@@ -69,12 +70,14 @@ def arrays(case, dtype=np.float64):
     return [rng.standard_normal(s).astype(dtype) for s in (case[0], case[1], shape)]
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_forward_is_correlation(case):
     x, w, _ = arrays(case)
     np.testing.assert_allclose(conv(x, w, *case[2:]), reference(x, w, *case[2:]), rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_are_the_transposes(case):
     """<conv(x, w), g> is linear in x and in w, so that both gradients follow from the forward pass."""
@@ -100,6 +103,7 @@ def test_gradients_are_the_transposes(case):
         np.testing.assert_allclose(grad_w[at], np.vdot(conv(x, unit, *case[2:]), g), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("case", CASES[::3], ids=str)
 def test_bias_is_added_to_each_channel(case):
     x, w, g = arrays(case)
@@ -124,6 +128,7 @@ def test_values_from_torch():
     np.testing.assert_array_equal(result[:, 0], [[[8, 10], [16, 18]], [[12, 14], [20, 22]]])
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.complex64, np.complex128, np.int64])
 def test_dtypes(dtype):
     case = CASES[5]
@@ -150,6 +155,7 @@ def test_dtypes(dtype):
     np.testing.assert_allclose(conv(x, w, *case[2:]), expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.usefixtures("any_way")
 def test_inputs_need_not_be_contiguous_and_are_not_written_to():
     case = CASES[12]
     x, w, g = arrays(case)
@@ -167,6 +173,15 @@ def test_inputs_need_not_be_contiguous_and_are_not_written_to():
 def test_no_channels_gives_the_bias():
     y = conv(np.empty((2, 0, 4, 4)), np.empty((3, 0, 2, 2)), (1, 1), (0, 0), (1, 1), 1, np.arange(3.0))
     np.testing.assert_array_equal(y, np.broadcast_to(np.arange(3.0).reshape(3, 1, 1), (2, 3, 3, 3)))
+
+
+def test_a_small_transpose_multiplies_only_what_meets():
+    """An infinite weight makes infinite what it reaches, and nothing else NaN."""
+    w = np.ones((1, 1, 3))
+    w[0, 0, 0] = np.inf
+    small = find_small((1, 1, 8), w.shape, (1, 1, 3), (2,), (0,), (1,), 1)
+    x = small.transpose(np.ones((1, 1, 3)), w, None)
+    np.testing.assert_array_equal(x, [[[np.inf, 1, np.inf, 1, np.inf, 1, 1, 0]]])
 
 
 class TestWinograd:

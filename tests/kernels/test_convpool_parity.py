@@ -49,6 +49,7 @@ def conv_case(rng):
             return (batch, groups * each, *sizes), (groups * outs, each, *kernel), stride, padding, dilation, groups
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.complex128], ids=str)
 def test_conv(seed, dtype):
@@ -72,6 +73,7 @@ def test_conv(seed, dtype):
         close(conv.conv_weight_grad(g, conj_x, weight, *options), expected[1], tolerance, what)
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_transposed_conv(seed):
     rng = random.Random(seed)
@@ -284,6 +286,7 @@ def test_affine_grid(sizes, align):
     close(ours, F.affine_grid(theta, [2, 1, *sizes], align), 1e-6)
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fold(seed):
     rng = random.Random(seed)

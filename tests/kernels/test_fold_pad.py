@@ -19,6 +19,7 @@ FOLDS = [
 ]
 
 
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("case", FOLDS, ids=str)
 def test_unfold_and_fold_are_transposes(case):
     sizes, kernel, dilation, padding, stride = case
@@ -41,6 +42,7 @@ def test_unfold_and_fold_are_transposes(case):
     np.testing.assert_allclose(back[1, 2].flat[7], np.vdot(unfold(unit, *case[1:]), other), atol=1e-12)
 
 
+@pytest.mark.usefixtures("any_way")
 def test_fold_of_half_and_empty():
     columns = np.ones((1, 4, 9), np.float16)
     assert fold(columns, (4, 4), (2, 2), (1, 1), (0, 0), (1, 1)).dtype == np.float16

@@ -3,8 +3,9 @@
 ``conv`` is bilinear in its input and its weights, and ``conv_input_grad`` and ``conv_weight_grad`` are its transposes,
 so the three are closed under differentiation. None of them conjugates: for complex arrays the caller does.
 
-There are seven ways to do the work, each in a file of its own, and this file chooses:
+There are eight ways to do the work, each in a file of its own, and this file chooses:
 
+- `conv_small`: for small images, where every call of NumPy counts.
 - `conv_gather`: copy the windows and multiply. The general way.
 - `conv_winograd`: the same with a third fewer multiplications, for kernels of 3 with enough channels.
 - `conv_tiles`: with half the multiplications and more, for kernels of 3 x 3, where machine code can be run.
@@ -40,6 +41,7 @@ from .conv_points import (
     whole_weight,
 )
 from .conv_scatter import scatter
+from .conv_small import SMALL, find_small
 from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
 from .silence import silent
@@ -63,6 +65,10 @@ def conv(
     """
     if is_half(x):
         return _in_single(conv, x, w, stride, padding, dilation, groups, bias)
+    if x.size <= SMALL:
+        small = find_small(x.shape, w.shape, None, stride, padding, dilation, groups)
+        if small is not None:
+            return small.correlate(x, w, bias)
     y = np.empty(conv_output_shape(x.shape, w.shape, stride, padding, dilation), x.dtype)
     if not x.size or not w.size:
         y[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
@@ -84,6 +90,10 @@ def conv_input_grad(
     """
     if is_half(grad):
         return _in_single(conv_input_grad, grad, w, input_shape, stride, padding, dilation, groups, bias)
+    if grad.size <= SMALL:
+        small = find_small(input_shape, w.shape, grad.shape, stride, padding, dilation, groups)
+        if small is not None:
+            return small.transpose(grad, w, bias)
     x = np.empty(input_shape, grad.dtype)
     if not grad.size or not w.size:
         x[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
@@ -119,6 +129,10 @@ def conv_weight_grad(
     """
     if is_half(grad):
         return _in_single(conv_weight_grad, grad, x, weight_shape, stride, padding, dilation, groups)
+    if x.size <= SMALL:
+        small = find_small(x.shape, weight_shape, grad.shape, stride, padding, dilation, groups)
+        if small is not None:
+            return small.weigh(grad, x)
     if not grad.size or not x.size:
         return np.zeros(weight_shape, grad.dtype)
     grad, x, kernel = np.ascontiguousarray(grad), np.ascontiguousarray(x), weight_shape[2:]

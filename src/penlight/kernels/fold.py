@@ -9,15 +9,11 @@ import numpy as np
 
 from .conv_gather import Ints, all_columns, is_half, share
 from .conv_scatter import find_phases
+from .conv_small import SMALL, Positions, block_counts, find_blocks
 from .silence import silent
 
+__all__ = ["block_counts", "fold", "unfold"]
 _BLOCK_BYTES = 1 << 20
-
-
-def block_counts(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
-    """How many blocks there are in each dim."""
-    dims = zip(sizes, kernel, dilation, padding, stride, strict=True)
-    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in dims)
 
 
 def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
@@ -28,6 +24,10 @@ def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: I
     array([[[0., 1., 2.],
             [1., 2., 3.]]])
     """
+    if x.size <= SMALL and len(x):
+        blocks = find_blocks(x.shape[1], x.shape[2:], kernel, dilation, padding, stride)
+        if blocks is not None:
+            return blocks.take(x).reshape(len(x), x.shape[1] * prod(kernel), -1)
     counts = block_counts(x.shape[2:], kernel, dilation, padding, stride)
     shape = (len(x), x.shape[1] * prod(kernel), prod(counts))
     if not prod(shape):
@@ -47,8 +47,12 @@ def fold(
     if is_half(columns):
         single = columns.astype(np.float32)
         return fold(single, output_size, kernel, dilation, padding, stride).astype(columns.dtype)
-    counts = block_counts(output_size, kernel, dilation, padding, stride)
     shape = (len(columns), columns.shape[1] // prod(kernel), *output_size)
+    if 0 < columns.size <= SMALL:
+        blocks = find_blocks(shape[1], output_size, kernel, dilation, padding, stride)
+        if blocks is not None:
+            return _add_few(columns, blocks).reshape(shape)
+    counts = block_counts(output_size, kernel, dilation, padding, stride)
     source = np.ascontiguousarray(columns).reshape(-1, prod(kernel), *counts)
     result = np.zeros(shape, columns.dtype)
     if not source.size:
@@ -59,6 +63,17 @@ def fold(
     else:
         _add_up(source, planes, kernel, dilation, padding, stride)
     return result
+
+
+def _add_few(columns: np.ndarray, blocks: Positions) -> np.ndarray:
+    """See Note [Convolution by positions]."""
+    flat = columns.reshape(len(columns), -1)
+    if blocks.back[1]:
+        room, into = blocks.room(len(columns), columns.dtype)
+        into[...] = flat
+        flat = room
+    with silent():
+        return blocks.add_up(flat)
 
 
 def _place(source: np.ndarray, planes: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:

@@ -143,3 +143,10 @@ def need_real_value(value: Any, dtype: dtypes.dtype) -> None:
     """Refuse a complex factor for real tensors."""
     if isinstance(value, complex) and dtype.category != dtypes.COMPLEX:
         raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
+
+
+def plain_numbers(value: Any) -> Any:
+    """A whole number or a tuple of them as it is, to look up what is kept for it; anything that is only equal to one raises TypeError."""
+    if type(value) is int or (type(value) is tuple and type(sum(value)) is int):
+        return value
+    raise TypeError

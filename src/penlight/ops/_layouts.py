@@ -30,8 +30,15 @@ ELEMENTWISE = frozenset(
 )  # fmt: skip
 
 
+# The orders of dimensions in which channels are last, and the way back.
+_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+_FIRST = {4: (0, 3, 1, 2), 5: (0, 4, 1, 2, 3)}
+
+
 def channels_last(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array of 4 or 5 dimensions has its channels last in memory, and does not have them first as well."""
+    if min(array.shape) > 1 and array.transpose(_LAST[array.ndim]).flags.c_contiguous:
+        return True
     order = (1, *range(array.ndim - 1, 1, -1), 0)
     least = 0
     for d in order:
@@ -44,9 +51,10 @@ def channels_last(array: np.ndarray[Any, Any]) -> bool:
 
 def with_channels_last(array: Any) -> Any:
     """The array copied so that its channels are last in memory; one without spatial dimensions as it is."""
-    if getattr(array, "ndim", 0) < 4:
+    ndim = getattr(array, "ndim", 0)
+    if ndim < 4:
         return array
-    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+    return np.ascontiguousarray(array.transpose(_LAST[ndim])).transpose(_FIRST[ndim])
 
 
 def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ weights as a second op, the two are closed under differentiation, so there is ev
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from operator import index
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from .. import dtypes
 from ..kernels import conv as kernels
 from ..tensor import Tensor
 from ._declare import OPS, differentiable
-from ._guards import not_implemented, type_name
+from ._guards import not_implemented, plain_numbers, type_name
 from ._raw import both
 from ._together import saved_as_input
 
@@ -45,7 +46,7 @@ def _convolution_array(
     groups: int,
 ) -> Any:
     if transposed:
-        shape = transposed_shape(input.shape, weight.shape, stride, padding, dilation, output_padding, groups)
+        shape = _known_shape(input.shape, weight.shape, stride, padding, dilation, output_padding, groups)
         return kernels.conv_input_grad(input, weight, shape, stride, padding, dilation, groups, bias)
     result = kernels.conv(input, weight, stride, padding, dilation, groups, bias)
     return result if input.shape[1] else result[:, :0].copy()  # what PyTorch gives for inputs without channels
@@ -57,6 +58,9 @@ def transposed_shape(
     """The shape of a transposed convolution's result."""
     sizes = zip(input[2:], weight[2:], stride, padding, dilation, output_padding)
     return (input[0], weight[1] * groups, *((n - 1) * s - 2 * p + d * (k - 1) + o + 1 for n, k, s, p, d, o in sizes))
+
+
+_known_shape = lru_cache(256)(transposed_shape)
 
 
 def _input_grad_graph(
@@ -164,8 +168,6 @@ def expand(value: Any, count: int, name: str, function: str) -> Ints:
     """A number for each dimension, from one for all or a sequence."""
     if type(value) is int:
         return (value,) * count
-    if type(value) is tuple and len(value) == count:
-        return value
     try:
         found = tuple(index(v) for v in value) if isinstance(value, (tuple, list)) else (index(value),)
     except AttributeError:
@@ -319,6 +321,30 @@ def _check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int,
         raise not_implemented("slow_conv2d_cpu" if dims < 3 else "compute_columns3d", input._array.dtype)
 
 
+def _settle(
+    name: str, dims: int, transposed: bool, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, dilation: Any, output_padding: Any,
+    groups: int,
+) -> tuple[Ints, Ints, Ints, Ints, bool]:  # fmt: skip
+    """Stride, padding, dilation and output padding for each dimension, and whether there is a batch, for shapes that fit."""
+    batched = len(x) == dims + 2
+    if not batched and len(x) != dims + 1:
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(x)}"
+        )
+    stride, dilation = expand(stride, dims, "stride", name), expand(dilation, dims, "dilation", name)
+    padding, output_padding = (
+        expand(padding, dims, "padding", name),
+        expand(output_padding, dims, "output_padding", name),
+    )
+    shape = x if batched else (1, *x)
+    if transposed or not _fits(shape, w, b, stride, padding, dilation, groups):
+        _check(shape, w, b, stride, padding, dilation, transposed, output_padding, groups)
+    return stride, padding, dilation, output_padding, batched
+
+
+_settled = lru_cache(512)(_settle)  # most calls are like one before
+
+
 def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
          transposed: bool, output_padding: Any, groups: int) -> Tensor:  # fmt: skip
     """Any of the convolutions, arguments as they come."""
@@ -327,23 +353,16 @@ def _run(name: str, dims: int, input: Tensor, weight: Tensor, bias: Tensor | Non
         b = None if bias is None else bias._array
     except AttributeError:
         _refuse(name, input, weight, *(() if bias is None else (bias,)))
-    ndim = x.ndim
-    if ndim != dims + 2 and ndim != dims + 1:
-        raise RuntimeError(
-            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
-        )
-    stride, dilation = expand(stride, dims, "stride", name), expand(dilation, dims, "dilation", name)
-    padding, output_padding = (
-        expand(padding, dims, "padding", name),
-        expand(output_padding, dims, "output_padding", name),
-    )
-    shape = x.shape if ndim == dims + 2 else (1, *x.shape)
-    bounds = None if b is None else b.shape
-    if transposed or not _fits(shape, w.shape, bounds, stride, padding, dilation, groups):
-        _check(shape, w.shape, bounds, stride, padding, dilation, transposed, output_padding, groups)
+    shapes = x.shape, w.shape, None if b is None else b.shape
+    numbers = stride, padding, dilation, output_padding, groups
+    try:
+        settled = _settled(name, dims, transposed, *shapes, *map(plain_numbers, numbers))
+    except TypeError:  # lists, or what is no number
+        settled = _settle(name, dims, transposed, *shapes, *numbers)
+    stride, padding, dilation, output_padding, batched = settled
     if x.dtype is not w.dtype or x.dtype.kind in "biu" or (b is not None and b.dtype is not x.dtype):
         _check_dtypes(input, weight, bias, dims, transposed, groups)
-    if ndim == dims + 2:
+    if batched:
         return _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     result = _convolution(
         input.unsqueeze(0), weight, bias, stride, padding, dilation, transposed, output_padding, groups

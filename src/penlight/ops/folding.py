@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import index
 from typing import Any
 
 from ..kernels import fold as kernels
 from ..tensor import Tensor
 from ._declare import linear
-from ._guards import not_implemented
+from ._guards import not_implemented, plain_numbers
 from .pool import batch, unbatch
 
 __all__ = [
@@ -64,19 +65,11 @@ def _check(kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
 
 
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Every window of images (N, C, H, W) as a column: (N, C * KH * KW, windows).
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.unfold(torch.arange(6.0).view(1, 2, 3), 2)
-    tensor([[0., 1.],
-            [1., 2.],
-            [3., 4.],
-            [4., 5.]])
-    """
+def _settle_unfold(size: Ints, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
+    """The arguments of `unfold` for an input of a size, as pairs, if they fit."""
     kernel, dilation = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation")
     padding, stride = _pair(padding, "padding"), _pair(stride, "stride")
-    shape = list(input.shape)
+    shape = list(size)
     if len(shape) < 3:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got 2)"
@@ -93,25 +86,17 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             f"Given input with spatial size ({shape[-2]}, {shape[-1]}), kernel_size={kernel}, dilation={dilation}, padding={padding}, "
             f"calculated shape of the array of sliding blocks as {counts}, but its components must be at least one."
         )
-    if input._array.dtype.kind in "iu":
-        raise not_implemented("im2col_out_cpu", input._array.dtype)
-    return _im2col(input, kernel, dilation, padding, stride)
+    return kernel, dilation, padding, stride
 
 
-def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
-    """Columns (N, C * KH * KW, windows) added up where their windows lie: (N, C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.functional.fold(torch.ones(4, 2), (2, 3), 2)
-    tensor([[[1., 2., 1.],
-             [1., 2., 1.]]])
-    """
+def _settle_fold(
+    of: Ints, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> tuple[Ints, ...]:
+    """The arguments of `fold` for an input of a size, as pairs, if they fit."""
     size, kernel = _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size")
     dilation, padding, stride = _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride")
     _check(kernel, dilation, padding, stride)
-    shape = list(input.shape)
+    shape = list(of)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
@@ -134,4 +119,45 @@ def fold(
         raise RuntimeError(
             f"{given} calculated shape of the array of sliding blocks as {counts}, which is too small (non-positive)"
         )
-    return _col2im(input, size, kernel, dilation, padding, stride)
+    return size, kernel, dilation, padding, stride
+
+
+_settled_unfold, _settled_fold = lru_cache(256)(_settle_unfold), lru_cache(256)(_settle_fold)
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Every window of images (N, C, H, W) as a column: (N, C * KH * KW, windows).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.unfold(torch.arange(6.0).view(1, 2, 3), 2)
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
+    """
+    given = kernel_size, dilation, padding, stride
+    try:
+        settled = _settled_unfold(input.shape, *map(plain_numbers, given))
+    except TypeError:  # lists, or what is no number
+        settled = _settle_unfold(input.shape, *given)
+    if input._array.dtype.kind in "iu":
+        raise not_implemented("im2col_out_cpu", input._array.dtype)
+    return _im2col(input, *settled)
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Columns (N, C * KH * KW, windows) added up where their windows lie: (N, C, H, W).
+
+    >>> import penlight as torch
+    >>> torch.nn.functional.fold(torch.ones(4, 2), (2, 3), 2)
+    tensor([[[1., 2., 1.],
+             [1., 2., 1.]]])
+    """
+    given = output_size, kernel_size, dilation, padding, stride
+    try:
+        settled = _settled_fold(input.shape, *map(plain_numbers, given))
+    except TypeError:
+        settled = _settle_fold(input.shape, *given)
+    return _col2im(input, *settled)
