@@ -7,25 +7,11 @@ from math import prod
 
 import numpy as np
 
-from . import pool_native
+from . import pool_loops, pool_native
 from .conv_gather import Ints, is_half, share, spans
+from .pool_loops import output_sizes as pool_output_sizes
 from .pool_windows import BLOCK, AdaptiveWindows, Planes, Windows, fill_largest, small_windows
 from .silence import silent
-
-
-def pool_output_sizes(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
-    """How many windows there are in each dim. With `ceil_mode` the last may hang over, but must begin inside.
-
-    >>> pool_output_sizes((5, 6), (2, 2), (2, 2), (0, 0), (1, 1), True)
-    (3, 3)
-    """
-    result = []
-    for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
-        count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)) // s + 1
-        if ceil_mode and (count - 1) * s >= n + p:
-            count -= 1
-        result.append(count)
-    return tuple(result)
 
 
 def max_pool(
@@ -44,6 +30,8 @@ def max_pool(
         return values.astype(x.dtype), indices
     sizes = x.shape[2:]
     out = pool_output_sizes(sizes, kernel, stride, padding, dilation, ceil_mode)
+    if pool_loops.suits(x) and not pool_native.suits(x, out, stride):
+        return pool_loops.largest(x, pool_loops.sliding(x.shape, kernel, stride, padding, dilation, ceil_mode, False))
     values = np.empty((*x.shape[:2], *out), x.dtype)
     indices = np.empty(values.shape, np.int64)
     if not values.size:
@@ -70,6 +58,8 @@ def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Ints, 
     size, planes = prod(input_shape[2:]), prod(input_shape[:2])
     grad, indices = np.ascontiguousarray(grad), np.ascontiguousarray(indices)
     result = pool_native.place(grad, indices, input_shape)
+    if result is None and pool_loops.suits(grad):
+        result = pool_loops.place(grad, indices, input_shape, len(input_shape) - 2)
     if result is not None:
         return result
     result = np.zeros(input_shape, grad.dtype)
@@ -96,6 +86,10 @@ def max_pool_backward(grad: np.ndarray, indices: np.ndarray, input_shape: Ints, 
 
 def pick(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The elements of each plane at the flat `indices`: the transpose of `max_pool_backward` and of `max_unpool`."""
+    if pool_loops.suits(x):
+        found = pool_loops.pick(x, indices, x.ndim - 2)
+        if found is not None:
+            return found
     planes = prod(x.shape[:2])
     flat = x.reshape(planes, prod(x.shape[2:]))
     return (
@@ -112,6 +106,10 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, output_shape: Ints) -> np.nda
     >>> max_unpool(np.array([[[3.0, 2.0]]]), np.array([[[1, 2]]]), (1, 1, 4))
     array([[[0., 3., 2., 0.]]])
     """
+    if pool_loops.suits(x):
+        found = pool_loops.unpool(x, indices, output_shape, len(output_shape) - 2)
+        if found is not None:
+            return found
     size, planes = prod(output_shape[2:]), prod(output_shape[:2])
     wrong = (indices < 0) | (indices >= size)
     if wrong.any():
@@ -177,6 +175,9 @@ def avg_pool(
         args = kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
         return avg_pool(x.astype(np.float32), *args).astype(x.dtype)
     ones = (1,) * len(kernel)
+    if pool_loops.suits(x):
+        geometry = pool_loops.sliding(x.shape, kernel, stride, padding, ones, ceil_mode, count_include_pad)
+        return pool_loops.mean(x, geometry, divisor_override)
     out = pool_output_sizes(x.shape[2:], kernel, stride, padding, ones, ceil_mode)
     result = np.empty((*x.shape[:2], *out), x.dtype)
     if not result.size:
@@ -206,6 +207,10 @@ def avg_pool_backward(
         args = input_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
         return avg_pool_backward(grad.astype(np.float32), *args).astype(grad.dtype)
     out, sizes = grad.shape[2:], input_shape[2:]
+    if pool_loops.suits(grad):
+        ones = (1,) * len(kernel)
+        geometry = pool_loops.sliding(input_shape, kernel, stride, padding, ones, ceil_mode, count_include_pad)
+        return pool_loops.mean_back(grad, geometry, divisor_override)
     result = np.empty(input_shape, grad.dtype)
     if not grad.size or not result.size:
         result.fill(0)
@@ -262,6 +267,8 @@ def adaptive_max_pool(x: np.ndarray, output_size: Ints) -> tuple[np.ndarray, np.
         values, indices = adaptive_max_pool(x.astype(np.float32), output_size)
         return values.astype(x.dtype), indices
     sizes = x.shape[2:]
+    if pool_loops.suits(x):
+        return pool_loops.largest(x, pool_loops.even(x.shape, output_size))
     if all(o and n % o == 0 for n, o in zip(sizes, output_size, strict=True)):
         kernel = tuple(n // o for n, o in zip(sizes, output_size, strict=True))
         ones = (1,) * len(kernel)
@@ -313,6 +320,8 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     sizes = x.shape[2:]
     if not x.size or 0 in output_size:
         return np.zeros((*x.shape[:2], *output_size), x.dtype)
+    if pool_loops.suits(x):
+        return pool_loops.mean(x, pool_loops.even(x.shape, output_size), None)
     if all(n % o == 0 for n, o in zip(sizes, output_size, strict=True)):
         kernel = tuple(n // o for n, o in zip(sizes, output_size, strict=True))
         return avg_pool(x, kernel, kernel, (0,) * len(kernel), False, True)
@@ -330,6 +339,8 @@ def adaptive_avg_pool_backward(grad: np.ndarray, input_shape: Ints) -> np.ndarra
     sizes, out = input_shape[2:], grad.shape[2:]
     if not grad.size:
         return np.zeros(input_shape, grad.dtype)
+    if pool_loops.suits(grad):
+        return pool_loops.mean_back(grad, pool_loops.even(input_shape, out), None)
     if all(n % o == 0 for n, o in zip(sizes, out, strict=True)):
         kernel = tuple(n // o for n, o in zip(sizes, out, strict=True))
         return avg_pool_backward(grad, input_shape, kernel, kernel, (0,) * len(kernel), False, True)

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from . import pool_loops
 from ._rowtools import quiet
-from .pool import pool_output_sizes
+from .pool_loops import output_sizes as pool_output_sizes
 
 SMALL = 8192  # elements of a batch
 _TAPS = 1 << 15  # elements of all windows together
@@ -93,6 +94,11 @@ def _even(sizes: Ints, out: Ints) -> _Table:
 @lru_cache(64)
 def _starts(count: int, size: int) -> np.ndarray:
     return np.arange(count)[:, None] * size
+
+
+def serves(x: np.ndarray) -> bool:
+    """Whether this is the way for a batch: it is small, and there is no machine code for it."""
+    return x.size <= SMALL and not pool_loops.suits(x)
 
 
 def _simple(x: np.ndarray, dims: int) -> bool:

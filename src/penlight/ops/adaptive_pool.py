@@ -6,11 +6,11 @@ from operator import index
 from typing import Any
 
 from ..kernels import pool as kernels
-from ..kernels import pool_small
-from ..tensor import Tensor
+from ..kernels import pool_loops, pool_small
+from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
-from .pool import batch, check_rows, need_tensor, unbatch
+from .pool import batch, check_rows, need_tensor, unbatch, unrecorded
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -32,17 +32,23 @@ Ints = tuple[int, ...]
 
 
 def _mean_array(input: Any, output_size: Ints) -> Any:
-    small = pool_small.adaptive_avg_pool(input, output_size)
-    if small is not None:
-        return small
+    if 0 not in output_size and pool_loops.suits(input):
+        return pool_loops.mean(input, pool_loops.even(input.shape, output_size), None)
+    if pool_small.serves(input):
+        small = pool_small.adaptive_avg_pool(input, output_size)
+        if small is not None:
+            return small
     dims = len(output_size)
     return unbatch(kernels.adaptive_avg_pool(batch(input, dims), output_size), input, dims)
 
 
 def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
-    small = pool_small.adaptive_avg_pool_backward(input, shape, dims)
-    if small is not None:
-        return small
+    if pool_loops.suits(input):
+        return pool_loops.mean_back(input, pool_loops.even(shape, input.shape[-dims:]), None)
+    if pool_small.serves(input):
+        small = pool_small.adaptive_avg_pool_backward(input, shape, dims)
+        if small is not None:
+            return small
     return unbatch(kernels.adaptive_avg_pool_backward(batch(input, dims), batch(shape, dims)), input, dims)
 
 
@@ -59,9 +65,12 @@ def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
 
 
 def _max_array(input: Any, output_size: Ints) -> Any:
-    small = pool_small.adaptive_max_pool(input, output_size)
-    if small is not None:
-        return small
+    if 0 not in output_size and pool_loops.suits(input):
+        return pool_loops.largest(input, pool_loops.even(input.shape, output_size))
+    if pool_small.serves(input):
+        small = pool_small.adaptive_max_pool(input, output_size)
+        if small is not None:
+            return small
     dims = len(output_size)
     values, indices = kernels.adaptive_max_pool(batch(input, dims), output_size)
     return unbatch(values, input, dims), unbatch(indices, input, dims)
@@ -169,6 +178,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     need_tensor(input, "adaptive_avg_pool1d")
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
+    array = input._array
+    if size > 0 and unrecorded(input) and pool_loops.suits(array):
+        return wrap(pool_loops.mean(array, pool_loops.even(array.shape, (size,)), None))
     return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
 
 
@@ -204,6 +216,10 @@ def adaptive_max_pool1d_with_indices(
     need_tensor(input, "adaptive_max_pool1d")
     check_rows(input, "adaptive_max_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
+    array = input._array
+    if size > 0 and unrecorded(input) and pool_loops.suits(array):
+        found = pool_loops.largest(array, pool_loops.even(array.shape, (size,)))
+        return wrap(found[0]), wrap(found[1])
     values, indices = _largest(2, input.unsqueeze(-2), (1, size))
     return values.squeeze(-2), indices.squeeze(-2)
 

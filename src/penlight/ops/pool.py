@@ -14,7 +14,7 @@ from .. import dtypes
 from ..autograd import modes
 from ..autograd.node import NO_EDGE
 from ..kernels import pool as kernels
-from ..kernels import pool_small, pool_taps
+from ..kernels import pool_loops, pool_small, pool_taps
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, linear
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
+_ONES = {2: (1, 1), 3: (1, 1, 1)}
 
 # ----- The ops ------------------------------------------------------------------------------------------------------
 
@@ -53,7 +54,11 @@ def unbatch(result: Any, like: Any, dims: int) -> Any:
 
 
 def _place_array(input: Any, indices: Any, shape: Ints, dims: int, distinct: bool) -> Any:
-    if input.size <= pool_small.SMALL:
+    if input.size <= pool_small.SMALL and pool_loops.suits(input):
+        found = pool_loops.place(input, indices, shape, dims)
+        if found is not None:
+            return found
+    if pool_small.serves(input):
         small = pool_small.max_pool_backward(input, indices, shape, dims, distinct)
         if small is not None:
             return small
@@ -79,7 +84,11 @@ def _mean_array(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    if input.size <= pool_small.SMALL and divisor_override is None:
+    if pool_loops.suits(input):
+        ones = _ONES[len(kernel_size)]
+        geometry = pool_loops.sliding(input.shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
+        return pool_loops.mean(input, geometry, divisor_override)
+    if divisor_override is None and pool_small.serves(input):
         small = pool_small.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
             return small
@@ -92,7 +101,11 @@ def _mean_array(
 
 def _mean_back_array(input: Any, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
                      divisor_override: int | None) -> Any:  # fmt: skip
-    if input.size <= pool_small.SMALL and divisor_override is None:
+    if pool_loops.suits(input):
+        ones = _ONES[len(kernel_size)]
+        geometry = pool_loops.sliding(shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
+        return pool_loops.mean_back(input, geometry, divisor_override)
+    if divisor_override is None and pool_small.serves(input):
         small = pool_small.avg_pool_backward(input, shape, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
             return small
@@ -128,7 +141,10 @@ def _max_rule(
 
 
 def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
-    if input.size <= pool_small.SMALL:
+    if input.size <= pool_small.SMALL and pool_loops.suits(input):
+        geometry = pool_loops.sliding(input.shape, kernel_size, stride, padding, dilation, ceil_mode, False)
+        return pool_loops.largest(input, geometry)
+    if pool_small.serves(input):
         small = pool_small.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         if small is not None:
             return small
@@ -253,7 +269,7 @@ def _check(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
 # ----- Largest elements ---------------------------------------------------------------------------------------------
 
 
-def _unrecorded(input: Tensor) -> bool:
+def unrecorded(input: Tensor) -> bool:
     """Whether an op on this tensor leaves nothing behind but its result."""
     return not modes.slow() and (getattr(input, "_edge", None) is NO_EDGE or not modes.is_grad_enabled())
 
@@ -302,7 +318,7 @@ def _max_pool_rows(
     size = kernels.pool_output_sizes(array.shape[-1:], (k,), (s,), (p,), (d,), ceil_mode)[0]
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
-    if alone and _unrecorded(input):
+    if alone and unrecorded(input):
         found = pool_taps.largest(array, k, s, p, d, size)
         if found is not None:
             return wrap(found), None
@@ -398,7 +414,7 @@ def _avg_pool(name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}], but got -3)"
         )
-    _check(array.shape, kernel, stride, padding, (1,) * dims, ceil_mode)
+    _check(array.shape, kernel, stride, padding, _ONES[dims], ceil_mode)
     if array.dtype.kind != "f" and input.dtype not in (dtypes.int64, dtypes.bfloat16):
         raise not_implemented("avg_pool2d" if dims == 2 else "avg_pool3d_out_frame", array.dtype)
     op = OPS["_avg_pool2d" if dims == 2 else "_avg_pool3d"].function
@@ -419,7 +435,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (s,) = (k,) if stride is None or stride == [] or stride == () else expand(stride, 1, "avg_pool1d", "stride")
     (p,) = expand(padding, 1, "avg_pool1d", "padding")
     array = input._array
-    if p == 0 and not ceil_mode and _unrecorded(input) and _fits(array.shape, (k,), (s,), (p,), (1,)):
+    if p == 0 and not ceil_mode and unrecorded(input) and _fits(array.shape, (k,), (s,), (p,), (1,)):
         found = pool_taps.mean(array, k, s, (array.shape[-1] - k) // s + 1)
         if found is not None:
             return wrap(found)

@@ -1,0 +1,140 @@
+"""Loops in machine code beside the Python functions that they are translated from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from penlight.kernels import native
+from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, over, run_of, translate
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+TYPES = [np.dtype(np.float64), np.dtype(np.float32)]
+
+
+def sums(begin: int, end: int, x: Floats, out: Floats, columns: int) -> None:
+    for row in range(begin, end):
+        total = 0.0
+        for i in range(row * columns, (row + 1) * columns):
+            total += x[i]
+        out[row] = total
+
+
+def softmax(begin: int, end: int, x: Floats, out: Floats, columns: int, scale: float) -> None:
+    for row in range(begin, end):
+        start = row * columns
+        top = -math.inf
+        for i in range(start, start + columns):
+            top = max(top, x[i])
+        total = 0.0
+        for i in range(start, start + columns):
+            part = math.exp((x[i] - top) * scale)
+            total += part
+            out[i] = part
+        for i in range(start, start + columns):
+            out[i] /= total
+
+
+def folded(at: float, low: int, high: int) -> float:
+    if at < low:
+        return low - at
+    if at > high:
+        return high * 2 - at
+    return at
+
+
+def mixture(begin: int, end: int, x: Floats, index: Ints, out: Floats, *, stops: bool) -> None:
+    for i in range(begin, end):
+        j = index[i]
+        if j < 0 or j >= 7:
+            if stops:
+                break
+            else:
+                continue
+        k = 3 * j % 7 // 2 + min(j, 2) - max(1, j)
+        v = folded(x[j], -1, 1) if not k <= 0 else abs(x[j])
+        w = fma(v, 2.0, float(k)) if x[j] == x[j] else 7.0
+        q = 0
+        for _ in range(2):
+            for _ in range(j):
+                q += 1
+        while True:
+            q += 1
+            if q * q > j:
+                break
+        if -1 < w <= 1 and j != 3:
+            w = math.sqrt(abs(w)) if w < 0.5 else -w
+        out[i] = w + math.floor(w) * 100 + q + int(w) - (-w) + round(w) + math.ceil(w) * min(w, 1.0)
+
+
+def crowded(begin: int, end: int, x: Floats, out: Floats, seen: Bytes, sums: Doubles) -> None:
+    """More values at a time than there are registers, whole ones and floats."""
+    a, b, c, d, e, f, g, h = 1, 2, 3, 4, 5, 6, 7, 8
+    p, q, r, s, t, u, v, w = 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5
+    for i in range(begin, end):
+        a, b, c, d = b, c, d, a + 1
+        e, f, g, h = f + a, g + b, h - c, e - d
+        j, k, m, n = a * b, c - d, e + f, g - h
+        p, q, r, s = q, r, s, p * 0.5 + x[i]
+        t, u, v, w = u - p, v + q, w * 0.25, t + r
+        y, z = p + q * r, s - t / (1.0 + abs(u))
+        o = v * w
+        out[i] = y + z + o + a + b + c + d + e + f + g + h + (j + k + m + n) + p + q + r + s + t + u
+        seen[i] = 1 if out[i] > 0 else 0
+        sums[0] += v + w
+        sums[1] = x[i] if math.log(1.0 + abs(o)) > 1 else math.exp(-abs(z)) + p + a
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums_of_rows(dtype):
+    x = np.random.default_rng(0).normal(size=(5, 9)).astype(dtype)
+    out, expected = np.empty(5, dtype), np.empty(5, dtype)
+    run_of(sums, dtype)(0, 5, id(x), id(out), 9)
+    sums(0, 5, x.ravel(), expected, 9)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("wide", [False, True])
+def test_functions_of_the_c_library(dtype, wide):
+    x = np.random.default_rng(1).normal(size=(6, 11)).astype(dtype)
+    out, expected = np.empty_like(x), np.empty(66)
+    over(run_of(softmax, dtype, wide), 6, 1, id(x), id(out), 11, 1.5)
+    softmax(0, 6, x.ravel(), expected, 11, 1.5)
+    np.testing.assert_allclose(out.ravel(), expected, rtol=1e-12 if dtype == np.float64 else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("stops", [False, True])
+def test_branches_and_other_functions(dtype, stops):
+    rng = np.random.default_rng(2)
+    x = (rng.normal(size=7) * 3).astype(dtype)
+    x[3] = np.nan
+    index = rng.integers(-1, 8, size=60)
+    out, expected = np.zeros(60, dtype), np.zeros(60)
+    run_of(mixture, dtype, stops=stops)(0, 60, id(x), id(index), id(out))
+    mixture(0, 60, x, index, expected, stops=stops)
+    np.testing.assert_allclose(out, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_more_values_than_registers(dtype):
+    x = np.random.default_rng(3).normal(size=8).astype(dtype)
+    out, expected = np.empty(8, dtype), np.empty(8)
+    seen, seen_expected = np.empty(8, bool), np.empty(8, bool)
+    total, total_expected = np.zeros(2), np.zeros(2)
+    run_of(crowded, dtype)(0, 8, id(x), id(out), id(seen), id(total))
+    crowded(0, 8, x, expected, seen_expected, total_expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+    np.testing.assert_array_equal(seen, seen_expected)
+    np.testing.assert_allclose(total, total_expected, rtol=1e-5)
+
+
+def test_what_is_not_understood_is_refused():
+    def strange(begin: int, end: int, x: Floats) -> None:
+        x[begin] = sorted(x)
+
+    with pytest.raises(NotImplementedError, match="sorted"):
+        translate(strange, np.dtype(np.float64))
