@@ -266,3 +266,23 @@ def test_a_gradient_is_the_same_each_time(dtype, shape, either_way):
     finally:
         parallel.set_threads(before)
     assert len(results) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sizes", [(5, 6), (3, 4, 2)])
+def test_kernels_of_one_number_with_channels_last(dtype, sizes):
+    """A matrix product in place: results have their channels last as well, and are the same."""
+    draw = np.random.default_rng(0).standard_normal
+    x, w, g = (draw(s).astype(dtype) for s in ((2, 3, *sizes), (4, 3, *(1,) * len(sizes)), (2, 4, *sizes)))
+    ones, zeros, bias = (1,) * len(sizes), (0,) * len(sizes), draw(4).astype(dtype)
+    last = [np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) for a in (x, g)]
+    y = conv(last[0], w, ones, zeros, ones, 1, bias)
+    back = conv_input_grad(last[1], w, x.shape, ones, zeros, ones, 1)
+    for found in (y, back):
+        assert np.moveaxis(found, 1, -1).flags.c_contiguous
+    np.testing.assert_allclose(y, conv(x, w, ones, zeros, ones, 1, bias), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(back, conv_input_grad(g, w, x.shape, ones, zeros, ones, 1), rtol=1e-5, atol=1e-6)
+    weights = conv_weight_grad(last[1], last[0], w.shape, ones, zeros, ones, 1)
+    np.testing.assert_allclose(
+        weights, conv_weight_grad(g, x, w.shape, ones, zeros, ones, 1), rtol=1e-4 if dtype is np.float32 else 1e-9
+    )

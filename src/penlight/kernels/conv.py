@@ -29,9 +29,11 @@ from .conv_flat import flat, flat_together, flat_weight, suits_flat
 from .conv_gather import Ints, gather, gather_weight, is_half
 from .conv_planes import planes, planes_weight, suits_planes
 from .conv_points import (
+    channels_last,
     patches_input,
     points,
     points_input,
+    points_last,
     points_weight,
     suits_patches,
     suits_points,
@@ -44,6 +46,8 @@ from .conv_scatter import scatter
 from .conv_small import SMALL, find_small
 from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
+from .copies import contiguous
+from .native import blas
 from .silence import silent
 
 
@@ -69,12 +73,15 @@ def conv(
         small = find_small(x.shape, w.shape, None, stride, padding, dilation, groups)
         if small is not None:
             return small.correlate(x, w, bias)
+    if groups == 1 and _is_mixing(w.shape, stride, padding) and x.size and (rows := channels_last(x)) is not None:
+        with silent():
+            return points_last(rows, w, len(x), x.shape[2:], bias, False)
     y = np.empty(conv_output_shape(x.shape, w.shape, stride, padding, dilation), x.dtype)
     if not x.size or not w.size:
         y[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     elif y.size:
         with silent():
-            _correlate(np.ascontiguousarray(x), w, padding, stride, dilation, groups, y, bias)
+            _correlate(contiguous(x), w, padding, stride, dilation, groups, y, bias)
     return y
 
 
@@ -94,11 +101,14 @@ def conv_input_grad(
         small = find_small(input_shape, w.shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
             return small.transpose(grad, w, bias)
+    if groups == 1 and _is_mixing(w.shape, stride, padding) and grad.size and (rows := channels_last(grad)) is not None:
+        with silent():
+            return points_last(rows, w, len(grad), grad.shape[2:], bias, True)
     x = np.empty(input_shape, grad.dtype)
     if not grad.size or not w.size:
         x[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
     elif x.size:
-        grad = np.ascontiguousarray(grad)
+        grad = contiguous(grad)
         with silent():
             if w.shape[1] > 1 and suits_points(w.shape, padding):
                 points_input(grad, w, stride, groups, x, bias)
@@ -133,9 +143,14 @@ def conv_weight_grad(
         small = find_small(x.shape, weight_shape, grad.shape, stride, padding, dilation, groups)
         if small is not None:
             return small.weigh(grad, x)
+    if groups == 1 and _is_mixing(weight_shape, stride, padding):
+        results, sources = channels_last(grad), channels_last(x)
+        if results is not None and sources is not None:
+            with silent():
+                return blas.multiply(results.T, sources).reshape(weight_shape)
     if not grad.size or not x.size:
         return np.zeros(weight_shape, grad.dtype)
-    grad, x, kernel = np.ascontiguousarray(grad), np.ascontiguousarray(x), weight_shape[2:]
+    grad, x, kernel = contiguous(grad), contiguous(x), weight_shape[2:]
     with silent():
         result = _quick_weight(grad, x, weight_shape, stride, padding, dilation, groups)
         # Infinities met with both signs, or zeros, on the way: only the direct sums say which of them stay.
@@ -209,6 +224,11 @@ def _correlate(
         scatter(x, _flip(w, groups), turned, stride, dilation, groups, out, bias)
     else:
         gather(x, w, low, stride, dilation, groups, out, bias)
+
+
+def _is_mixing(weight: Ints, stride: Ints, padding: Ints) -> bool:
+    """Whether each position is mixed with itself only."""
+    return prod(weight[2:]) == prod(stride) == 1 and suits_points(weight, padding)
 
 
 def _is_few(results: int, sources: int, kernel: Ints) -> bool:

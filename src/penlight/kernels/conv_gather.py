@@ -95,6 +95,7 @@ class _Columns:
         size = self.rows * self.positions * x.itemsize
         busy = 1 if cost < 2 * GRAIN_NS else 2 if least > _BLOCK_BYTES else 8
         target = max(_BLOCK_BYTES, least)
+        busy = min(busy, 1 + self.positions * len(x) // _MERGE_BELOW)  # each block goes through all weights
         self.parts = min(out[0], max(-(-size // (2 * target)), busy // len(x)))
         if self.plain or self.merged:
             self.parts = 1

@@ -44,6 +44,30 @@ def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
     return np.broadcast_to(w.reshape(groups, len(w) // groups, -1), (count, groups, len(w) // groups, w.shape[1]))
 
 
+def channels_last(x: np.ndarray) -> np.ndarray | None:
+    """The array as ``(positions, channels)``, a view, if its channels are last in memory; None if they are not, or there is one position only."""
+    if x.flags.c_contiguous:
+        return None
+    last = x.transpose(0, *range(2, x.ndim), 1)
+    return last.reshape(-1, x.shape[1]) if last.flags.c_contiguous else None
+
+
+def _as_channels(rows: np.ndarray, lead: int, place: Ints) -> np.ndarray:
+    """Results ``(positions, channels)`` as ``(N, channels, *place)``, a view."""
+    return rows.reshape(lead, *place, rows.shape[1]).transpose(0, len(place) + 1, *range(1, len(place) + 1))
+
+
+def points_last(
+    source: np.ndarray, w: np.ndarray, lead: int, place: Ints, bias: np.ndarray | None, turned: bool
+) -> np.ndarray:
+    """`points` with stride 1, or its transpose in the input if `turned`, of what has its channels last in memory: so has the result."""
+    weight = w.reshape(w.shape[:2])
+    y = blas.multiply(source, weight if turned else weight.T)
+    if bias is not None:
+        y += bias
+    return _as_channels(y, lead, place)
+
+
 def points(
     x: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:

@@ -28,6 +28,8 @@ from .conv_scatter import find_phases
 _BLOCK_BYTES = 1 << 21
 _LEAST_CHANNELS = 24  # fewer make mixing take longer than what it saves
 _LEAST_WORK = 1 << 20  # products for each tap: below, preparations take longer
+_LEAST_PLACES = 600  # of results: for fewer it takes longer to mix the weights
+_MOST_WEIGHTS = 1 << 20
 
 
 def suits_winograd(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
@@ -39,6 +41,8 @@ def suits_winograd(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, gr
         and weight[1] >= _LEAST_CHANNELS
         and out[2] > 1
         and prod(out) * weight[1] >= _LEAST_WORK
+        and out[0] * prod(out[2:]) >= _LEAST_PLACES
+        and prod(weight) <= _MOST_WEIGHTS
         and x.dtype.kind == "f"
     )
 

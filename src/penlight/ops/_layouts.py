@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.copies import contiguous
+
 # By name, whether 5-d inputs count too.
 FOLLOWING = {
     "_convolution": True, "_avg_pool2d": False, "_max_pool2d": False, "_max_pool3d": True, "_max_unpool2d": False, "_adaptive_avg_pool2d": False,
@@ -54,7 +56,7 @@ def with_channels_last(array: Any) -> Any:
     ndim = getattr(array, "ndim", 0)
     if ndim < 4:
         return array
-    return np.ascontiguousarray(array.transpose(_LAST[ndim])).transpose(_FIRST[ndim])
+    return contiguous(array.transpose(_LAST[ndim])).transpose(_FIRST[ndim])
 
 
 def following(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
