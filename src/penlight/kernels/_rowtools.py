@@ -28,9 +28,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ._late import late
 from .convert import cast, is_half
 from .silence import hush, silent, unhush
 
+machine = late(globals(), "machine", ".native")
+small = late(globals(), "small", ".native.small")  # see Note [Small arrays in machine code]
+traced = late(globals(), "traced", ".native.traced")
 F = TypeVar("F", bound=Callable[..., Any])
 BLOCK_ELEMENTS = 1 << 16
 GROUP = 64  # rows; see Note [Column sums]
@@ -62,19 +66,6 @@ def widen(x: np.ndarray) -> np.ndarray:
 def narrow(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`x` rounded to `dtype`; `x` itself if it has that dtype already."""
     return x if x.dtype == dtype else cast(x, dtype)
-
-
-_loaded: Any = None
-
-
-def _small() -> Any:
-    """See Note [Small arrays in machine code] in native/small.py, which imports this module."""
-    global _loaded
-    if _loaded is None:
-        from .native import small
-
-        _loaded = small
-    return _loaded
 
 
 def each_block(
@@ -117,21 +108,21 @@ def pointwise(
     Large float32 arrays are done by its machine code, see Note [Bodies as machine code], or that of `native`, if it is given.
     """
     first = arrays[0]
-    dtype, shape = first.dtype, first.shape
-    if dtype is _FLOAT and first.size < NATIVE_FROM:
-        small = _small().elementwise(native or body, arrays, numbers)
-        if small is not None:
-            return small
-    elif first.size < NATIVE_FROM and is_half(dtype):
-        small = _small().elementwise(native or body, tuple(map(widen, arrays)), numbers)
-        if small is not None:
+    dtype, shape, size = first.dtype, first.shape, first.size
+    if size < BLOCK_ELEMENTS and (dtype is _FLOAT or (dtype is _DOUBLE and size >= NATIVE_FROM)):
+        alone = small.elementwise(body if native is None or dtype is _DOUBLE else native, arrays, numbers)
+        if alone is not None:
+            return alone
+    elif size < NATIVE_FROM and is_half(dtype):
+        alone = small.elementwise(native or body, tuple(map(widen, arrays)), numbers)
+        if alone is not None:
             with silent():
-                return cast(small, dtype)
-    elif first.size >= NATIVE_FROM and (dtype == _DOUBLE or (dtype.itemsize <= 4 and dtype.kind not in "iub")):
+                return cast(alone, dtype)
+    if size >= NATIVE_FROM and (dtype == _DOUBLE or (dtype.itemsize <= 4 and dtype.kind not in "iub")):
         result = by_machine(body if native is None or dtype == _DOUBLE else native, *arrays, numbers=numbers)
         if result is not None:
             return result
-    if first.size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
+    if size <= BLOCK_ELEMENTS and shape and dtype.itemsize != 2 and all(a.flags.c_contiguous for a in arrays):
         out = np.empty(shape, dtype)  # the shortest way for small arrays
         with silent():
             body(*arrays, out, *numbers)
@@ -151,9 +142,7 @@ def by_machine(body: Callable[..., None], *arrays: np.ndarray, numbers: tuple[fl
     """What `pointwise` gives, by machine code; None if that cannot be, or is not worth the while."""
     if arrays[0].size < NATIVE_FROM:
         return None
-    from .native import available, traced
-
-    if not available():
+    if not machine.available():
         return None
     out = np.empty(arrays[0].shape, arrays[0].dtype)
     return out if traced.run(body, *_plain(arrays), out, numbers=numbers) else None
@@ -167,13 +156,11 @@ def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
     """The sum of what `pointwise` would give, without storing it."""
     if arrays[0].size < NATIVE_FROM:
-        result = _small().total(body, arrays) if arrays[0].dtype is _FLOAT else None
+        result = small.total(body, arrays) if arrays[0].dtype is _FLOAT else None
         if result is not None:
             return result
     else:
-        from .native import available, traced
-
-        total = traced.total(body, *_plain(tuple(map(widen, arrays)))) if available() else None
+        total = traced.total(body, *_plain(tuple(map(widen, arrays)))) if machine.available() else None
         if total is not None:
             return total
     flat = [np.ascontiguousarray(widen(a)).reshape(-1) for a in arrays]

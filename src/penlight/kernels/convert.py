@@ -5,14 +5,19 @@ See Note [Narrow arrays].
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ._late import late
 from .silence import hush, unhush
 
 _FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
-_FLOAT = np.dtype(np.float32)
+_ALONE = 1 << 16  # elements; from here on, threads share the work
+_FLOAT, _INT = np.dtype(np.float32), np.dtype(np.int32)
+machine = late(globals(), "machine", ".native")
+traced = late(globals(), "traced", ".native.traced")
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
@@ -24,12 +29,31 @@ def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """x.astype(dtype) of floats, which rounds to the nearest; what is too large becomes infinite."""
     if x.size < _FROM or not (is_half(dtype) if x.dtype == _FLOAT else dtype == _FLOAT and is_half(x.dtype)):
         return _cast(x, dtype)
-    from .native import available, traced
+    copied = _copied(x, dtype)
+    return _cast(x, dtype) if copied is None else copied
 
-    if not available() or not x.flags.c_contiguous:
-        return _cast(x, dtype)
-    out = np.empty(x.shape, dtype)
-    return out if traced.run(_copy, x, out) else _cast(x, dtype)
+
+def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """The array in another dtype, by machine code; None if there is none."""
+    if not x.flags.c_contiguous:
+        return None
+    kernel = _kernel(x.dtype, dtype)
+    if kernel is None:
+        return None
+    out, size = np.empty(x.shape, dtype), x.size
+    if size < _ALONE and not size % 8:
+        kernel.run(0, size, id(x), id(out))
+    else:
+        traced.run_kernel(kernel, (x, out), (), ())
+    return out
+
+
+@lru_cache(None)
+def _kernel(given: np.dtype[Any], wanted: np.dtype[Any]) -> Any:
+    kinds = traced.kind_of(given), "int32" if wanted == np.int32 else traced.kind_of(wanted)
+    if None in kinds or not machine.available():
+        return None
+    return traced.kernel_of(traced.define_flat, _copy, kinds, 0)
 
 
 def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -42,15 +66,7 @@ def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def truncate(x: np.ndarray) -> np.ndarray | None:
     """x.astype(int32) of floats, which rounds towards 0, by machine code; what has no int32 becomes the least one. None if there is none."""
-    if x.dtype == _FLOAT and x.size >= _FROM and x.flags.c_contiguous:
-        from .native import available, traced
-
-        kernel = traced.kernel_of(traced.define_flat, _copy, ("float32", "int32"), 0) if available() else None
-        if kernel is not None:
-            out = np.empty(x.shape, np.int32)
-            traced.run_kernel(kernel, (x, out), (), ())
-            return out
-    return None
+    return _copied(x, _INT) if x.dtype == _FLOAT and x.size >= _FROM else None
 
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:

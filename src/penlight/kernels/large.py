@@ -19,9 +19,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ._late import late
 from .fused import Program, program_of
 from .parallel import parallel_for, thread_count
 
+machine = late(globals(), "machine", ".native.operands")
+sum_to = late(globals(), "sum_to", ".native.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread
@@ -102,13 +105,6 @@ _NATIVE_SHARED = frozenset(
 _SHARED_FROM = 1 << 17  # elements
 
 
-def _natively(steps: Any, values: tuple[Any, ...]) -> np.ndarray | None:
-    """The result of a program, a ufunc or a function by its machine code; None if there is none."""
-    from .native import operands
-
-    return operands.run(steps, values)
-
-
 def one_pass(kernel: K, least: int = 1 << 12) -> K:
     """Mark an elementwise kernel that is made of ufuncs on its operands only, so that arrays of that many elements are given to
     `run_function`."""
@@ -125,14 +121,14 @@ def least_size(kernel: Any) -> int:
 
 def run_function(kernel: Callable[..., Any], *operands: Any) -> Any:
     """kernel(*operands) of a kernel that `one_pass` has marked."""
-    result = _natively(kernel, operands)
+    result = machine.run(kernel, operands)
     return kernel(*operands) if result is None else result
 
 
 def run_ufunc(ufunc: Any, *operands: Any) -> Any:
     """ufunc(*operands), one of which may have LARGE elements, or the result, by several threads where that pays."""
     if _is_slow(ufunc, operands):
-        result = _natively(ufunc, operands)
+        result = machine.run(ufunc, operands)
         if result is not None:
             return result
     return _run_in_ranges(ufunc, *operands)
@@ -182,7 +178,7 @@ def run_rule(rule: Callable[..., Any], *values: Any) -> Any:
     """rule(*values) of an elementwise op, whose gradient has at least LARGE elements, block by block and by several threads."""
     program = program_of(rule, values)
     if not isinstance(program, Program) or len(program.steps) > 1 or _narrow(values):
-        result = _natively(program if isinstance(program, Program) else rule, values)
+        result = machine.run(program if isinstance(program, Program) else rule, values)
         if result is not None:
             return result
     if program is False:
@@ -219,8 +215,6 @@ def run_rule_to(shape: tuple[int, ...], rule: Callable[..., Any], *values: Any) 
     if shape == values[0].shape:
         return run_rule(rule, *values)
     program = program_of(rule, values)
-    from .native import sum_to
-
     result = sum_to.run(program if isinstance(program, Program) else rule, values, shape)
     return run_rule(rule, *values) if result is None else result
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
-from ..kernels.large import LARGE, one_pass, run_function
+from ..kernels._late import late
+from ..kernels.large import one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
@@ -35,6 +36,9 @@ __all__ = [
     "true_divide",
 ]
 
+machine = late(globals(), "machine", "..kernels.native.operands")
+_IN_ONE_PASS = 1 << 12  # elements
+
 # ----- Sums and products --------------------------------------------------------------------------------------------
 
 
@@ -59,16 +63,14 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
         return ufunc(input, np.multiply(other, alpha))
 
     def into(input: Any, other: Any, alpha: Any) -> None:
-        if input.size >= LARGE and isinstance(other, np.ndarray):
-            from ..kernels.native import operands
-
+        if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
             factor = _dispatch.cast_number(alpha, dtypes.from_np(other.dtype))
-            if operands.run(in_one_pass, (input, other, factor), input) is not None:
+            if machine.run(in_one_pass, (input, other, factor), input) is not None:
                 return
         _dispatch.store(input, np.asarray(run(input, other, alpha)))
 
     def run(input: Any, other: Any, alpha: Any) -> Any:
-        if input.size >= LARGE and isinstance(other, np.ndarray):
+        if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
             return run_function(in_one_pass, input, other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
         return ufunc(input, _times(other, alpha))
 

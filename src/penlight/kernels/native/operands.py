@@ -41,14 +41,124 @@ class _Plan(NamedTuple):
 _plans: dict[Any, _Plan | None] = {}
 
 
+class _Flat(NamedTuple):
+    """A kernel of a function and contiguous operands of certain dtypes and one shape, whatever that is. See Note [The same again]."""
+
+    run: Any
+    most: int  # elements; more are shared between threads, if there are any
+    uneven: int  # which bits of the number of elements must be 0
+    dtype: np.dtype[Any]
+    partial: bool
+
+
+_flats: dict[Any, _Flat | None] = {}
+
+
 def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> np.ndarray | None:
     """The result of a program, a ufunc or a function for these values; None if there is no machine code for that.
 
     Operands must be ordered in memory as their dimensions are, so that the result's layout is NumPy's. A function may look at
-    numbers, other than arrays of no dimension, so they are part of its identity. `out`, float32 and contiguous, may be one of the operands.
+    numbers, other than arrays of no dimension, so they are part of its identity. `out`, contiguous, may be one of the operands.
+
+    # Note [The same again]
+    An array of 20,000 numbers is done in two or three microseconds, and to find out what is to be done with it takes as long. What was done to
+    contiguous operands of one shape is therefore kept by what the operands are, which is quickly told, and done again with whatever their size is.
     """
     if not native.available():
         return None
+    key: list[Any] = [steps]
+    ids: list[int] = []
+    numbers: list[float] = []
+    first: Any = None
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            key.append(value.dtype)
+            if not value.ndim:
+                key.append("number")
+                numbers.append(float(value))
+            elif not value.flags.c_contiguous:
+                return _run_planned(steps, values, out)
+            else:
+                if first is None:
+                    first, shape = value, value.shape
+                elif value.shape != shape:
+                    return _run_planned(steps, values, out)
+                ids.append(id(value))
+        elif kind is float or kind is int:
+            key.append(kind)
+            if _passes_numbers(steps):
+                numbers.append(float(value))
+            elif value:  # 0.0 and -0.0 are one key
+                key.append(value)
+            else:
+                return _run_planned(steps, values, out)
+        else:
+            return _run_planned(steps, values, out)
+    place = tuple(key)
+    try:
+        flat = _flats[place]
+    except KeyError:
+        return _run_planned(steps, values, out, place)
+    if flat is None:
+        return None
+    size = first.size
+    if size >= flat.most or size & flat.uneven or not size:
+        return _run_planned(steps, values, out)
+    if out is None:
+        out = np.empty(shape, flat.dtype)
+    elif not _may_hold(out, shape, flat.dtype, flat.partial):
+        return None
+    flat.run(0, size, *ids, id(out), *numbers)
+    return None if flat.partial and _has_nan(out) else out
+
+
+def _may_hold(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any], partial: bool) -> bool:
+    """Whether a result may be written to an array that may be an operand: what a partial kernel has written over cannot be computed again."""
+    if partial or out.shape != shape or out.dtype != dtype:
+        return False
+    if not out.flags.writeable:
+        raise ValueError("output array is read-only")
+    return True
+
+
+def _run_planned(
+    steps: Any, values: tuple[Any, ...], out: np.ndarray | None, place: tuple[Any, ...] | None = None
+) -> np.ndarray | None:
+    """What `run` does, for operands of any shapes and layouts; a kernel that serves all sizes is kept at `place`."""
+    found = _plan_of(steps, values)
+    if place is not None:
+        _keep(place, None if found is None else found[0])
+    if found is None:
+        return None
+    plan, arrays, numbers = found
+    kernel = plan.kernel
+    if out is None:
+        out = np.empty(plan.shape, plan.dtype)
+    elif not _may_hold(out, plan.shape, plan.dtype, kernel.partial):
+        return None
+    if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
+        kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
+    elif plan.layout is not None:
+        run_rows(kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
+    else:
+        traced.run_kernel(kernel, (*arrays, out), tuple(numbers), plan.spread)
+    return None if kernel.partial and _has_nan(out) else out
+
+
+def _keep(place: tuple[Any, ...], plan: _Plan | None) -> None:
+    """Remember what is done with contiguous operands of one shape, or that there is no machine code for them."""
+    if len(_flats) >= MOST_PLANS:
+        _flats.clear()
+    flat = None
+    if plan is not None:
+        kernel = plan.kernel
+        flat = _Flat(kernel.run, 2 * traced.grain_of(kernel), 7 * kernel.narrow, plan.dtype, kernel.partial)
+    _flats[place] = flat
+
+
+def _plan_of(steps: Any, values: tuple[Any, ...]) -> tuple[_Plan, list[np.ndarray], list[float]] | None:
+    """(what is to be done, the arrays, the numbers)."""
     sorted_out = sort_out(steps, values)
     if sorted_out is None:
         return None
@@ -61,21 +171,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
         plan = _plans[place] = _plan(steps, values, arrays, len(numbers))
     except TypeError:
         return None  # a value that cannot be looked up
-    if plan is None:
-        return None
-    if out is None:
-        out = np.empty(plan.shape, plan.dtype)
-    elif out.shape != plan.shape or out.dtype != plan.dtype or plan.kernel.partial:
-        return None  # what a partial kernel has written over cannot be computed again
-    elif not out.flags.writeable:
-        raise ValueError("output array is read-only")
-    if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
-        plan.kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
-    elif plan.layout is not None:
-        run_rows(plan.kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
-    else:
-        traced.run_kernel(plan.kernel, (*arrays, out), tuple(numbers), plan.spread)
-    return None if plan.kernel.partial and _has_nan(out) else out
+    return None if plan is None else (plan, arrays, numbers)
 
 
 def _passes_numbers(steps: Any) -> bool:

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import native
 from . import available, kernel
 from ._build import Builder
 from .norm import _mean_and_variance
 from .traced import _define_total, define_flat, kernel_of, run_kernel
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _runs: dict[Any, Any] = {}  # by body and what it holds: the compiled function, or None if there is none
 
 
@@ -49,47 +50,48 @@ def _held(body: Callable[..., None]) -> tuple[Any, ...] | None:
     return tuple(held)
 
 
-def _run_of(define: Any, body: Any, arrays: int, numbers: int) -> Any:
+def _run_of(define: Any, body: Any, arrays: int, numbers: int, kind: str = "float32") -> Any:
     held = _held(body)
     if held is None or body.__defaults__ is not None:
         return None
-    key = (body.__code__, define, arrays, numbers, *held)
+    key = (body.__code__, define, arrays, numbers, kind, *held)
     try:
         return _runs[key]
     except KeyError:
-        kinds: Any = ("float32",) * arrays if define is define_flat else arrays
+        kinds: Any = (kind,) * arrays if define is define_flat else arrays
         made = kernel_of(define, body, kinds, numbers) if available() else None
         _runs[key] = run = None if made is None or made.partial else made.run
         return run
 
 
-def _suited(arrays: tuple[np.ndarray, ...], size: int) -> tuple[np.ndarray, ...] | None:
-    """The arrays, contiguous all, if they are of float32 and of this size. A gradient of one element may be one of NumPy's
+def _suited(arrays: tuple[np.ndarray, ...], size: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, ...] | None:
+    """The arrays, contiguous all, if they are of this dtype and size. A gradient of one element may be one of NumPy's
     numbers, which is no array: its memory must not be read as one."""
     scattered = False
     for array in arrays:
-        if array.dtype is not _FLOAT or array.size != size:
+        if array.dtype is not dtype or array.size != size:
             return None
         scattered |= type(array) is not np.ndarray or not array.flags.c_contiguous
+    if size >= SMALL and (scattered or not native.available()):
+        return None  # it may be one number everywhere, which needs no copy
     return tuple([np.ascontiguousarray(array) for array in arrays]) if scattered else arrays
 
 
 def elementwise(
     body: Callable[..., None], arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...] = ()
 ) -> np.ndarray | None:
-    """What `body(*arrays, out, *numbers)` writes to `out`, which is as large as each of the arrays; None if there is no machine code."""
+    """What `body(*arrays, out, *numbers)` writes to `out`, which is as large as each of the arrays, of float32 or float64, of as few elements as one thread does;
+    None if there is no machine code, or not for such arrays."""
     first = arrays[0]
-    size = first.size
-    plain = _suited(arrays, size) if size else None
-    run = None if plain is None else _run_of(define_flat, body, len(arrays) + 1, len(numbers))
+    size, dtype = first.size, first.dtype
+    plain = _suited(arrays, size, dtype) if size else None
+    kind = "float32" if dtype is _FLOAT else "float64"
+    run = None if plain is None else _run_of(define_flat, body, len(arrays) + 1, len(numbers), kind)
     if run is None or plain is None:
         return None
-    out = np.empty(first.shape, _FLOAT)
+    out = np.empty(first.shape, dtype)
     run(0, size, *[id(array) for array in plain], id(out), *numbers)
     return out
-
-
-_DOUBLE = np.dtype(np.float64)
 
 
 def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
@@ -116,7 +118,7 @@ def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
 def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | None:
     """The sum of what `body(*arrays, out)` would write to `out`; None if there is no machine code."""
     size = arrays[0].size
-    plain = _suited(arrays, size) if size else None
+    plain = _suited(arrays, size, _FLOAT) if size else None
     run = None if plain is None else _run_of(_define_total, body, len(arrays), 0)
     if run is None or plain is None:
         return None
