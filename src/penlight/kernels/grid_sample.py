@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import grid_native
+from . import grid_loops, grid_native
 from .conv_gather import Ints, is_half, share
 from .fma import fma32, fma64
 from .ranges import linspace
@@ -185,6 +185,8 @@ def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_
         single = grid_sample(x.astype(np.float32), grid.astype(np.float32), mode, padding, align_corners)
         return single.astype(x.dtype)
     made = grid_native.sample(x, grid, mode, padding, align_corners)
+    if made is None:
+        made = grid_loops.sample(x, grid, mode, padding, align_corners)
     if made is not None:
         return made
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners)
@@ -221,6 +223,8 @@ def grid_sample_input_grad(
         args = grad.astype(np.float32), grid.astype(np.float32), input_shape, mode, padding, align_corners
         return grid_sample_input_grad(*args).astype(grad.dtype)
     made = grid_native.image_grad(grad, grid, input_shape, mode, padding, align_corners)
+    if made is None:
+        made = grid_loops.image_grad(grad, grid, input_shape, mode, padding, align_corners)
     if made is not None:
         return made
     sampler = _Sampler(grid, input_shape, mode, padding, align_corners)
@@ -257,6 +261,8 @@ def grid_sample_grid_grad(
     if mode == "nearest" or not grad.size or not x.size:
         return result
     made = grid_native.grid_grad(grad, x, grid, mode, padding, align_corners)
+    if made is None:
+        made = grid_loops.grid_grad(grad, x, grid, mode, padding, align_corners)
     if made is not None:
         return made
     sampler = _Sampler(grid, x.shape, mode, padding, align_corners, slopes=True)

@@ -314,6 +314,8 @@ class _Translator:
                 return self._made("-", False, into, 0, value)
             case ast.IfExp(test, body, otherwise):
                 return self._either(test, body, otherwise, scope, into)
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp(ast.Not()):
+                return self._either(node, ast.Constant(1), ast.Constant(0), scope, into)
             case ast.Subscript(ast.Name(name), index):
                 array = scope.names[name]
                 place, offset = self._index(index, scope)
@@ -364,7 +366,7 @@ class _Translator:
                 return scope.names[name].is_float
             case ast.BinOp(left, op, right):
                 return isinstance(op, ast.Div) or self._says_float(left, scope) or self._says_float(right, scope)
-            case ast.UnaryOp(_, operand):
+            case ast.UnaryOp(ast.USub(), operand):
                 return self._says_float(operand, scope)
             case ast.IfExp(_, body, otherwise):
                 return self._says_float(body, scope) or self._says_float(otherwise, scope)
@@ -372,7 +374,7 @@ class _Translator:
                 return scope.names[name].kind in ("f4", "f8")
             case ast.Call(ast.Name("min" | "max" | "abs"), arguments):
                 return any(self._says_float(a, scope) for a in arguments)
-            case ast.Call(ast.Name("int"), _):
+            case ast.Call(ast.Name("int"), _) | ast.Compare() | ast.BoolOp() | ast.UnaryOp(ast.Not()):
                 return False
         return True
 
