@@ -12,6 +12,7 @@ import numpy as np
 from . import dtypes
 from ._dims import own_dim
 from .device import CPU, device
+from .kernels.addresses import address, offset
 from .size import Size
 
 if TYPE_CHECKING:
@@ -318,11 +319,11 @@ def storage_offset_of(array: np.ndarray[Any, Any]) -> int:
     if array.base is None:
         return 0
     root = root_of(array)
-    return (array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // array.itemsize
+    return offset(array, root) // array.itemsize
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:
-    return array.__array_interface__["data"][0] if array.size else 0
+    return address(array) if array.size else 0
 
 
 def _torch_strides(array: np.ndarray[Any, Any]) -> tuple[int, ...]:

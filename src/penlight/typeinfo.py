@@ -224,11 +224,12 @@ def empty_permuted(
     if sorted(order) != list(range(len(size))):
         raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
                            f"is not equal to len(physical_layout) = {len(order)}")  # fmt: skip
-    made = (
-        empty(tuple(size[d] for d in order), dtype=dtype, device=device)
-        .permute(tuple(int(d) for d in np.argsort(order)))
-        .detach()
-    )
+    made = empty(tuple([size[d] for d in order]), dtype=dtype, device=device)
+    back = [order.index(d) for d in range(len(order))]
+    if type(made) is Tensor and made._meta is None:
+        made._array = made._array.transpose(back)  # nobody else has it yet
+    else:
+        made = made.permute(back).detach()
     return made._require_grad_() if requires_grad else made
 
 

@@ -73,24 +73,25 @@ class _Decorator:
         raise NotImplementedError
 
 
+_new, _mode, _set_mode = object.__new__, grad_mode.get, grad_mode.set
+
+
 class _Fixed(_Decorator):
     """`no_grad` and `enable_grad`: for a block, or for a function that is decorated with or without parentheses."""
 
     _on: bool
+    before: Any = None  # what held outside of the block, and of those around it that this object is for as well
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        made = super().__new__(cls)
-        return made if orig_func is None else made(orig_func)
-
-    def __init__(self, orig_func: Any = None) -> None:
-        self.before: list[bool] = []
+    def __new__(cls, orig_func: Any = None) -> Any:  # without __init__, which takes as long as the rest
+        return _new(cls) if orig_func is None else _new(cls)(orig_func)
 
     def __enter__(self) -> None:
-        self.before.append(grad_mode.get())
-        grad_mode.set(self._on)
+        self.before = (_mode(), self.before)
+        _set_mode(self._on)
 
-    def __exit__(self, *exc: object) -> None:
-        grad_mode.set(self.before.pop())
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
+        mode, self.before = self.before
+        _set_mode(mode)
 
 
 class no_grad(_Fixed):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.addresses import offset as bytes_between
 from .modes import NAMESPACE, inference, is_grad_enabled, log, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
@@ -47,7 +48,7 @@ class View:
     replay: Any
 
 
-_new = object.__new__
+_new, _ndarray = object.__new__, np.ndarray
 
 
 def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any = None) -> None:
@@ -133,6 +134,17 @@ def bump(tensor: Tensor) -> None:
             view = ref()
             if view is not None:
                 _make_stale(view)
+
+
+def writes_alone(tensor: Tensor) -> bool:
+    """Whether a write to a tensor does no more than to move its version: nothing is recorded, and nobody looks on."""
+    versions = tensor._vc
+    return (
+        not NAMESPACE["SLOW"]
+        and tensor._meta is None
+        and (versions is None or type(versions) is list)
+        and (not is_grad_enabled() or getattr(tensor, "_edge", None) is NO_EDGE)
+    )
 
 
 def _make_stale(view: Tensor) -> None:
@@ -309,7 +321,7 @@ def move_retain(tensor: Tensor, node: Node) -> None:
 
 def _offset(window: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
     """Where `window` starts in `whole`'s memory, in elements."""
-    return (window.__array_interface__["data"][0] - whole.__array_interface__["data"][0]) // whole.itemsize
+    return bytes_between(window, whole) // whole.itemsize
 
 
 def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
@@ -317,13 +329,17 @@ def strided_window(whole: np.ndarray[Any, Any], shape: tuple[int, ...], strides:
 
     The offset may be negative or the window larger than `whole`: it may reach anywhere in the memory that `whole` shares.
     """
-    if whole.base is None and offset >= 0 and whole.flags.c_contiguous:
-        return np.ndarray(shape, whole.dtype, whole, 0 if 0 in shape else offset * whole.itemsize, strides)
+    if offset >= 0 and whole.flags.c_contiguous:
+        try:
+            return _ndarray(shape, whole.dtype, whole, 0 if 0 in shape else offset * whole.itemsize, strides)
+        except ValueError:  # it leaves the array, though perhaps not the memory that the array is a part of
+            if whole.base is None:
+                raise
     root = whole
     while isinstance(root.base, np.ndarray):
         root = root.base
-    start = whole.__array_interface__["data"][0] - root.__array_interface__["data"][0] + offset * whole.itemsize
-    return np.ndarray(shape, whole.dtype, _buffer(root), 0 if 0 in shape else start, strides)
+    start = bytes_between(whole, root) + offset * whole.itemsize
+    return _ndarray(shape, whole.dtype, _buffer(root), 0 if 0 in shape else start, strides)
 
 
 def _buffer(root: np.ndarray[Any, Any]) -> Any:

@@ -37,6 +37,16 @@ def broadcast_shapes(a: Shape, b: Shape) -> Shape:
     return tuple(out)
 
 
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Whether an array of a shape broadcasts to another shape.
+
+    >>> broadcasts_to((3, 1), (2, 3, 4)), broadcasts_to((2, 3, 4), (3, 1))
+    (True, False)
+    """
+    lead = len(target) - len(shape)
+    return lead >= 0 and all([n == 1 or n == m for n, m in zip(shape, target[lead:], strict=True)])
+
+
 def broadcast_to(array: np.ndarray, shape: Shape) -> np.ndarray:
     """A view in a larger shape; it may be the array itself, which can be written to, if that has the shape."""
     return array if array.shape == shape else np.broadcast_to(array, shape)

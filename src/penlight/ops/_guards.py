@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd import modes
+from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
 from ..kernels.silence import hush, unhush
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 
 Kernel = Callable[..., Any]
 
@@ -45,6 +45,25 @@ def plain_floats(operands: Sequence[Any]) -> bool:
         if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
             return False
     return dtype.kind == "f" and dtype.itemsize >= 4
+
+
+def unrecorded(tensors: Sequence[Any]) -> bool:
+    """Whether a function of these tensors can be computed on their arrays: it gets no place in a graph, and nobody looks on."""
+    if modes.NAMESPACE["SLOW"] or modes.casting:
+        return False
+    if modes.is_grad_enabled():
+        for t in tensors:
+            if getattr(t, "_edge", None) is not NO_EDGE:
+                return False
+    return True
+
+
+def unrecorded_view(source: Tensor, array: Any) -> Tensor:
+    """A view of a tensor outside of any graph, by its array: see `unrecorded`."""
+    out = wrap(array)
+    views.link(out, source)
+    out._edge = views.unrecorded_edge(out)
+    return out
 
 
 def quiet(kernel: Kernel) -> Kernel:

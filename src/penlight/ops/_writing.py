@@ -12,6 +12,7 @@ from .. import dtypes
 from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.saved import NoVersion
+from ..kernels.addresses import address
 from ._dispatch import (
     _watched,
     coerce,
@@ -201,7 +202,7 @@ def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
         return False
     if not _dense(a) or not _dense(b):
         return False
-    same_place = a.__array_interface__["data"][0] == b.__array_interface__["data"][0] and a.nbytes == b.nbytes
+    same_place = address(a) == address(b) and a.nbytes == b.nbytes
     return not (same_place and a.strides == b.strides)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..autograd import modes
+from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
 from ..device import require_cpu
 from ..kernels.copies import fresh
@@ -18,7 +18,7 @@ from ..size import Size
 from ..tensor import Tensor, wrap
 from ._args import as_int, broadcast_shape, wrap_dim
 from ._declare import linear, method
-from ._guards import not_implemented
+from ._guards import not_implemented, unrecorded, unrecorded_view
 from .joining import _check_list, stack
 from .shape import _expand, _view
 
@@ -211,18 +211,31 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 def _grid(tensors: Sequence[Tensor], indexing: str) -> tuple[Tensor, ...]:
     for t in tensors:
-        if t.dim() > 1:
+        if t._array.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
-    if any(t.dtype is not tensors[0].dtype for t in tensors):
-        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if t._array.dtype is not tensors[0]._array.dtype and t.dtype is not tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     swap = indexing == "xy" and len(tensors) >= 2
-    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
-    shape = tuple(t.numel() for t in ordered)
-    sizes = [(1,) * place + (n,) + (1,) * (len(shape) - place - 1) for place, n in enumerate(shape)]
-    grids = [_expand(_view(t, size), shape) for t, size in zip(ordered, sizes)]
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else tensors
+    shape = tuple([t._array.size for t in ordered])
+    rank = len(shape)
+    if unrecorded(tensors):
+        grids = [_window(t, place, shape) for place, t in enumerate(ordered)]
+    else:
+        sizes = [(1,) * place + (n,) + (1,) * (rank - place - 1) for place, n in enumerate(shape)]
+        grids = [_expand(_view(t, size), shape) for t, size in zip(ordered, sizes)]
     return tuple([grids[1], grids[0], *grids[2:]] if swap else grids)
+
+
+def _window(vector: Tensor, place: int, shape: tuple[int, ...]) -> Tensor:
+    """A vector along one dimension of a grid, and the same along all others: a view outside of any graph."""
+    array = vector._array
+    step = array.strides[0] if array.ndim else array.itemsize
+    strides = [0 if n != 1 else array.size * step if d < place else step for d, n in enumerate(shape)]
+    strides[place] = step
+    return unrecorded_view(vector, views.strided_window(array, shape, tuple(strides), 0))
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
@@ -242,6 +255,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
         return tensors[0]
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if unrecorded(tensors) and len({t._array.dtype for t in tensors}) == 1:
+        sizes = [t._array.size for t in tensors]
+        rank = len(sizes)
+        out = np.empty((*sizes, rank), tensors[0]._array.dtype)
+        for place, t in enumerate(tensors):
+            out[..., place] = t._array.reshape(-1, *[1] * (rank - place - 1))
+        return wrap(out.reshape(-1, rank))
     return stack([g.flatten() for g in _grid(tensors, "ij")], 1)
 
 
@@ -340,8 +360,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
             [1, 2]])
     """
     found = _check_list(tensors, "broadcast_tensors")
-    shape = broadcast_shape(*(tuple(t.shape) for t in found)) if found else ()
-    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in found)
+    shape = broadcast_shape(*[t._array.shape for t in found]) if found else ()
+    return tuple([t if t._array.shape == shape else _expand(t, shape) for t in found])
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

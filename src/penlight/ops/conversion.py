@@ -11,8 +11,10 @@ from .._docstrings import documented
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels import convert
+from ..kernels.slim import broadcasts_to
 from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
+from ._args import broadcast_shape
 from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
 from ._raw import both, cast, real_part, sum_to
 from .parts import _select
@@ -284,21 +286,16 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap(np.asarray(src))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {src.__class__.__name__}")
-    if src._array.shape == input._array.shape and input is not src and not modes.slow():
+    shape, other = input._array.shape, src._array.shape
+    if input is not src and not modes.slow() and (other == shape or broadcasts_to(other, shape)):
         return _dispatch.inplace(OPS["_copy"], (input, src))
     _dispatch.precheck(input, src)
     if input is src:
         return _copied_onto_itself(input)
     if input._level is None and src._level is None:
         _dispatch.check_overlap(OPS["_copy"], {"src": src}, input._array)
-    if src._array.shape != input._array.shape:
-        from ._args import broadcast_shape
-
-        if broadcast_shape(tuple(input.shape), tuple(src.shape)) != tuple(input.shape):
-            raise RuntimeError(
-                f"output with shape {list(input.shape)} doesn't match the broadcast shape "
-                f"{list(broadcast_shape(tuple(input.shape), tuple(src.shape)))}"
-            )
+    if other != shape and (common := broadcast_shape(shape, other)) != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
     return _dispatch.inplace(OPS["_copy"], (input, src))
 
 
@@ -310,7 +307,8 @@ def _copied_onto_itself(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _fill_into(input: Any, value: Any) -> None:
+def fill_into(input: Any, value: Any) -> None:
+    """Set all elements of an array to a number of its kind."""
     if isinstance(value, float) and input.dtype.kind == "f":
         input.fill(value)
     else:
@@ -319,7 +317,7 @@ def _fill_into(input: Any, value: Any) -> None:
 
 def _fill_kernel(input: Any, value: Any) -> Any:
     array = np.empty(input.shape, input.dtype)
-    _fill_into(array, value)
+    fill_into(array, value)
     return array
 
 
@@ -327,7 +325,7 @@ def _fill_kernel(input: Any, value: Any) -> Any:
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
-OPS["_fill"].into = quiet(_fill_into)
+OPS["_fill"].into = quiet(fill_into)
 
 
 def _fill_tensor_kernel(input: Any, value: Any) -> Any:

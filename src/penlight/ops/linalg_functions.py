@@ -13,9 +13,10 @@ from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
-from ._guards import c_name, plain_floats
+from ._guards import c_name, plain_floats, unrecorded
 from .linalg_common import into, need_floating, need_same_dtype, need_square, need_tensor
 from .linalg_solve import inv
+from .products import powers_of
 
 __all__ = [
     "matrix_exp",
@@ -206,6 +207,9 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     x = x if x.dim() else x.unsqueeze(-1)
+    kind = dtypes.int64 if x.dtype.category < dtypes.FLOATING else x.dtype
+    if unrecorded((x,)) and kind.np.char in "fdlq":
+        return wrap(powers_of(x._array, count, kind.np))
     powers = x.unsqueeze(-1).expand(*x.shape, count - 1).cumprod(-1)
     from .joining import cat
 

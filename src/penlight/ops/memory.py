@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._tensor_memory import root_of
 from ..autograd import views
+from ..kernels.addresses import offset
 from ..tensor import Tensor, wrap
 from ._args import sizes
 from ._declare import install_method, method
@@ -36,11 +37,7 @@ def _flat_memory(array: Any) -> Any:
 def _resized(array: Any, shape: tuple[int, ...]) -> Any:
     """The same memory in another shape; more of it, with the old content, where it does not suffice."""
     flat = _flat_memory(array) if array.size else np.empty(0, array.dtype)
-    start = (
-        (array.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // array.itemsize
-        if array.size
-        else 0
-    )
+    start = offset(array, flat) // array.itemsize if array.size else 0
     need = math.prod(shape)
     if start + need > flat.size:
         grown = np.empty(start + need, array.dtype)

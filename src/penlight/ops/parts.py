@@ -16,7 +16,7 @@ from ..tensor import Tensor
 from ._args import ABSENT, as_int, sizes, wrap_dim
 from ._declare import OPS, linear, method
 from ._dispatch import new_node
-from ._guards import lazy
+from ._guards import lazy, unrecorded, unrecorded_view
 
 __all__ = [
     "as_strided",
@@ -216,9 +216,10 @@ def split_with_sizes(
     dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim, lengths = wrap_dim(dim, input.dim()), tuple(as_int(n) for n in split_sizes)
-    n = input.shape[dim]
-    if any(m < 0 for m in lengths):
+    shape = input._array.shape
+    dim, lengths = wrap_dim(dim, len(shape)), tuple([n if type(n) is int else as_int(n) for n in split_sizes])
+    n = shape[dim]
+    if lengths and min(lengths) < 0:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}"
         )
@@ -360,8 +361,9 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
             [1, 2],
             [2, 3]])
     """
-    dimension = wrap_dim(dimension, input.dim())
-    n = input.shape[dimension] if input.dim() else 1
+    shape = input._array.shape
+    dimension = wrap_dim(dimension, len(shape))
+    n = shape[dimension] if shape else 1
     if step <= 0 or not 0 <= size <= n:
         views.history_first(input)
     if size < 0:
@@ -385,7 +387,8 @@ setattr(Tensor, "unfold", unfold)
 
 def _as_strided_array(input: Any, size: Any, stride: Any, storage_offset: int) -> Any:
     offset = storage_offset - storage_offset_of(input)
-    return views.strided_window(input, tuple(size), tuple(s * input.itemsize for s in stride), offset)
+    itemsize = input.itemsize
+    return views.strided_window(input, size, tuple([s * itemsize for s in stride]), offset)
 
 
 def _places(size: Sequence[int], stride: Sequence[int], start: int) -> Any:
@@ -411,7 +414,37 @@ def _overlaps(places: Any) -> bool:
     return places.size > 1 and int(np.bincount(places.ravel()).max()) > 1
 
 
+def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether each element of a window has a place of its own: each step is longer than what all shorter ones reach."""
+    reach = 0
+    for s, n in sorted(zip(stride, size)):
+        if n > 1:
+            if s <= reach:
+                return False
+            reach += (n - 1) * s
+    return True
+
+
+def _start_inside(geometry: Any, window: Any) -> int | None:
+    """Where a window begins in a tensor that lies in one piece and has all of the window's elements; None if it is not so."""
+    shape, strides, start = geometry
+    step = 1
+    for n, s in zip(reversed(shape), reversed(strides)):
+        if n != 1 and s != step:
+            return None
+        step *= n
+    begin = window[2] - start
+    if 0 in window[0] or begin < 0 or begin + sum([(n - 1) * s for n, s in zip(*window[:2])]) >= step:
+        return None
+    return begin
+
+
 def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
+    begin = _start_inside(geometry, window)
+    if begin is not None and _apart(*window[:2]):
+        out = np.zeros(geometry[0], input.dtype)
+        views.strided_window(out, window[0], tuple([s * out.itemsize for s in window[1]]), begin)[...] = input
+        return out
     tensor_places, window_places, span = _flat_map(geometry, window)
     if _overlaps(window_places):
         flat = _add_up((span,), (window_places.ravel(),), input.ravel())
@@ -424,6 +457,10 @@ def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
 
 
 def _tensor_to_window_array(input: Any, geometry: Any, window: Any) -> Any:
+    begin = _start_inside(geometry, window)
+    if begin is not None:
+        whole = np.ascontiguousarray(input)
+        return views.strided_window(whole, window[0], tuple([s * whole.itemsize for s in window[1]]), begin).copy()
     tensor_places, window_places, span = _flat_map(geometry, window)
     if _overlaps(tensor_places):
         flat = _add_up((span,), (tensor_places.ravel(),), input.ravel())
@@ -471,6 +508,14 @@ def geometry_of(tensor: Tensor) -> tuple[Any, Any, int]:
 
 def check_window(size: tuple[int, ...], stride: tuple[int, ...], offset: int, itemsize: int, nbytes: int) -> None:
     """Refuse a window by strides that leaves its memory."""
+    last = offset
+    for n, s in zip(size, stride):
+        if n <= 0 or s < 0:
+            break
+        last += (n - 1) * s
+    else:
+        if offset >= 0 and (last + 1) * itemsize <= nbytes and len(size) == len(stride):
+            return
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if stride and min(stride) < 0:
@@ -499,10 +544,18 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             [3, 4]])
     """
     size, stride = sizes((size,)), sizes((stride,))
-    offset = input.storage_offset() if storage_offset is None else storage_offset
+    if input._level is None and unrecorded((input,)):
+        array = input._array
+        start, itemsize = storage_offset_of(array), array.itemsize
+        offset = start if storage_offset is None else storage_offset
+        check_window(size, stride, offset, itemsize, root_of(array).nbytes)
+        window = views.strided_window(array, size, tuple([s * itemsize for s in stride]), offset - start)
+        return unrecorded_view(input, window)
+    geometry = geometry_of(input)
+    offset = geometry[2] if storage_offset is None else storage_offset
     nbytes = root_of(input._array).nbytes if input._level is None else input.untyped_storage().nbytes()
-    check_window(size, stride, offset, input.element_size(), nbytes)
-    return _as_strided(input, size, stride, offset, geometry_of(input))
+    check_window(size, stride, offset, input._array.itemsize, nbytes)
+    return _as_strided(input, size, stride, offset, geometry)
 
 
 def as_strided_node(base: Tensor, view: Tensor, base_edge: Edge) -> Node:

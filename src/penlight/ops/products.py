@@ -14,7 +14,7 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import bilinear, linear, method
-from ._guards import need_one_dtype, not_implemented, plain_floats
+from ._guards import need_one_dtype, not_implemented, plain_floats, quiet, unrecorded
 from ._halves import in_float32
 from .joining import cat
 
@@ -301,6 +301,15 @@ def _best_product(matrices: list[Tensor], sizes: list[int]) -> Tensor:
     return product(0, n - 1)
 
 
+@quiet
+def powers_of(array: Any, count: int, dtype: Any) -> Any:
+    """The powers from 0 on of each element of an array, along a new last dimension."""
+    out = np.empty((*array.shape, count), dtype)
+    out[..., 0] = 1
+    out[..., 1:] = array[..., None]
+    return np.multiply.accumulate(out, -1, out=out)
+
+
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`.
 
@@ -318,6 +327,9 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if count == 0:
         return x.new_empty((x.numel(), 0))
     kind = dtypes.int64 if x.dtype.category < dtypes.FLOATING else x.dtype
+    if unrecorded((x,)) and kind.np.char in "fdlq":
+        array = powers_of(x._array, count, kind.np)
+        return wrap(array if increasing else array[:, ::-1].copy())
     if count == 1:
         return x.new_ones((x.numel(), 1), dtype=kind)
     powers = cat([x.new_ones((x.numel(), 1), dtype=kind), x.to(kind).unsqueeze(1).expand(-1, count - 1)], 1).cumprod(1)

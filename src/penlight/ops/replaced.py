@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from .._docstrings import documented
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
@@ -15,6 +16,7 @@ from ._args import ABSENT, wrap_dim
 from ._declare import install_method, linear, method
 from ._in_place_view import in_place_class
 from ._raw import both
+from .conversion import fill_into
 
 __all__ = [
     "alias_copy",
@@ -191,9 +193,11 @@ def _detached_copy(view: Tensor, suffix: str, copy: bool) -> Tensor:
     """What a view op made as a tensor of its own; the view's node, under another name, is its history."""
     if modes.slow():
         return view.clone()
-    out = wrap(np.array(view._array, order="C") if copy else view._array)
+    out = wrap(view._array.copy() if copy else view._array)
+    if not modes.is_grad_enabled():
+        return out
     node, number = views.edge_of(view)
-    if node is not None and modes.is_grad_enabled():
+    if node is not None:
         name = type(node).__name__
         if not name.endswith("_copy") and not name.startswith("Unsafe"):
             node.__class__ = in_place_class(node, name + suffix if suffix else "Unsafe" + name)
@@ -246,7 +250,7 @@ def _copying(name: str, view: Any) -> Any:
         made = view(input, *args, **_with_dim(kwargs))
         if not isinstance(made, tuple):
             return _dispatch.given(name, _detached_copy(made, "_copy", True), out)
-        copies = tuple(_detached_copy(m, "_copy", True) for m in made)
+        copies = tuple([_detached_copy(m, "_copy", True) for m in made])
         if out is None:
             return copies
         if not isinstance(out, (tuple, list)):
@@ -341,7 +345,7 @@ def narrow_copy(
 
 def _unsafe(name: str, view: Any) -> Any:
     def make(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple(_detached_copy(m, "", False) for m in view(input, *args, **_with_dim(kwargs)))
+        return tuple([_detached_copy(m, "", False) for m in view(input, *args, **_with_dim(kwargs))])
 
     make.__name__ = make.__qualname__ = name
     given = "[1, 2]" if name.endswith("sizes") else "2"
@@ -394,10 +398,17 @@ def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor
     """
     if type(wrap) is not bool:
         raise TypeError(f"fill_diagonal_(): argument 'wrap' (position 2) must be bool, not {type(wrap).__name__}")
-    if input.dim() < 2:
+    shape = input._array.shape
+    if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
-    if input.dim() > 2 and any(n != input.shape[0] for n in input.shape):
+    if len(shape) > 2 and any(n != shape[0] for n in shape):
         raise RuntimeError("all dimensions of input must be of equal length")
+    if not wrap and type(fill_value) in (int, float) and views.writes_alone(input):
+        array, length = input._array, min(input._array.shape)
+        number = dtypes.number_for(fill_value, input.dtype, length == 1)
+        fill_into(views.strided_window(array, (length,), (sum(array.strides),), 0), number)
+        views.bump(input)
+        return input
     strides = input.stride()
     length = min(input.shape)
     step = sum(strides)

@@ -189,19 +189,19 @@ def unflatten(input: Tensor, dim: int = ABSENT, sizes: Sequence[int] = ABSENT, *
     >>> torch.zeros(2, 6).unflatten(1, (2, -1)).shape
     torch.Size([2, 2, 3])
     """
-    dim = dim if axis is None else axis
-    dim = wrap_dim(dim, input.dim())
+    shape = input._array.shape
+    dim = wrap_dim(dim if axis is None else axis, len(shape))
     sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    n = input.shape[dim] if input.dim() else 1
+    n = shape[dim] if shape else 1
     try:
         inner = infer_size(sizes, n)
     except RuntimeError:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
         ) from None
-    return input.view(*input.shape[:dim], *inner, *input.shape[dim + 1 :])
+    return _view(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 
 @method
@@ -323,17 +323,22 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    target = list(sizes(args if size is None else (size,), "expand"))
+    target = sizes(args if size is None else (size,), "expand")
     shape = input._array.shape
-    if len(target) == len(shape) and -1 not in target:
-        for n, m in zip(target, shape):
+    extra = len(target) - len(shape)
+    if not extra or (extra > 0 and min(target) >= 0):
+        for n, m in zip(target[extra:] if extra else target, shape):
             if m != n and (m != 1 or n < 0):
                 break
         else:
-            return _expand(input, tuple(target))
+            return _expand(input, target)
+    return _expand(input, _completed(input, list(target)))
+
+
+def _completed(input: Tensor, target: list[int]) -> tuple[int, ...]:
+    """The sizes that a tensor is to be expanded to with those that stay as they are filled in, or PyTorch's complaint about them."""
+    shape, given = input._array.shape, tuple(target)
     extra = len(target) - len(shape)
-    if extra > 0 and tuple(target[extra:]) == shape and min(target) >= 0:
-        return _expand(input, tuple(target))
     if extra < 0:
         kind = f"{type_name(input.dtype)}{{{list(shape)}}}"
         raise RuntimeError(
@@ -351,11 +356,11 @@ def expand(input: Tensor, *args: Any, size: Any = None, implicit: bool = False) 
         elif place >= extra and present not in (1, n):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({present}) at non-singleton dimension "
-                f"{place}.  Target sizes: {list(sizes(args if size is None else (size,)))}.  Tensor sizes: {list(shape)}"
+                f"{place}.  Target sizes: {list(given)}.  Tensor sizes: {list(shape)}"
             )
     if target and min(target) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow\nsizes {target} must not be negative")
-    return _expand(input, tuple(target))
+    return tuple(target)
 
 
 @method
@@ -367,7 +372,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    return expand(input, other.size())
+    return expand(input, other._array.shape)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:

@@ -10,7 +10,8 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor, wrap
 from ._declare import linear, method
-from .joining import _check_list, _common, cat
+from ._guards import unrecorded
+from .joining import _alike, _check_list, _common, _joinable, cat
 
 __all__ = [
     "atleast_1d",
@@ -80,7 +81,12 @@ def atleast_3d(*tensors: Any) -> Any:
     return _each(_as_planes, tensors)
 
 
-def _stacked(name: str, tensors: Any, prepare: Any, dim: int, out: Any) -> Tensor:
+def _stacked(name: str, tensors: Any, prepare: Any, shaped: Any, dim: int, out: Any) -> Tensor:
+    """Tensors one after the other, each prepared first: its array in another shape, where nothing is recorded."""
+    if out is None and _alike(tensors) is not None and unrecorded(tensors):
+        arrays = [shaped(t._array) for t in tensors]
+        if arrays[0].ndim > dim and _joinable([a.shape for a in arrays], dim):
+            return wrap(np.concatenate(arrays, dim))
     found = _check_list(tensors, name)
     if not found:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
@@ -94,11 +100,11 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     >>> torch.hstack((torch.tensor([1, 2]), torch.tensor([3])))
     tensor([1, 2, 3])
     """
-    if type(tensors) in (list, tuple) and tensors and all([type(t) is Tensor and t.dim() > 1 for t in tensors]):
-        return cat(tensors, 1, out=out)
+    if type(tensors) in (list, tuple) and tensors and all([type(t) is Tensor and t._array.ndim for t in tensors]):
+        return cat(tensors, 0 if tensors[0]._array.ndim == 1 else 1, out=out)
     found = _check_list(tensors, "hstack")
     flat = bool(found) and atleast_1d(found[0]).dim() == 1
-    return _stacked("hstack", found, atleast_1d, 0 if flat else 1, out)
+    return _stacked("hstack", found, atleast_1d, np.atleast_1d, 0 if flat else 1, out)
 
 
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -109,7 +115,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    return _stacked("vstack", tensors, _as_rows, 0, out)
+    return _stacked("vstack", tensors, _as_rows, lambda a: a if a.ndim > 1 else a.reshape(1, a.size), 0, out)
 
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -119,7 +125,12 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4]))).shape
     torch.Size([1, 2, 2])
     """
-    return _stacked("dstack", tensors, _as_planes, 2, out)
+    return _stacked("dstack", tensors, _as_planes, _planes, 2, out)
+
+
+def _planes(array: Any) -> Any:
+    shape = array.shape
+    return array if len(shape) > 2 else array.reshape((*shape, 1) if len(shape) == 2 else (1, array.size, 1))
 
 
 def _as_column(t: Tensor) -> Tensor:
@@ -134,7 +145,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
     tensor([[1, 3],
             [2, 4]])
     """
-    return _stacked("column_stack", tensors, _as_column, 1, out)
+    return _stacked("column_stack", tensors, _as_column, lambda a: a if a.ndim > 1 else a.reshape(a.size, 1), 1, out)
 
 
 row_stack = vstack

@@ -41,6 +41,10 @@ def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
         return variance.reshape(shape), mean.reshape(shape)
     if 0 < input.size <= _FEW and input.dtype.char in "fd":
         count = _count(input.shape, dim)
+        if len(dim) == input.ndim and not keepdim:
+            mean = _add_reduce(input, None) / count
+            centred = (input - mean).reshape(-1)
+            return centred.dot(centred) / max(count - correction, 0), mean
         mean = _add_reduce(input, dim, keepdims=True) / count
         centred = input - mean
         total = _add_reduce(centred * centred, dim, keepdims=keepdim)

@@ -28,6 +28,7 @@ import penlight
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
 from penlight.kernels._rowtools import NATIVE_FROM
+from penlight.kernels.addresses import address
 from penlight.kernels.silence import hush, unhush
 from penlight.tensor import wrap
 
@@ -81,17 +82,13 @@ def _joined(parts: list[Array]) -> Array | None:
     owner = parts[0].base
     if not isinstance(owner, np.ndarray) or owner.dtype != parts[0].dtype or not owner.flags.c_contiguous:
         return None
-    start = where = _address(parts[0])
+    start = where = address(parts[0])
     for part in parts:
-        if part.base is not owner or _address(part) != where:
+        if part.base is not owner or address(part) != where:
             return None
         where += part.nbytes
-    first = (start - _address(owner)) // owner.itemsize
+    first = (start - address(owner)) // owner.itemsize
     return owner.reshape(-1)[first : first + (where - start) // owner.itemsize]
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
 
 
 class Bucket:

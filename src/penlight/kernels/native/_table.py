@@ -10,17 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import parallel
+from ..addresses import address as address
 from . import _pages, _pool
 from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _Word = ctypes.c_size_t
 _GRAIN_NS = 20_000  # of work that another thread is worth while for
 SAVED = (RBX, RBP, R12, R13, R14, R15)
-
-
-def address(array: np.ndarray) -> int:
-    """Where an array's data begin, read as kernels do; NumPy's own ways to say so take ten times as long."""
-    return int(_Word.from_address(id(array) + _pages.DATA_OFFSET).value)
 
 
 def scratch(size: int) -> np.ndarray:

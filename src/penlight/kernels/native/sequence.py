@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..addresses import address
 from . import _pages, _pool
 from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
@@ -49,7 +50,7 @@ def repeat(times: int, *shares: list[Call]) -> None:
     first = tables[0]
     size = len(first.words) + len(first.steps)
     memory = np.empty((len(tables), size), np.int64)
-    start = memory.__array_interface__["data"][0]
+    start = address(memory)
     for i, table in enumerate(tables):
         for at, home in table.moving:
             table.words[at] = start + 8 * (size * i + home) - _pages.DATA_OFFSET
@@ -93,7 +94,7 @@ def _table(calls: list[Call]) -> _Table:
         moving.append((at, len(words)))
         changing.append(len(words))
         steps.append(argument.step)
-        words.append(argument.array.__array_interface__["data"][0])
+        words.append(address(argument.array))
     return table
 
 

@@ -1,0 +1,39 @@
+"""Where an array's elements lie in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+_Word = ctypes.c_size_t
+_BEHIND = object.__basicsize__  # the pointer to an ndarray's data follows its reference count and type
+
+
+def _read(array: np.ndarray[Any, Any]) -> int:
+    return _Word.from_address(id(array) + _BEHIND).value
+
+
+def _asked(array: np.ndarray[Any, Any]) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _readable() -> bool:
+    probe = np.empty(1)
+    return sys.implementation.name == "cpython" and _read(probe) == _asked(probe)
+
+
+# The address of an array's first element. NumPy's own ways to say so take ten times as long.
+address = _read if _readable() else _asked
+
+
+def offset(part: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> int:
+    """Where a part of an array's memory starts in it, in bytes.
+
+    >>> x = np.arange(5)
+    >>> offset(x[2:], x) == 2 * x.itemsize
+    True
+    """
+    return address(part) - address(whole)
