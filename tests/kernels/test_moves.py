@@ -33,7 +33,7 @@ def test_along_a_dimension(shape, index_shape, dim, dtype, everything):
     assert taken.dtype == x.dtype and np.array_equal(taken, x[places])
     values = (numbers.standard_normal(index_shape) * 50).astype(dtype)
     out, wanted = x.copy(), x.copy()
-    if moves.add_along(out, index, values, dim):
+    if moves.reduce_along(out, index, values, dim):
         np.add.at(wanted, places, values)
     else:
         assert dtype not in ("f4", "f8", "i8")
@@ -43,6 +43,24 @@ def test_along_a_dimension(shape, index_shape, dim, dtype, everything):
         assert np.array_equal(out, wanted)
     else:
         assert dtype == "c16"
+
+
+@needs_native
+@pytest.mark.parametrize("way, ufunc", [("mul", np.multiply), ("max", np.maximum), ("min", np.minimum)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape, index_shape, dim", ALONG)
+def test_reduced_along_a_dimension(shape, index_shape, dim, dtype, way, ufunc, everything):
+    numbers = np.random.default_rng(0)
+    out, index = numbers.standard_normal(shape).astype(dtype), numbers.integers(0, shape[dim], index_shape)
+    values = numbers.standard_normal(index_shape).astype(dtype)
+    out.flat[::5] = values.flat[::7] = np.nan
+    wanted = out.copy()
+    grid = np.ogrid[tuple(slice(n) for n in index_shape)]
+    with np.errstate(invalid="ignore"):
+        ufunc.at(wanted, tuple(index if d == dim else g for d, g in enumerate(grid)), values)
+    assert moves.reduce_along(out, index, values, dim, way)
+    assert np.array_equal(out, wanted, equal_nan=True)
+    assert not moves.reduce_along(np.zeros(shape, "i8"), index, np.zeros(index_shape, "i8"), dim, way)
 
 
 @needs_native

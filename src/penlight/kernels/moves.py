@@ -91,15 +91,18 @@ def _adds(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and dtype.itemsize in (4, 8) and (dtype.kind == "f" or dtype == _INDEX)
 
 
-def add_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
-    """Add values, of the shape of the index, to the elements that indices along a dimension point at; whether that was possible."""
+def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int, way: str = "add") -> bool:
+    """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min".
+    Whether that was possible."""
     if index.size < FROM or not _adds(out.dtype) or values.dtype != out.dtype or not out.flags.writeable:
+        return False
+    if way != "add" and out.dtype.kind != "f":
         return False
     walk, moving = _walk(out, index, dim), _moving()
     if walk is None or moving is None:
         return False
     index, values = contiguous(index), contiguous(values)
-    kernel = moving.along_kernel("add", out.dtype.kind, out.itemsize, walk.along)
+    kernel = moving.along_kernel(way, out.dtype.kind, out.itemsize, walk.along)
     walk.run(kernel, out, index, values, walk.rows == 1)
     return True
 

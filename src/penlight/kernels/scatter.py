@@ -20,7 +20,7 @@ import numpy as np
 
 from ._rowtools import is_half, narrow, split_shape, widen
 from .moves import FROM as MOVES_FROM
-from .moves import add_along, add_columns, all_inside, places, spread
+from .moves import add_columns, all_inside, places, reduce_along, spread
 from .silence import hush, silent, unhush
 from .slim import broadcast_to, positions
 
@@ -31,7 +31,8 @@ _PAIRS: dict[np.dtype, np.dtype] = {
     np.dtype(np.float64): np.dtype(np.complex128),
 }
 _POSITION_BLOCK = 1 << 16
-_NATIVE_FROM = 1 << 10  # elements; see Note [Native kernels]
+_NATIVE_FROM = 1 << 9  # elements; see Note [Native kernels]
+_NATIVE_COLUMNS = 3  # of a row; fewer are not worth a loop of their own
 
 
 def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
@@ -179,7 +180,7 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         out, rows, columns = out.view(pair), rows.view(pair), columns // 2
     out = out.reshape(-1)
     if columns == 1:
-        if ufunc is not np.add or not add_along(out, index, rows.reshape(-1), 0):
+        if not reduce_along(out, index, rows.reshape(-1), 0, _WAYS[ufunc]):
             _at(ufunc, out, index, rows.reshape(-1))
         return
     step = max(1, _POSITION_BLOCK // max(columns, 1))
@@ -190,19 +191,22 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
 
 
-def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
-    """out[index] += rows, every repetition counted. `fresh` says that `out` is all zeros."""
+_WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+
+
+def _reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
+    """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
+    if rows.size >= _NATIVE_FROM and columns >= _NATIVE_COLUMNS:
+        from .native.scatter import reduce_rows
+
+        if reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+            return
     if count * columns <= _FEW:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
-        _at(np.add, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
+        _at(ufunc, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
         return
-    if rows.size >= _NATIVE_FROM and columns >= 8:
-        from .native.scatter import add_rows
-
-        if add_rows(out, index, np.ascontiguousarray(rows)):
-            return
-    if columns >= 8 and 2 * len(out) > count > 64:
+    if ufunc is np.add and columns >= 8 and 2 * len(out) > count > 64:
         order = np.arange(count)
         last = np.empty(len(out), np.intp)
         last[index] = order
@@ -216,7 +220,7 @@ def _add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool 
                     out[places] += rows[alone]
             np.logical_not(alone, out=alone)
             index, rows = index[alone], rows[alone]
-    _at_rows(np.add, out, index, rows)
+    _at_rows(ufunc, out, index, rows)
 
 
 def gather(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
@@ -266,7 +270,7 @@ def scatter_add(
         if _is_expanded(index, shape, dim):
             vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
             _index_add(out, dim, vector, source, fresh)
-        elif not add_along(out, index, source, dim):
+        elif not reduce_along(out, index, source, dim):
             values = source.reshape(-1).astype(out.dtype, copy=False)
             _at(np.add, out.reshape(-1), _positions(index, shape, dim), values)
     return _finish(out, base, inplace)
@@ -279,7 +283,7 @@ def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
         return
     if outer > 1:
         index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
-    _add_rows(out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
+    _reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
 
 
 def index_add(
@@ -322,7 +326,7 @@ def embedding_backward(
     if scale_grad_by_freq:
         rows = rows / np.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
     out = np.zeros((num_weights, columns), rows.dtype)
-    _add_rows(out, index, rows, fresh=True)
+    _reduce_rows(np.add, out, index, rows, fresh=True)
     if padding_idx >= 0:
         out[padding_idx] = 0
     return narrow(out, grad.dtype)
@@ -344,20 +348,18 @@ def _identity(reduce: str, dtype: np.dtype) -> object:
     return -np.inf if lowest else np.inf
 
 
-def _reduce_at(out: np.ndarray, positions: np.ndarray, values: np.ndarray, reduce: str, include_self: bool) -> None:
-    """Reduce `values` into flat `positions` of the contiguous `out`, in place."""
-    flat = out.reshape(-1)
-    if not include_self:
-        flat[positions] = _identity(reduce, out.dtype)
-    _at(_REDUCTIONS[reduce], flat, positions, values.astype(out.dtype, copy=False))
-    if reduce == "mean":
-        count = np.bincount(positions, minlength=flat.size)
-        count += include_self
-        np.maximum(count, 1, out=count)
-        if out.dtype.kind in "iu":
-            np.floor_divide(flat, count.astype(out.dtype), out=flat)
-        else:
-            np.divide(flat, count.astype(out.real.dtype), out=flat)
+def _start(flat: np.ndarray, places: np.ndarray, reduce: str) -> None:
+    """Forget what stands in these places: they begin with what changes nothing."""
+    flat[places] = _identity(reduce, flat.dtype)
+
+
+def _divide(totals: np.ndarray, count: np.ndarray) -> None:
+    """Means of sums, in place, by how many numbers they are sums of; of those that are sums of none too."""
+    np.maximum(count, 1, out=count)
+    if totals.dtype.kind in "iu":
+        np.floor_divide(totals, count.astype(totals.dtype), out=totals)
+    else:
+        np.divide(totals, count.astype(totals.real.dtype), out=totals)
 
 
 def scatter_reduce(
@@ -376,11 +378,20 @@ def scatter_reduce(
         raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
     places = _few_positions(index, base.shape, dim)
     if places is None and index.size:
-        places = _positions(_checked_along(index, base.shape, dim), base.shape, dim)
+        index = _checked_along(index, base.shape, dim)
     out = _working_copy(base, inplace)
-    if places is not None:
-        values = widen(_prefix(source, index.shape)).reshape(-1)
-        _reduce_at(out, places, values, reduce, include_self)
+    if index.size:
+        ufunc, flat = _REDUCTIONS[reduce], out.reshape(-1)
+        values = widen(_prefix(source, index.shape)).astype(out.dtype, copy=False)
+        if places is None and (reduce == "mean" or not include_self or index.size < MOVES_FROM):
+            places = _positions(index, base.shape, dim)
+        if not include_self:
+            _start(flat, places, reduce)
+        if index.size < MOVES_FROM or not reduce_along(out, index, values, dim, _WAYS[ufunc]):
+            places = _positions(index, base.shape, dim) if places is None else places
+            _at(ufunc, flat, places, values.reshape(-1))
+        if reduce == "mean":
+            _divide(flat, np.bincount(places, minlength=flat.size) + int(include_self))
     return _finish(out, base, inplace)
 
 
@@ -400,9 +411,15 @@ def index_reduce(
     index = _checked(index, size, "index out of range in self").reshape(-1)
     out = _working_copy(base, inplace)
     if source.size:
-        where = index.reshape([-1 if k == dim else 1 for k in range(source.ndim)])
-        positions = _positions(np.broadcast_to(where, source.shape), base.shape, dim)
-        _reduce_at(out, positions, widen(source).reshape(-1), reduce, include_self)
+        outer, size, inner = split_shape(out.shape, dim)
+        if outer > 1:
+            index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
+        table = out.reshape(outer * size, inner)
+        if not include_self:
+            _start(table, index, reduce)
+        _reduce_rows(_REDUCTIONS[reduce], table, index, widen(source).reshape(-1, inner))
+        if reduce == "mean":
+            _divide(table, np.bincount(index, minlength=len(table))[:, None] + int(include_self))
     return _finish(out, base, inplace)
 
 
@@ -556,5 +573,5 @@ def index_put_add(
         ) from None
     base, out = _accumulator(base, values.dtype, inplace)
     if rows.size:
-        _add_rows(out.reshape(-1, columns), places, rows, fresh)
+        _reduce_rows(np.add, out.reshape(-1, columns), places, rows, fresh)
     return _finish(out, base, inplace)

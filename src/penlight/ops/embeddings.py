@@ -227,9 +227,9 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.native.scatter import add_rows
+    from ..kernels.native.scatter import reduce_rows
 
-    return add_rows(out, owners, rows)
+    return reduce_rows(out, owners, rows)
 
 
 def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:

@@ -17,7 +17,7 @@ from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
 from penlight.kernels.native import Kernel, attention, norm, normal, operands, recurrent, reduce, scan, softmax, traced
 from penlight.kernels.native.product import panels, products
-from penlight.kernels.native.scatter import add_rows
+from penlight.kernels.native.scatter import reduce_rows
 from penlight.kernels.native.sequence import repeat
 
 PAGE = mmap.PAGESIZE
@@ -82,7 +82,7 @@ for columns, at_end in itertools.product((1, 8, 63, 65, 130), (True, False)):
     rows, target = (fenced(3 * columns, at_end).reshape(3, columns) for _ in range(2))
     index = fenced(3, at_end, np.int64)
     index[...], rows[...], target[...] = (2, 0, 2), 1, 0
-    assert add_rows(target, index, rows)
+    assert reduce_rows(target, index, rows)
     assert (target == np.array([[1], [0], [2]])).all()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _pages, _table
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from .scatter import combine
 
 _UNROLLED = 4
 _STACKED = 8 * (len(_table.SAVED) + 1)  # where the seventh argument is
@@ -78,7 +79,8 @@ def along_kernel(act: str, kind: str, size: int, along: bool) -> Any:
     `(low, high, count, stride, id(array), id(index), id(others), rows, step, index stride)` over rows of `count` indices. The indices
     of a row are `index stride` bytes behind those of the row before, and point at elements that are `step` bytes apart; `rows` rows
     share a part of the array, and parts are `stride` bytes apart. With `along` the n-th index of a row counts from the n-th element on.
-    The `act` is "take" (the others become the elements), "put" (the elements become the others) or "add"; `kind` is "f" or "i" for "add".
+    The `act` is "take" (the others become the elements), "put" (the elements become the others), "add", or "mul", "max", "min" of floats; `kind` is
+    "f" or "i" for these.
     """
 
     def write(asm: Assembler) -> None:
@@ -142,7 +144,8 @@ def _write_act(asm: Assembler, act: str, kind: str, size: int, there: Address, o
             asm.store_part(target, RDX, size)
     elif kind == "f":
         asm.load_one(0, other, size == 8)
-        asm.binary("vaddsd" if size == 8 else "vaddss", 0, 0, there)
+        asm.load_one(1, there, size == 8)
+        combine(asm, act, size == 8)
         asm.store_one(there, 0, size == 8)
     else:
         asm.load_register(RDX, other)

@@ -1,6 +1,7 @@
-"""Rows added to computed rows: the gradient of an embedding, `index_add`. The same in NumPy: `_add_rows` in kernels/scatter.py.
+"""Rows added to computed rows, multiplied into them, or compared with them: the gradient of an embedding, `index_add`, `index_reduce`. The same
+in NumPy: `_at_rows` in kernels/scatter.py.
 
-Repeated rows are added one after the other, in their order, as NumPy does. Threads take columns: each goes through all rows.
+Repeated rows come one after the other, in their order, as with NumPy. Threads take columns: each goes through all rows.
 """
 
 from __future__ import annotations
@@ -14,47 +15,62 @@ from . import _pages, _pool
 from ._build import BYTES
 from ._x86 import R8, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
-_CHUNK = 64  # columns that a thread takes at a time
+_CHUNK = 256  # bytes of a row that a thread takes at a time
 _SHARED_FROM = 1 << 16  # elements
+_KINDS = {np.dtype(np.float32): False, np.dtype(np.float64): True}
+_INDEX = np.dtype(np.int64)
 
 
-def add_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray) -> bool:
-    """target[index] += rows of contiguous float32 matrices, every repetition counted; whether that was possible."""
+def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, way: str = "add") -> bool:
+    """target[index] += rows of contiguous float matrices, every repetition counted; also "mul", "max" and "min". Whether that was possible."""
     count, columns = rows.shape
-    if not _pages.available() or not count or not columns or target.dtype != np.float32 or rows.dtype != np.float32:
+    double = _KINDS.get(rows.dtype)
+    if double is None or not _pages.available() or not count or not columns or target.dtype is not rows.dtype:
         return False
-    if index.dtype != np.int64 or index.shape != (count,) or target.shape[1:] != (columns,):
+    if index.dtype is not _INDEX or index.shape != (count,) or target.shape[1:] != (columns,):
         return False
     if not (
         index.flags.c_contiguous and rows.flags.c_contiguous and target.flags.c_contiguous and target.flags.writeable
     ):
         return False
-    if index.view(np.uint64).max() >= len(target):  # a negative one is huge
+    places = index.view(np.uint64)
+    if places.item(places.argmax()) >= len(target):  # a negative one is huge
         raise IndexError("index out of range in self")
-    chunks = -(-columns // _CHUNK)
+    size = columns * rows.itemsize
+    chunks = -(-size // _CHUNK)
     step = _pool.step(chunks, 1) if rows.size >= _SHARED_FROM else chunks
-    arguments = count, columns, id(index), id(rows), id(target)
+    arguments = count, size, id(index), id(rows), id(target)
     if step < chunks:
-        _kernel(True)(step, chunks, *arguments)
+        _kernel(way, double, True)(step, chunks, *arguments)
     else:
-        _kernel(False)(0, chunks, *arguments)
+        _kernel(way, double, False)(0, chunks, *arguments)
     return True
 
 
-@lru_cache(2)
-def _kernel(shared: bool) -> Any:
-    """`run(low, high, rows, columns, id(index), id(rows), id(target))`, where `low` and `high` count chunks of columns."""
+def combine(asm: Assembler, way: str, double: bool) -> None:
+    """Register 0: what becomes of registers 0, an element of a row, and 1, what stands there. NaN stays, as in NumPy."""
+    kind = "pd" if double else "ps"
+    if way in ("add", "mul"):
+        asm.binary(f"v{way}{kind}", 0, 0, 1)
+        return
+    asm.compare("unordered", 2, 0, 0, double)
+    asm.binary(f"v{way}{kind}", 1, 0, 1)  # the second, if one is NaN
+    asm.blend(0, 1, 0, 2, double)
+
+
+@lru_cache(None)
+def _kernel(way: str, double: bool, shared: bool) -> Any:
+    """`run(low, high, rows, bytes, id(index), id(rows), id(target))`, where `low` and `high` count chunks of the bytes of a row."""
     if shared:
-        return _pool.shared(_kernel(False).address, 7, 0)
+        return _pool.shared(_kernel(way, double, False).address, 7, 0)
     asm = Assembler()
     index, source, target, row, whole = R8, R9, R10, R11, RBX
     asm.load_register(target, Address(RSP, None, 8))  # the seventh argument
     asm.push(whole)
     for pointer in (index, source, target):
         asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
-    asm.multiply_number(RDI, 4 * _CHUNK)  # from here on sizes are in bytes
-    asm.multiply_number(RSI, 4 * _CHUNK)
-    asm.shift_left(RCX, 2)
+    asm.multiply_number(RDI, _CHUNK)
+    asm.multiply_number(RSI, _CHUNK)
     asm.compare_numbers(RSI, RCX)
     asm.jump("inside", "less")
     asm.copy_register(RSI, RCX)
@@ -69,7 +85,8 @@ def _kernel(shared: bool) -> Any:
     asm.jump("last", "not less")
     asm.label("vector")
     asm.move(0, Address(source, RAX))
-    asm.binary("vaddps", 0, 0, Address(row, RAX))
+    asm.move(1, Address(row, RAX))
+    combine(asm, way, double)
     asm.store(Address(row, RAX), 0)
     asm.add_number(RAX, BYTES)
     asm.compare_numbers(RAX, whole)
@@ -79,7 +96,7 @@ def _kernel(shared: bool) -> Any:
     asm.jump("done", "not less")
     asm.load_some(0, 15, Address(source, RAX))
     asm.load_some(1, 15, Address(row, RAX))
-    asm.binary("vaddps", 0, 0, 1)
+    combine(asm, way, double)
     asm.store_some(Address(row, RAX), 15, 0)
     asm.label("done")
     asm.add(source, RCX)
