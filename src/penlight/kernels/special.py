@@ -20,7 +20,7 @@ from .special_bessel_modified import (
     scaled_modified_bessel_k1,
 )
 from .special_erf import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .special_gamma import digamma, gammaln, multigammaln, polygamma, zeta
+from .special_gamma import digamma, gammaln, multigammaln, polygamma
 from .special_gammainc import gammainc, gammaincc
 from .special_misc import entr, exp2, expit, log_sigmoid, logaddexp2, logit, sinc, softplus, xlog1py, xlogy
 from .special_polynomials import (
@@ -37,6 +37,7 @@ from .special_polynomials import (
     shifted_chebyshev_polynomial_v,
     shifted_chebyshev_polynomial_w,
 )
+from .special_zeta import zeta
 
 lgamma = gammaln
 psi = digamma

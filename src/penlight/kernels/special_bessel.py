@@ -5,12 +5,16 @@ See Note [How the special functions are evaluated] in `special_common`. All are 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .special_common import Array, horner, piecewise, rational, two_product, unary
+from .lanes import of_numbers
+from .special_common import Array, horner, piecewise, product_error, rational, unary
 
 _TWO_OVER_PI = 0.6366197723675814
 _SQRT_PI = 1.772453850905516
+_HALF_OVER_ROOT_PI, _ROOT_HALF_OVER_ROOT_PI = 0.5 / _SQRT_PI, math.sqrt(0.5) / _SQRT_PI
 
 # Note [Bessel functions of the first and second kind]
 # Up to 8: J is its first two zeros times a polynomial in 1 - x**2 / 64, whose coefficients are all positive (the zeros in
@@ -68,7 +72,7 @@ _Q1_Q = (49.04339113458478, 551.364893048022, 2057.6487658552523, 2765.730328953
 
 # Airy: Ai(x) / (x - zero) in x/2 + 1 on [-4, 0]; Ai(x) on [0, 2]; beyond, with z = 2/3 |x|**(3/2), the factor of
 # exp(-z) / (2 sqrt(pi) x**(1/4)) in 1/z, and the P and z Q of the oscillation in 1/z**2.
-_AIRY_ZERO = (-2.338107410459767, -3.912260409818305e-17)
+_AIRY_ZERO, _AIRY_ZERO_LOW = -2.338107410459767, -3.912260409818305e-17
 _AIRY_NEGATIVE = (
     1.0770303786477403e-11, 5.952283720781498e-11, -4.897737900133975e-10, 1.0819357100572186e-10,
     8.016788778680118e-09, -2.770926942460724e-08, -2.7706114647653068e-08, 4.772926256044313e-07,
@@ -211,63 +215,50 @@ def _spherical_bessel_j0(x: Array, out: Array) -> None:
 
 def airy_ai(x: Array) -> Array:
     """The Airy function Ai. Its derivative Ai' is another function; Ai'' = x Ai."""
-    return unary(_airy_ai, x, wide=True)
+    return of_numbers(_airy_ai, x)
 
 
-def _airy_ai(x: Array, out: Array) -> None:
-    negative, positive = x < -4.0, x > 2.0
-    centre = x < 0.0
-    piecewise(
-        x,
-        out,
-        (negative, _airy_negative),
-        (centre & ~negative, _airy_centre),
-        (~centre & ~positive, lambda v: rational(_AIRY_MIDDLE_P, _AIRY_MIDDLE_Q, v)),
-        (positive, _airy_positive),
-    )
-    out[...] = np.where(np.isinf(x), np.nan, out)
+def _airy_ai(x: float) -> float:
+    if abs(x) == math.inf:
+        return math.nan
+    if x < -4.0:
+        return _airy_negative(-x)
+    if x < 0.0:
+        return horner(_AIRY_NEGATIVE, 0.5 * x + 1.0) * ((x - _AIRY_ZERO) - _AIRY_ZERO_LOW)
+    if x > 2.0:
+        return _airy_positive(x)
+    return rational(_AIRY_MIDDLE_P, _AIRY_MIDDLE_Q, x)
 
 
-def _airy_centre(x: Array) -> Array:
-    high, low = _AIRY_ZERO
-    result = horner(_AIRY_NEGATIVE, 0.5 * x + 1.0)
-    result *= (x - high) - low
-    return result
+def _two_thirds_power(x: float) -> float:
+    """2/3 x**(3/2), for x > 0."""
+    return x * math.sqrt(x) / 1.5
 
 
-def _two_thirds_power(x: Array) -> tuple[Array, Array]:
-    """2/3 x**(3/2) and its rounding error, for x > 0; an argument above 1e100 has no accuracy to keep."""
-    root = np.sqrt(x)
-    square, error = two_product(root, root)
-    root_low = 0.5 * ((x - square) - error) / root
-    product, low = two_product(x, root)
-    low += x * root_low
-    high = product / 1.5
-    check, error = two_product(high, 1.5)
-    return high, (((product - check) - error) + low) / 1.5
+def _two_thirds_low(x: float) -> float:
+    """Its rounding error; an argument above 1e100 has no accuracy to keep."""
+    root = math.sqrt(x)
+    square, product, high = root * root, x * root, _two_thirds_power(x)
+    root_low = 0.5 * ((x - square) - product_error(root, root, square)) / root
+    low = product_error(x, root, product) + x * root_low
+    check = high * 1.5
+    return (((product - check) - product_error(high, 1.5, check)) + low) / 1.5
 
 
-def _airy_positive(x: Array) -> Array:
-    z, low = _two_thirds_power(np.minimum(x, 1e4))
-    result = rational(_AIRY_POSITIVE_P, _AIRY_POSITIVE_Q, 1.0 / z)
-    result *= 0.5 / _SQRT_PI / np.sqrt(np.sqrt(x))
-    low -= 1.0
-    result *= low
-    result *= np.exp(-z)
-    return np.negative(result, result)
+def _airy_positive(x: float) -> float:
+    y = x if x < 1e4 else 1e4
+    z = _two_thirds_power(y)
+    scale = _HALF_OVER_ROOT_PI / math.sqrt(math.sqrt(x))
+    return rational(_AIRY_POSITIVE_P, _AIRY_POSITIVE_Q, 1.0 / z) * scale * (1.0 - _two_thirds_low(y)) * math.exp(-z)
 
 
-def _airy_negative(x: Array) -> Array:
-    y = -x
-    z, low = _two_thirds_power(y)
+def _airy_negative(y: float) -> float:
+    z, low = _two_thirds_power(y), _two_thirds_low(y)
     r = 1.0 / z
     u = r * r
     p, q = rational(_AIRY_COS_P, _AIRY_COS_Q, u), rational(_AIRY_SIN_P, _AIRY_SIN_Q, u) * r
-    sine, cosine = np.sin(z), np.cos(z)
-    sine_low, cosine_low = np.sin(low), np.cos(low)
+    sine, cosine, sine_low, cosine_low = math.sin(z), math.cos(z), math.sin(low), math.cos(low)
     s = sine * cosine_low + cosine * sine_low
     c = cosine * cosine_low - sine * sine_low
     # sin and cos of z + pi/4, but for sqrt(1/2)
-    result = p * (s + c) - q * (c - s)
-    result *= np.sqrt(0.5) / _SQRT_PI / np.sqrt(np.sqrt(y))
-    return result
+    return (p * (s + c) - q * (c - s)) * (_ROOT_HALF_OVER_ROOT_PI / math.sqrt(math.sqrt(y)))

@@ -34,7 +34,7 @@ _machine: list[Any] = []  # `of_doubles` of native/small.py, once it was needed
 _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 
-def horner(coefficients: Sequence[float], x: Array) -> Array:
+def horner(coefficients: Sequence[float], x: Any) -> Any:
     """The polynomial with these coefficients, highest degree first, in a fresh buffer."""
     result = np.multiply(x, coefficients[0])
     for c in coefficients[1:-1]:
@@ -44,7 +44,7 @@ def horner(coefficients: Sequence[float], x: Array) -> Array:
     return result
 
 
-def horner_monic(coefficients: Sequence[float], x: Array) -> Array:
+def horner_monic(coefficients: Sequence[float], x: Any) -> Any:
     """As `horner`, with a leading coefficient of one that is not listed."""
     result = np.add(x, coefficients[0])
     for c in coefficients[1:]:
@@ -53,7 +53,7 @@ def horner_monic(coefficients: Sequence[float], x: Array) -> Array:
     return result
 
 
-def rational(numerator: Sequence[float], denominator: Sequence[float], x: Array) -> Array:
+def rational(numerator: Sequence[float], denominator: Sequence[float], x: Any) -> Any:
     """The quotient of a polynomial and a monic polynomial."""
     result = horner(numerator, x)
     result /= horner_monic(denominator, x)
@@ -168,28 +168,10 @@ def natively(kernel: Kernel, x: Array) -> Array | None:
     return made if made is None or x.dtype == np.float64 else rounded(made)
 
 
-def rounded(x: Array) -> Array:
-    """Float64 results as float32."""
+def rounded(x: Array, dtype: Any = np.float32) -> Array:
+    """Float64 results as float32, or as another dtype."""
     with silent():
-        return x.astype(np.float32)
-
-
-def binary(kernel: Callable[[Array, Array, Array], None], a: Array, b: Array) -> Array:
-    """Run a kernel of two float64 arguments over two arrays that broadcast; the result has their dtype."""
-    dtype = np.result_type(a, b)
-    a, b = np.broadcast_arrays(a, b)
-    out = np.empty(a.shape, np.float64)
-    left, right, target = a.reshape(-1), b.reshape(-1), out.reshape(-1)
-    step = BLOCK_BYTES // 8
-
-    def run(low: int, high: int) -> None:
-        for i in range(low, high, step):
-            block = slice(i, min(i + step, high))
-            kernel(left[block].astype(np.float64), right[block].astype(np.float64), target[block])
-
-    with silent():
-        spread(run, target.size, step)
-        return out.astype(dtype, copy=False)
+        return x.astype(dtype)
 
 
 def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
@@ -207,6 +189,14 @@ def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
     error += a_low * b_high
     error += a_low * b_low
     return product, error
+
+
+def product_error(a: float, b: float, product: float) -> float:
+    """What rounding a product of two numbers has changed. See `two_product`."""
+    a_high = a * _SPLIT - (a * _SPLIT - a)
+    b_high = b * _SPLIT - (b * _SPLIT - b)
+    a_low, b_low = a - a_high, b - b_high
+    return a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
 
 
 def fraction(x: Array) -> Array:

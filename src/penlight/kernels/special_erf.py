@@ -62,8 +62,8 @@ ERF_TAIL = (
 )
 
 # (x + 1/2) erfcx(x) for all x >= 0, as a polynomial in t = 1 - 2 k / (x + k), which maps [0, inf] to [-1, 1].
-_ERFCX_K = 3.5
-_ERFCX = (
+ERFCX_K = 3.5
+ERFCX = (
     -5.690614964905428e-10, 3.3636882167359953e-11, 6.734828320762455e-09, 3.1416339085259184e-10,
     -4.801150909830306e-08, -4.263163257448401e-09, 3.00479531607586e-07, -2.1601762986094523e-08,
     -1.906779078291734e-06, 1.163710361199508e-06, 1.2130022251130291e-05, -2.139089320021055e-05,
@@ -218,7 +218,7 @@ def _erf_tail(x: Array) -> Array:
 
 def erfcx_positive(x: Array) -> Array:
     """erfcx(x) for x >= 0, infinity included."""
-    k, coefficients = (ERFCX32_K, ERFCX32) if x.dtype == np.float32 else (_ERFCX_K, _ERFCX)
+    k, coefficients = (ERFCX32_K, ERFCX32) if x.dtype == np.float32 else (ERFCX_K, ERFCX)
     t = x + k
     np.divide(-2.0 * k, t, t)
     t += 1.0

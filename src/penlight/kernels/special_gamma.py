@@ -10,10 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .silence import silent
+from .lanes import constant, of_numbers
 from .special_common import (
     Array,
-    binary,
     chosen,
     corrected,
     fraction,
@@ -22,29 +21,31 @@ from .special_common import (
     natively,
     one_by_one,
     rational,
+    rounded,
     unary,
 )
+from .special_zeta import zeta_of_number
 
 _HALF_LOG_TWO_PI_LESS_HALF = 0.4189385332046727
 
 # fmt: off
 # gammaln(x) / ((x - 1) (x - 2)) in x on [1, 2.5], so that the zeros at 1 and 2 are exact.
-_LOG_GAMMA_P = (
+LOG_GAMMA_P = (
     0.008878679937964104, 3.7701547089633256, 93.61874882545783, 597.4629567708714, 1277.6895897242966,
     958.1204117052647, 228.5505476404036, 11.344904964463668,
 )
-_LOG_GAMMA_Q = (
+LOG_GAMMA_Q = (
     42.84587905088744, 446.13889698163604, 1596.571923602419, 2161.792153871045, 1074.4943713833086,
     165.35321005955296, 4.665914101442042,
 )
 _LOG_GAMMA32_P = (0.034431692, 2.3449657, 6.907055, 2.16497)
 _LOG_GAMMA32_Q = (8.093722, 9.512084, 1.2332644)
 # x times the remainder of Stirling's formula (x - 1/2) log(x) - x + log(2 pi) / 2, in 1/x**2 for x >= 2.5.
-_STIRLING_P = (
+STIRLING_P = (
     -0.0007254937290866027, 0.07140655903205423, 0.47444944074073647, 0.6146182372791301, 0.22936680986092076,
     0.022879626462672,
 )
-_STIRLING_Q = (5.917882410569529, 7.464855818597327, 2.7615535689157653, 0.2745555175520645)
+STIRLING_Q = (5.917882410569529, 7.464855818597327, 2.7615535689157653, 0.2745555175520645)
 _STIRLING32 = (-0.0003981734, 0.00077367655, -0.0027769841, 0.08333333)
 # digamma(x) / (x - root) in x on [1, 2.5]; the root in two parts.
 _DIGAMMA_ROOT, _DIGAMMA_ROOT_LOW = 1.4616321449683622, 9.549995429965697e-17
@@ -130,7 +131,7 @@ def _gammaln_small(x: Array) -> Array:
     """0 <= x < 2.5; below one, gamma(x) = gamma(x + 1) / x."""
     below = x < 1.0
     less_one = np.where(below, x, x - 1.0)  # the argument minus one, exactly
-    p, q = (_LOG_GAMMA32_P, _LOG_GAMMA32_Q) if x.dtype == np.float32 else (_LOG_GAMMA_P, _LOG_GAMMA_Q)
+    p, q = (_LOG_GAMMA32_P, _LOG_GAMMA32_Q) if x.dtype == np.float32 else (LOG_GAMMA_P, LOG_GAMMA_Q)
     result = rational(p, q, x + below)
     result *= less_one
     np.subtract(1.0, less_one, less_one)
@@ -153,14 +154,9 @@ def stirling_remainder(x: Array) -> Array:
     """gammaln(x) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 2.5."""
     r = 1.0 / x
     u = r * r
-    rest = horner(_STIRLING32, u) if x.dtype == np.float32 else rational(_STIRLING_P, _STIRLING_Q, u)
+    rest = horner(_STIRLING32, u) if x.dtype == np.float32 else rational(STIRLING_P, STIRLING_Q, u)
     rest *= r
     return rest
-
-
-def gammaln_one_plus(x: Array) -> Array:
-    """gammaln(1 + x) for float64 0 <= x <= 1.5, accurate as x goes to zero."""
-    return rational(_LOG_GAMMA_P, _LOG_GAMMA_Q, 1.0 + x) * x * (x - 1.0)
 
 
 def multigammaln(x: Array, p: int) -> Array:
@@ -184,6 +180,21 @@ def _digamma(x: Array, out: Array) -> None:
 def _digamma_positive(x: Array) -> Array:
     small = x < 2.5
     return chosen(x, (small, _digamma_small), (~small, _digamma_large))
+
+
+def digamma_of_number(x: float) -> float:
+    """`digamma` of one number, which is positive."""
+    if x < 1.0:
+        return digamma_from_one(x + 1.0) - 1.0 / x
+    return digamma_from_one(x)
+
+
+def digamma_from_one(x: float) -> float:
+    """`digamma` of one number, which is at least 1."""
+    if x < 2.5:
+        return rational(_DIGAMMA_P, _DIGAMMA_Q, x) * ((x - _DIGAMMA_ROOT) - _DIGAMMA_ROOT_LOW)
+    r = 1.0 / x
+    return math.log(x) - (rational(_DIGAMMA_LARGE_P, _DIGAMMA_LARGE_Q, r * r) * (r * r) + 0.5 * r)
 
 
 def _digamma_reflection(x: Array) -> Array:
@@ -219,11 +230,14 @@ def polygamma(n: int, x: Array) -> Array:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n <= 1:
         return unary(_trigamma if n else _digamma, x, wide=True)
-    dtype = x.dtype
-    with silent():
-        result = zeta(np.array(n + 1.0), x.astype(np.float64))
-        result *= (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
-        return result.astype(dtype, copy=False)
+    wide = x.astype(np.float64, copy=False)
+    factor = (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
+    result = of_numbers(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
+    return result if x.dtype == np.float64 else rounded(result, x.dtype)
+
+
+def _polygamma(s: float, x: float, factor: float) -> float:
+    return zeta_of_number(s, x) * factor
 
 
 def _trigamma(x: Array, out: Array) -> None:
@@ -257,91 +271,3 @@ def _trigamma_large(x: Array) -> Array:
     result *= u
     result += r
     return result
-
-
-# Note [The Hurwitz zeta function]
-# The Euler-Maclaurin sum: the first ten terms of sum (q + k)**-s, and for the rest, with w = q + 10, the integral
-# w**(1 - s) / (s - 1), half the next term, and derivatives at w with Bernoulli numbers. The ratios (s + k) / w of the
-# latter are clipped at 1000, where w**-s is already negligible, only to keep 0 * inf away. Where q > s + 20 the rest
-# converges from w = q on, which is faster and spares the rounding error of q + k.
-# For q < 0 and integer s, with q - floor(q) = f and ceil(q) - q = g,
-#     zeta(s, q) = zeta(s, f) + (-1)**s (zeta(s, g) - zeta(s, 1 - q)),
-# because the terms with q + k < 0 are those of zeta(s, g), less its own tail.
-_TERMS = 10
-_BERNOULLI = tuple(  # B_2j / (2j)!
-    b / math.factorial(2 * j)
-    for j, b in enumerate(
-        (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330), start=1
-    )
-)
-
-
-def zeta(s: Array, q: Array) -> Array:
-    """The Hurwitz zeta function, sum over k >= 0 of (q + k)**-s. Derivative in q: -s zeta(s + 1, q); none in s."""
-    return binary(_zeta, s, q)
-
-
-def _zeta(s: Array, q: Array, out: Array) -> None:
-    out[...] = np.nan
-    regular = (s > 1.0) & np.isfinite(s) & np.isfinite(q)
-    index = (regular & (q > 0.0)).nonzero()[0]
-    if index.size:
-        out[index] = _zeta_positive(s.take(index), q.take(index))
-    index = (regular & (q < 0.0) & (s == np.floor(s))).nonzero()[0]
-    if index.size:
-        out[index] = _zeta_negative(s.take(index), q.take(index))
-    out[((q <= 0.0) & (q == np.floor(q)) & ~(s < 1.0)) | (s == 1.0)] = np.inf
-    infinite = (s == np.inf).nonzero()[0]
-    if infinite.size:
-        at = q.take(infinite)
-        limit = np.where(at == 1.0, 1.0, np.nan)
-        limit[at < 1.0] = np.inf
-        out[infinite] = limit
-
-
-def _zeta_positive(s: Array, q: Array) -> Array:
-    total = np.empty_like(q)
-    far = q > s + 20.0
-    index = far.nonzero()[0]
-    if index.size:
-        total[index] = _zeta_rest(s.take(index), q.take(index))
-    index = (~far).nonzero()[0]
-    if index.size:
-        total[index] = _zeta_near(s.take(index), q.take(index))
-    return total
-
-
-def _zeta_near(s: Array, q: Array) -> Array:
-    exponent = -s
-    total = np.power(q, exponent)
-    for k in range(1, _TERMS):
-        total += np.power(q + k, exponent)
-    total += _zeta_rest(s, q + _TERMS)
-    return total
-
-
-def _zeta_rest(s: Array, w: Array) -> Array:
-    rest = w / (s - 1.0)
-    rest += 0.5
-    rise = np.minimum(s / w, 1e3)
-    for j, b in enumerate(_BERNOULLI):
-        rest += b * rise
-        rise *= np.minimum((s + (2 * j + 1)) / w, 1e3)
-        rise *= np.minimum((s + (2 * j + 2)) / w, 1e3)
-    first = np.power(w, -s)
-    rest *= first
-    index = (first < 2.3e-308).nonzero()[0]  # underflow of w**-s, not yet of w**(1 - s)
-    if index.size:
-        s, w = s.take(index), w.take(index)
-        rest[index] = np.power(w, 1.0 - s) * (1.0 / (s - 1.0) + 0.5 / w)
-    return rest
-
-
-def _zeta_negative(s: Array, q: Array) -> Array:
-    f, g = q - np.floor(q), np.ceil(q) - q
-    even = np.fmod(s, 2.0) == 0.0
-    total = _zeta_positive(s, g) - _zeta_positive(s, 1.0 - q)
-    np.negative(total, total, where=~even)
-    total += _zeta_positive(s, f)
-    total[f == 0.0] = np.inf
-    return total

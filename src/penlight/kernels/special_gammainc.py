@@ -1,15 +1,17 @@
 """The regularised incomplete gamma functions, gammainc and gammaincc.
 
-See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64.
+See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64, of
+each element what its region takes: Note [Elements as lanes] in `lanes`.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from .special_common import Array, binary, horner, rational, two_product
-from .special_erf import erfcx_positive
-from .special_gamma import gammaln_one_plus, stirling_remainder
+from .lanes import constant, of_numbers
+from .special_common import Array, horner, product_error, rational
+from .special_erf import ERFCX, ERFCX_K
+from .special_gamma import LOG_GAMMA_P, LOG_GAMMA_Q, STIRLING_P, STIRLING_Q
 
 # Note [The incomplete gamma functions]
 # P = gammainc and Q = gammaincc = 1 - P. The smaller of the two is computed and the other is one minus it, by region:
@@ -17,7 +19,7 @@ from .special_gamma import gammaln_one_plus, stirling_remainder
 #   series    x <= 1.1 or x <= a: P as the power series of x**n / ((a + 1) ... (a + n));
 #   small     x <= 1.1 and a so small that P is near one: Q by the alternating series in x;
 #   fraction  the rest: Q as Legendre's continued fraction.
-# Series and fraction drop the lanes that have converged when these are half of them. Their common factor x**a exp(-x) / gamma(a + 1) is,
+# Series and fraction have the common factor x**a exp(-x) / gamma(a + 1), which is,
 # for a > 2.5, exp(-a phi) / (sqrt(2 pi a) gamma*(a)) with phi = m - log(1 + m) and m = x/a - 1: the exponent is that of
 # the result, not the far larger a log(x).
 
@@ -86,171 +88,133 @@ _TEMME = (
     (0.001579727660730835,),
 )
 # fmt: on
+_TEMME_LAST, _TEMME_BEFORE = _TEMME[-1][0], _TEMME[-2::-1]
 
 
 def gammainc(a: Array, x: Array) -> Array:
     """The lower regularised incomplete gamma function P(a, x). Derivative in x: exp(-x) x**(a-1) / gamma(a); none in a."""
-    return binary(lambda a, x, out: _gammainc(a, x, out, lower=True), a, x)
+    return of_numbers(_incomplete, a, x, constant(1.0, a.dtype))
 
 
 def gammaincc(a: Array, x: Array) -> Array:
     """The upper function Q(a, x) = 1 - P(a, x). Derivative in x: -exp(-x) x**(a-1) / gamma(a); none in a."""
-    return binary(lambda a, x, out: _gammainc(a, x, out, lower=False), a, x)
+    return of_numbers(_incomplete, a, x, constant(0.0, a.dtype))
 
 
-def _gammainc(a: Array, x: Array, out: Array, lower: bool) -> None:
-    regular = (a > 0.0) & (x > 0.0) & np.isfinite(a) & np.isfinite(x)
-    uniform = regular & (a > 20.0) & (np.abs(x - a) < 0.3 * a)
-    rest = regular & ~uniform
-    series_at = np.where(x > 0.5, a > 1.1 * x, a * np.log(x) < -0.4)
-    low = rest & np.where(x <= 1.1, series_at, x <= a)
-    small = rest & (x <= 1.1) & ~low
-    out[...] = np.nan
-    for mask, function, gives_lower in (
-        (uniform & (x < a), _uniform, True),
-        (uniform & (x >= a), _uniform, False),
-        (low, _series, True),
-        (small, _small, False),
-        (rest & (x > 1.1) & ~low, _fraction, False),
-    ):
-        index = mask.nonzero()[0]
-        if index.size:
-            value = function(a.take(index), x.take(index))
-            out[index] = value if gives_lower == lower else 1.0 - value
-    _limits(a, x, out, lower)
+def _incomplete(a: float, x: float, lower: float) -> float:
+    """P if `lower` is one, Q if it is zero. The values at zero and infinity are looked for in torch's order."""
+    if a < 0.0 or x < 0.0:
+        return math.nan
+    if a == 0.0:
+        return lower if x > 0.0 else math.nan
+    if x == 0.0:
+        return 1.0 - lower
+    if a == math.inf:
+        return math.nan if x == math.inf else 1.0 - lower
+    if x == math.inf:
+        return lower
+    if not (a > 0.0 and x > 0.0):
+        return math.nan
+    if a > 20.0 and abs(x - a) < 0.3 * a:
+        return _side(_uniform(a, x), 1.0 if x < a else 0.0, lower)
+    if x > 1.1:
+        if x <= a:
+            return _side(_series(a, x), 1.0, lower)
+        return _side(_fraction(a, x), 0.0, lower)
+    if (a > 1.1 * x) if x > 0.5 else (a * math.log(x) < -0.4):
+        return _side(_series(a, x), 1.0, lower)
+    return _side(_small(a, x), 0.0, lower)
 
 
-def _limits(a: Array, x: Array, out: Array, lower: bool) -> None:
-    """The values at zero and infinity, in the order in which torch looks for them."""
-    zero, one = (0.0, 1.0) if lower else (1.0, 0.0)
-    out[x == np.inf] = one
-    infinite = a == np.inf
-    out[infinite] = zero
-    out[infinite & (x == np.inf)] = np.nan
-    out[x == 0.0] = zero
-    out[a == 0.0] = np.nan
-    out[(a == 0.0) & (x > 0.0)] = one
-    out[(a < 0.0) | (x < 0.0)] = np.nan
+def _side(value: float, is_lower: float, lower: float) -> float:
+    return value if is_lower == lower else 1.0 - value
 
 
-def _phi(a: Array, x: Array) -> Array:
+def _phi(a: float, x: float) -> float:
     """m - log(1 + m) for m = x/a - 1, without cancellation where m is small."""
     m = (x - a) / a
     s = m / (m + 2.0)
     w = s * s
-    result = s * (m - 2.0 * w * rational(_ATANH_P, _ATANH_Q, w))
-    index = (~(w <= 0.25)).nonzero()[0]
-    if index.size:
-        result[index] = m.take(index) - np.log(x.take(index) / a.take(index))
-    return result
+    if w <= 0.25:
+        return s * (m - 2.0 * w * rational(_ATANH_P, _ATANH_Q, w))
+    return m - math.log(x / a)
 
 
-def _exp_phi(a: Array, x: Array, exponent: Array) -> Array:
+def _exp_phi(a: float, x: float, exponent: float) -> float:
     """exp(-exponent), where exponent = a phi; where that loses digits, (x/a)**a exp(a - x) with rounding errors undone."""
-    result = np.exp(-exponent)
-    index = ((exponent > 3.0) & (np.abs(x - a) < 2000.0)).nonzero()[0]
-    if index.size:
-        a, x = a.take(index), x.take(index)
-        ratio, difference = x / a, a - x
-        product, error = two_product(ratio, a)
-        slack = a * (((x - product) - error) / x)
-        slack += np.where(x < a, (a - difference) - x, a - (difference + x))
-        # fourth roots, because the power may underflow and the exponential overflow where the product does neither
-        root = np.power(ratio, 0.25 * a) * np.exp(0.25 * difference)
-        root *= root
-        root *= root
-        result[index] = root * (1.0 + slack)
-    return result
+    if not (exponent > 3.0 and abs(x - a) < 2000.0):
+        return math.exp(-exponent)
+    ratio, difference = x / a, a - x
+    product = ratio * a
+    slack = a * (((x - product) - product_error(ratio, a, product)) / x)
+    slack += (a - difference) - x if x < a else a - (difference + x)
+    # fourth roots, because the power may underflow and the exponential overflow where the product does neither
+    root = math.pow(ratio, 0.25 * a) * math.exp(0.25 * difference)
+    root *= root
+    root *= root
+    return root * (1.0 + slack)
 
 
-def _factor(a: Array, x: Array) -> Array:
+def _factor(a: float, x: float) -> float:
     """x**a exp(-x) / gamma(a + 1)."""
-    result = np.empty_like(a)
-    large = a > 2.5
-    index = large.nonzero()[0]
-    if index.size:
-        b, y = a.take(index), x.take(index)
-        star = np.exp(stirling_remainder(b))
-        result[index] = _exp_phi(b, y, b * _phi(b, y)) / (_SQRT_TWO_PI * np.sqrt(b) * star)
-    index = (~large).nonzero()[0]
-    if index.size:
-        b, y = a.take(index), x.take(index)
-        more = b > 1.5
-        gamma = np.exp(gammaln_one_plus(b - more)) * np.where(more, b, 1.0)
-        result[index] = np.power(y, b) * np.exp(-y) / gamma
-    return result
+    if a > 2.5:
+        r = 1.0 / a
+        star = math.exp(rational(STIRLING_P, STIRLING_Q, r * r) * r)
+        return _exp_phi(a, x, a * _phi(a, x)) / (_SQRT_TWO_PI * math.sqrt(a) * star)
+    gamma = math.exp(_gammaln_one_plus(a - 1.0)) * a if a > 1.5 else math.exp(_gammaln_one_plus(a))
+    return math.pow(x, a) * math.exp(-x) / gamma
 
 
-def _series(a: Array, x: Array) -> Array:
+def _gammaln_one_plus(x: float) -> float:
+    """gammaln(1 + x) for 0 <= x <= 1.5, accurate as x goes to zero."""
+    return rational(LOG_GAMMA_P, LOG_GAMMA_Q, 1.0 + x) * x * (x - 1.0)
+
+
+def _series(a: float, x: float) -> float:
     """P(a, x) by its power series."""
-    result = np.empty_like(a)
-    lanes = np.arange(a.size)
-    n, y = a.copy(), x
-    term, total = np.ones_like(a), np.ones_like(a)
-    while True:
-        for _ in range(8):
-            n += 1.0
-            term *= y / n
-            total += term
-        going = (term > total * _EPS).nonzero()[0]
-        if not going.size:
-            break
-        if 2 * going.size < lanes.size:
-            result[lanes] = total
-            lanes, n, y, term, total = (v.take(going) for v in (lanes, n, y, term, total))
-    result[lanes] = total
-    result *= _factor(a, x)
-    return result
+    n, term, total = a, 1.0, 1.0
+    while term > total * _EPS:
+        n += 1.0
+        term *= x / n
+        total += term
+    return total * _factor(a, x)
 
 
-def _small(a: Array, x: Array) -> Array:
+def _small(a: float, x: float) -> float:
     """Q(a, x) for x <= 1.1 as 1 - x**a / gamma(a + 1) (1 + a sum (-x)**n / (n! (a + n)))."""
-    total, term = np.zeros_like(a), np.ones_like(a)
-    for n in range(1, 25):
+    n, term, total = 1.0, -x, -x / (a + 1.0)
+    while abs(term) > _EPS * abs(total):
+        n += 1.0
         term *= x / -n
         total += term / (a + n)
-    exponent = a * np.log(x) - gammaln_one_plus(a)
-    return -np.expm1(exponent) - np.exp(exponent) * a * total
+    exponent = a * math.log(x) - _gammaln_one_plus(a)
+    return -math.expm1(exponent) - math.exp(exponent) * a * total
 
 
-def _fraction(a: Array, x: Array) -> Array:
+def _fraction(a: float, x: float) -> float:
     """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
-    result = np.empty_like(a)
-    lanes = np.arange(a.size)
-    b, k, i = x + 1.0 - a, a, 0
+    b, i = x + 1.0 - a, 0.0
     d = 1.0 / b
-    change, total = d.copy(), d.copy()
-    while True:
-        for _ in range(8):
-            i += 1
-            b += 2.0
-            d *= i * (k - i)
-            d += b
-            np.divide(1.0, d, d)
-            change *= b * d - 1.0
-            total += change
-        going = (np.abs(change) > total * _EPS).nonzero()[0]
-        if not going.size:
-            break
-        if 2 * going.size < lanes.size:
-            result[lanes] = total
-            lanes, b, d, k, change, total = (v.take(going) for v in (lanes, b, d, k, change, total))
-    result[lanes] = total
-    result *= _factor(a, x)
-    result *= a
-    return result
+    change, total = d, d
+    while abs(change) > total * _EPS:
+        i += 1.0
+        b += 2.0
+        d = 1.0 / (d * (i * (a - i)) + b)
+        change *= b * d - 1.0
+        total += change
+    return total * _factor(a, x) * a
 
 
-def _uniform(a: Array, x: Array) -> Array:
+def _uniform(a: float, x: float) -> float:
     """The smaller of P and Q for x near a large a."""
     half_square = a * _phi(a, x)  # a eta**2 / 2
-    eta = np.copysign(np.sqrt(2.0 * half_square / a), x - a)
-    total = np.zeros_like(a)
-    for row in reversed(_TEMME):
-        total /= a
-        total += horner(row, eta) if len(row) > 1 else row[0]
-    total /= _SQRT_TWO_PI * np.sqrt(a)
-    np.negative(total, total, where=x < a)
-    total += 0.5 * erfcx_positive(np.sqrt(half_square))
-    total *= _exp_phi(a, x, half_square)
-    return total
+    eta = math.sqrt(2.0 * half_square / a)
+    eta = -eta if x < a else eta
+    total = _TEMME_LAST
+    for row in _TEMME_BEFORE:
+        total = total / a + horner(row, eta)
+    total /= _SQRT_TWO_PI * math.sqrt(a)
+    total = -total if x < a else total
+    root = math.sqrt(half_square)
+    total += 0.5 * horner(ERFCX, 1.0 - 2.0 * ERFCX_K / (root + ERFCX_K)) / (root + 0.5)
+    return total * _exp_phi(a, x, half_square)

@@ -110,9 +110,17 @@ def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
         made.run(0, x.size, id(x), id(out))
     else:
         run_kernel(made, (x, out), (), ())
-    if made.partial and np.isnan(out).any():
+    if made.partial and has_nan(out):
         return None
     return out
+
+
+def has_nan(x: np.ndarray) -> bool:
+    """Whether there is NaN among these floats."""
+    if x.size >= SMALL:
+        return bool(np.isnan(x).any())
+    square = np.vdot(x, x)  # NaN then and only then, and found by one call
+    return bool(square != square)
 
 
 def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | None:

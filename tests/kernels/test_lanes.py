@@ -1,0 +1,93 @@
+"""Functions of numbers done to arrays: by machine code, by NumPy, and in Python they are one. See Note [Elements as lanes]."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from penlight.kernels import lanes, special
+from penlight.kernels.native import scalar
+from penlight.kernels.special_common import horner
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 9.5, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
+FIRST, SECOND = (a.ravel() for a in np.meshgrid(EDGES, EDGES))
+PAIRS = [
+    "gammainc", "gammaincc", "zeta", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+    *[f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"],
+]  # fmt: skip
+
+
+def arguments(name: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    pick = np.random.default_rng(0)
+    a = np.concatenate([FIRST, pick.uniform(0, 40, 300), 10 ** pick.uniform(-2, 3, 300), pick.uniform(-3, 3, 300)])
+    b = np.concatenate([SECOND, pick.uniform(0, 40, 300), 10 ** pick.uniform(-2, 3, 300), pick.integers(0, 30, 300)])
+    if "polynomial" in name:
+        b = np.where(np.abs(b) < 1000, b, 1000.0)
+    return a.astype(dtype), b.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PAIRS)
+def test_machine_code_and_numpy_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = arguments(name, dtype)
+    made = getattr(special, name)(a, b)
+    monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+    wanted = getattr(special, name)(a, b)
+    assert made.dtype == wanted.dtype == dtype
+    tolerance = 1e-12 if dtype is np.float64 else 1e-6
+    np.testing.assert_allclose(made, wanted, rtol=tolerance, atol=tolerance * 1e-3)
+
+
+SCALE = 0.5
+TABLE = ((1.0, 2.0), (3.0, 4.0, 5.0))
+
+
+def steps(x: float, n: float) -> float:
+    """One of each thing that is understood."""
+    total, k = 0.0, 0.0
+    for row in TABLE:
+        total = total * SCALE + horner(row, x) + line(x, k)
+        k += 1.0
+    while k < n:
+        k += 1.0
+        if x < 0.0:
+            total -= abs(x)
+        elif not (x <= 2.0 or n == 3.0):
+            return -total
+        else:
+            total += math.sqrt(x)
+    return total if 0.0 < x < 5.0 and (n > 2.0 if x > 1.0 else n > 1.0) else total * 2.0
+
+
+def line(x: float, k: float) -> float:
+    return x * k + math.pi
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_it_does_what_python_does(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+    x, n = np.random.default_rng(1).uniform(-6, 6, (2, 300))
+    made = lanes.of_numbers(steps, x, n)
+    np.testing.assert_allclose(made, [steps(*pair) for pair in zip(x.tolist(), n.tolist(), strict=True)], rtol=1e-14)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_layouts_and_dtypes(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+    wide = np.random.default_rng(2).uniform(0.5, 3, (4, 6))
+    plain = special.gammainc(np.ascontiguousarray(wide[:, ::2]), np.ascontiguousarray(wide.T[:3].T))
+    assert np.array_equal(special.gammainc(wide[:, ::2], wide.T[:3].T), plain)
+    row, column = wide[:1], wide[:, :1]
+    spread = np.broadcast_arrays(row, column)
+    assert np.array_equal(special.gammainc(row, column), special.gammainc(*[np.array(a) for a in spread]))
+    for number in (np.float64(2.0), np.array(2.0), np.full((1, 1), 2.0)):
+        assert np.array_equal(special.gammainc(number, wide), special.gammainc(np.full(wide.shape, 2.0), wide))
+    assert special.gammainc(np.float32([2]), np.float64([3])).dtype == np.float64
+    assert special.gammainc(np.float16([2]), np.float16([3])).dtype == np.float16
+    assert special.gammainc(np.empty((0, 3)), np.empty((1, 3))).shape == (0, 3)
+    many = np.linspace(0.1, 50, 1 << 15)
+    assert np.array_equal(special.gammainc(many, many)[:999], special.gammainc(many[:999], many[:999]))
