@@ -299,7 +299,7 @@ class Translator:
                 raise NotImplementedError(ast.unparse(function))
 
     def _libm(self, name: str) -> None:
-        self.asm.load_long(_address(name))
+        self.asm.load_long(address_of(name))
         self.asm.call(RAX)
 
     def _polynomials(self, name: str, tables: list[tuple[float, ...]], x: ast.expr, scope: Scope) -> None:
@@ -414,7 +414,7 @@ def _constant(value: float) -> Pooled:
 
 
 @lru_cache(None)
-def _address(name: str) -> int:
+def address_of(name: str) -> int:
     """Where a function of the C library is."""
     found = ctypes.cast(getattr(ctypes.CDLL("libm.so.6"), name), ctypes.c_void_p).value
     assert found

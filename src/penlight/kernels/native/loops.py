@@ -477,7 +477,7 @@ def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _address(name: str) -> int:
-    from .scalar import _address as address
+    from ._translate import address_of as address
 
     return address(name)
 
