@@ -2,7 +2,7 @@
 
 Note [Small arrays in machine code]
 NumPy takes more than half a microsecond for each of its functions, however few the elements; a native kernel takes about one for all
-that it does. So what needs several of NumPy's calls is done in machine code on small float32 arrays too. A kernel is compiled when
+that it does. So what needs several of NumPy's calls is done in machine code on small arrays of float32 and float64 too. A kernel is compiled when
 it is first used, which takes some milliseconds, and from the first call on: results must not depend on how often
 something was called before. Whoever calls `run_over_rows` has made sure that the arrays are float32, contiguous, large enough and its own to write to.
 """
