@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import gufuncs, lapack, ldl, linalg
+from penlight.kernels import gufuncs, lapack, lapack_calls, ldl, linalg
 
 SHAPES = [(), (3,), (2, 1), (70,)]
 
@@ -28,7 +28,7 @@ def without(monkeypatch):
 
     def run(function, *args):
         with monkeypatch.context() as patch:
-            patch.setattr(lapack, "_find", lambda *args: None)
+            patch.setattr(lapack_calls, "find", lambda *args: None)
             return function(*args)
 
     return run
@@ -71,15 +71,41 @@ def test_cholesky_reflectors_and_ldl(dtype, batch, without):
     B = matrices(dtype, *batch, 6, 3)
     for upper in (False, True):
         L = linalg.cholesky(P, upper)[0]
+        close(L, without(linalg.cholesky, P, upper)[0], dtype)
         close(linalg.cholesky_solve(B, L, upper), without(linalg.cholesky_solve, B, L, upper), dtype)
     factors = linalg.geqrf(A[..., :4])
     close(linalg.householder_product(*factors), without(linalg.householder_product, *factors), dtype)
+    for mode in ("reduced", "complete", "r"):
+        for matrix in (A, A[..., :4], A[..., :2, :]):
+            for ours, other in zip(linalg.qr(matrix, mode), without(linalg.qr, matrix, mode), strict=True):
+                close(ours, other, dtype)
+    for transpose in (False, True):
+        close(linalg.ormqr(*factors, B, True, transpose), without(linalg.ormqr, *factors, B, True, transpose), dtype)
+        args = (*factors, B.swapaxes(-1, -2), False, transpose)
+        close(linalg.ormqr(*args), without(linalg.ormqr, *args), dtype)
     S = A + A.swapaxes(-1, -2)
     for matrix, hermitian in ((P, True), (S, False)):
         for ours, other in zip(
             ldl.ldl_factor(matrix, hermitian), without(ldl.ldl_factor, matrix, hermitian), strict=True
         ):
             close(ours, other, dtype)
+        LD, pivots, _ = ldl.ldl_factor(matrix, hermitian)
+        args = LD, pivots, B, hermitian
+        close(ldl.ldl_solve(*args), without(ldl.ldl_solve, *args), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+@pytest.mark.parametrize("upper", [False, True])
+def test_matrices_that_are_not_positive_definite(dtype, upper, without):
+    P = np.stack([np.eye(3), np.diag([4.0, -1, 1]), 4 * np.eye(3), np.diag([1.0, 1, np.nan])]).astype(dtype)
+    L, info = linalg.cholesky(P, upper)
+    assert info.tolist() == [0, 2, 0, 3]
+    other, also = without(linalg.cholesky, P, upper)
+    np.testing.assert_array_equal(L, other)
+    np.testing.assert_array_equal(info, also)
+    single, order = linalg.cholesky(P[1], upper)
+    np.testing.assert_array_equal(single, L[1])
+    assert order == 2
 
 
 def test_what_is_singular_or_not_finite_goes_the_other_way():

@@ -112,6 +112,16 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
     return np.linalg.cholesky(A, upper=upper)
 
 
+def cholesky_or_nan(A: Array, upper: bool) -> Array:
+    """The same with NaNs for what is not positive definite."""
+    if _available():
+        return _cholesky(A, upper)
+    try:
+        return np.linalg.cholesky(A, upper=upper)
+    except np.linalg.LinAlgError:
+        return np.full_like(A, np.nan)
+
+
 def _det(A: Array) -> Array:
     return np.asarray(_run(_loops.det, "D->D", A), A.dtype)
 

@@ -1,230 +1,155 @@
-"""NumPy's own LAPACK and BLAS called directly: what NumPy exposes of them comes with 5 to 20 microseconds of Python around it,
-and triangular systems, LU factors and reflectors it does not expose at all.
-
-Note [LAPACK by address]
-The routines are functions of the shared library that NumPy's modules are linked with; all their arguments are addresses. They
-read and write matrices column by column, so each function here lays its arguments out that way, and gives results in that layout.
-Arithmetic is in double precision for single precision arguments too, as it is in `np.linalg`, except for factorisations that
-NumPy has not. Each function gives None where the routines cannot be had (another BLAS, another system), where a batch is of many
-small matrices (for which one call each is slower than NumPy's loops), and where something is singular or not finite: the callers
-have a way for all of that.
-"""
+"""Systems of equations and triangular factors by LAPACK. See Note [LAPACK by address] in lapack_calls.py."""
 
 from __future__ import annotations
 
-from cmath import isfinite
-from functools import lru_cache
-from math import prod
-from struct import Struct
 from typing import Any
 
 import numpy as np
 
-from . import parallel
-from ._rowtools import quiet
-from .native import _pages
+from . import lapack_calls as calls
+from .lapack_calls import BLOCK, DOUBLE, address, columns_of, common, each, entry, finite, given_back, number, readable
 
 Array = np.ndarray[Any, Any]
-
-_LETTERS = {np.dtype(t): letter for t, letter in zip((np.float32, np.float64, np.complex64, np.complex128), "sdcz")}
-_DOUBLE = {np.dtype(t): np.dtype(d) for t, d in zip("fdFD", "ddDD")}
-_MOST = 64  # matrices of a batch that are handled one by one; more if they are of some size
-_SOME = 8
-_WORK = 64  # rows of a block, for which LAPACK wants room
-_number = lru_cache(1024)(Struct("<q").pack)  # a whole number as LAPACK wants it; never written to
-_ONES = {np.dtype(np.float64): Struct("<d").pack(1.0), np.dtype(np.complex128): Struct("<dd").pack(1.0, 0.0)}
-
-
-@lru_cache(1)
-def _library() -> Any:
-    return parallel.numpy_library() if _pages.available() else None
-
-
-@lru_cache(64)
-def _routine(name: str, dtype: np.dtype[Any], words: int, rest: int) -> Any:
-    """A routine of so many letters first, and other arguments; None if it cannot be had."""
-    import ctypes
-
-    function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
-    if function is not None:
-        # Fortran's compilers expect the lengths of letters behind all arguments.
-        function.argtypes = [ctypes.c_char_p] * words + [ctypes.c_void_p] * rest + [ctypes.c_size_t] * words
-        function.restype = None
-    return function
-
-
-def _find(name: str, dtype: np.dtype[Any], words: int, rest: int, batch: tuple[int, ...], size: int) -> Any:
-    """The routine for matrices of a dtype and size, if it is the one to take for this batch."""
-    if dtype not in _LETTERS or not size or (size < _SOME and prod(batch) > _MOST) or 0 in batch:
-        return None
-    return _routine(name, dtype, words, rest)
-
-
-@lru_cache(1)
-def _reader() -> Any:
-    import ctypes
-
-    return ctypes.c_void_p.from_address
-
-
-def _address(array: Array) -> int:
-    place: int = _reader()(id(array) + _pages.DATA_OFFSET).value
-    return place
-
-
-def _by_columns(array: Array, dtype: np.dtype[Any], batch: tuple[int, ...]) -> Array:
-    """A copy of matrices that has their columns as its rows."""
-    turned = array.swapaxes(-1, -2)
-    if array.shape[:-2] != batch:
-        turned = np.broadcast_to(turned, (*batch, *turned.shape[-2:]))
-    return np.array(turned, dtype, order="C")
-
-
-def _read(array: Array, dtype: np.dtype[Any], batch: tuple[int, ...]) -> tuple[Array, bool]:
-    """Square matrices that are only read, and whether the array has their rows as its rows: then LAPACK sees them transposed."""
-    if array.shape[:-2] != batch:
-        array = np.broadcast_to(array, (*batch, *array.shape[-2:]))
-    if array.flags.c_contiguous:
-        return np.ascontiguousarray(array, dtype), True
-    return np.ascontiguousarray(array.swapaxes(-1, -2), dtype), False
-
-
-@quiet
-def _given_back(turned: Array, dtype: np.dtype[Any]) -> Array | None:
-    """Results that are all finite, the matrices' columns being the array's rows."""
-    flat = turned.reshape(-1)
-    if not isfinite(
-        flat.dot(flat)
-    ):  # in one pass and without a temporary; sums that overflow may well go the other way
-        return None
-    back = turned.swapaxes(-1, -2)
-    return back if back.dtype is dtype else back.astype(dtype)
-
-
-def _batch(a: Array, b: Array) -> tuple[int, ...]:
-    first, second = a.shape[:-2], b.shape[:-2]
-    return first if first == second else np.broadcast_shapes(first, second)
+_INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) -> Array | None:
     """X with A X = B (X A = B if not `left`), reading one triangle of A only; batches broadcast."""
-    batch, n = _batch(A, B), A.shape[-1]
-    wide = _DOUBLE.get(B.dtype)
-    run = wide and B.size and _find("trsm", wide, 4, 7, batch, n)
-    if not run:
+    batch, n = common(A, B), A.shape[-1]
+    wide = DOUBLE.get(B.dtype)
+    routine = calls.find("trsm", wide, 4, 7, batch, n)
+    if routine is None or wide is None or not B.size:
         return None
-    X = _by_columns(B, wide, batch)  # type: ignore[arg-type]
-    matrices, turned = _read(A, wide, batch)  # type: ignore[arg-type]
+    X = columns_of(B, wide, batch)
+    matrices, turned = readable(A, wide, batch)
+    m, k = B.shape[-2:]
+    rows, size = number(m), wide.itemsize
     words = (
         b"L" if left else b"R",
         b"U" if upper is not turned else b"L",
         b"T" if turned else b"N",
         b"U" if unit else b"N",
     )
-    sizes = _number(B.shape[-2]), _number(B.shape[-1]), _ONES[wide]  # type: ignore[index]
-    a, b, apart = _address(matrices), _address(X), _number(n)
-    for _ in range(prod(batch)):
-        run(*words, *sizes, a, apart, b, sizes[0], 1, 1, 1, 1)
-        a += matrices.itemsize * n * n
-        b += X.itemsize * X.shape[-1] * X.shape[-2]
-    return _given_back(X, B.dtype)
+    each(
+        routine, batch, (*words, rows, number(k), entry(wide, 1.0), address(matrices), number(n), address(X), rows, 1, 1, 1, 1),
+        (7, size * n * n), (9, size * m * k),
+    )  # fmt: skip
+    return finite(X, B.dtype)
 
 
 def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
     """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
-    *lead, m, n = A.shape
-    batch, k = tuple(lead), min(m, n)
-    run = _find("getrf", A.dtype, 0, 6, batch, k)
-    if not run:
+    batch, (m, n), dtype = A.shape[:-2], A.shape[-2:], A.dtype
+    k = min(m, n)
+    routine = calls.find("getrf", dtype, 0, 6, batch, k)
+    if routine is None:
         return None
-    LU = _by_columns(A, A.dtype, batch)
-    pivots, info = np.empty((*batch, k), np.int64), np.empty(batch, np.int64)
-    a, p, i, rows, columns = _address(LU), _address(pivots), _address(info), _number(m), _number(n)
-    for _ in range(info.size):
-        run(rows, columns, a, rows, p, i)
-        a += LU.itemsize * m * n
-        p += 8 * k
-        i += 8
-    return LU.swapaxes(-1, -2), pivots.astype(np.int32), info.astype(np.int32)
+    LU = columns_of(A, dtype, batch)
+    pivots, info = np.empty((*batch, k), _LONG), np.empty(batch, _LONG)
+    words = number(m), number(n), address(LU), number(m), address(pivots), address(info)
+    each(routine, batch, words, (2, dtype.itemsize * m * n), (4, 8 * k), (5, 8))
+    return given_back(LU, dtype), pivots.astype(_INT), info.astype(_INT)
+
+
+def _solved_by(routine: Any, first: tuple[Any, ...], factors: Array, extra: tuple[Array, int] | None, X: Array) -> None:
+    """Call a routine that solves systems with a factorisation; `extra` are pivots, and how many bytes of them a matrix has."""
+    n, k, size = X.shape[-1], X.shape[-2], X.itemsize
+    info, rows, place = np.empty(1, _LONG), number(n), len(first)
+    words: tuple[Any, ...] = (*first, rows, number(k), address(factors), rows)
+    going = [(place + 2, size * n * n)]
+    if extra is not None:
+        going.append((len(words), extra[1]))
+        words = (*words, address(extra[0]))
+    going.append((len(words), size * n * k))
+    each(routine, X.shape[:-2], (*words, address(X), rows, address(info), 1), *going)
+
+
+def _whole(pivots: Array, batch: tuple[int, ...]) -> tuple[Array, int]:
+    """Pivots of a batch as LAPACK's numbers, and how many bytes each matrix has of them."""
+    n = pivots.shape[-1]
+    if pivots.shape[:-1] != batch:
+        pivots = np.broadcast_to(pivots, (*batch, n))
+    return np.ascontiguousarray(pivots, _LONG), 8 * n
 
 
 def lu_solve(LU: Array, pivots: Array, B: Array, adjoint: bool) -> Array | None:
     """X with A X = B, or with the adjoint of A, from A's LU factorisation."""
-    batch, n = _batch(LU, B), LU.shape[-1]
-    wide = _DOUBLE.get(B.dtype)
-    run = wide and B.size and _find("getrs", wide, 1, 8, batch, n)
-    if not run:
+    batch = common(LU, B)
+    wide = DOUBLE.get(B.dtype)
+    routine = calls.find("getrs", wide, 1, 8, batch, B.size)
+    if routine is None or wide is None:
         return None
-    X, factors = _by_columns(B, wide, batch), _by_columns(LU, wide, batch)  # type: ignore[arg-type]
-    rows = np.ascontiguousarray(
-        pivots if pivots.shape[:-1] == batch else np.broadcast_to(pivots, (*batch, n)), np.int64
-    )
-    info, word, size, count = np.empty(1, np.int64), b"C" if adjoint else b"N", _number(n), _number(B.shape[-1])
-    a, p, b, i = _address(factors), _address(rows), _address(X), _address(info)
-    for _ in range(prod(batch)):
-        run(word, size, count, a, size, p, b, size, i, 1)
-        a += X.itemsize * n * n
-        p += 8 * n
-        b += X.itemsize * n * X.shape[-2]
-    return _given_back(X, B.dtype)
+    X, factors = columns_of(B, wide, batch), columns_of(LU, wide, batch)
+    _solved_by(routine, (b"C" if adjoint else b"N",), factors, _whole(pivots, batch), X)
+    return finite(X, B.dtype)
 
 
 def cholesky_solve(L: Array, B: Array, upper: bool) -> Array | None:
     """X with A X = B from the Cholesky factor of A."""
-    batch, n = _batch(L, B), L.shape[-1]
-    wide = _DOUBLE.get(B.dtype)
-    run = wide and B.size and _find("potrs", wide, 1, 7, batch, n)
-    if not run:
+    batch = common(L, B)
+    wide = DOUBLE.get(B.dtype)
+    routine = calls.find("potrs", wide, 1, 7, batch, B.size)
+    if routine is None or wide is None:
         return None
-    X, factors = _by_columns(B, wide, batch), _by_columns(L, wide, batch)  # type: ignore[arg-type]
-    info, word, size, count = np.empty(1, np.int64), b"U" if upper else b"L", _number(n), _number(B.shape[-1])
-    a, b, i = _address(factors), _address(X), _address(info)
-    for _ in range(prod(batch)):
-        run(word, size, count, a, size, b, size, i, 1)
-        a += X.itemsize * n * n
-        b += X.itemsize * n * X.shape[-2]
-    return _given_back(X, B.dtype)
+    X, factors = columns_of(B, wide, batch), columns_of(L, wide, batch)
+    _solved_by(routine, (b"U" if upper else b"L",), factors, None, X)
+    return finite(X, B.dtype)
 
 
-def householder_product(A: Array, tau: Array) -> Array | None:
-    """The first columns, as many as A has, of the product of its reflectors."""
-    *lead, m, n = A.shape
-    batch, k = tuple(lead), tau.shape[-1]
-    wide = _DOUBLE.get(A.dtype)
-    run = wide and k and _find("ungqr" if wide.kind == "c" else "orgqr", wide, 0, 9, batch, n)
-    if not run:
+def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array | None:
+    """X with A X = B from the LDL factorisation of A."""
+    batch = common(LD, B)
+    wide = DOUBLE.get(B.dtype)
+    name = "hetrs" if hermitian and wide is not None and wide.kind == "c" else "sytrs"
+    routine = calls.find(name, wide, 1, 8, batch, B.size)
+    if routine is None or wide is None:
         return None
-    Q, factors = _by_columns(A, wide, batch), np.ascontiguousarray(tau, wide)  # type: ignore[arg-type]
-    room = _WORK * n
-    work, info = np.empty(room, wide), np.empty(1, np.int64)
-    sizes, rows, length = (_number(m), _number(n), _number(k)), _number(m), _number(room)
-    a, t, w, i = _address(Q), _address(factors), _address(work), _address(info)
-    for _ in range(prod(batch)):
-        run(*sizes, a, rows, t, w, length, i)
-        a += Q.itemsize * m * n
-        t += Q.itemsize * k
-    return _given_back(Q, A.dtype)
+    X, factors = columns_of(B, wide, batch), columns_of(LD, wide, batch)
+    _solved_by(routine, (b"L",), factors, _whole(pivots, batch), X)
+    return finite(X, B.dtype)
 
 
 def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
     """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
-    batch, n = A.shape[:-2], A.shape[-1]
-    run = _find("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A.dtype, 1, 7, batch, n)
-    if not run:
+    batch, n, dtype = A.shape[:-2], A.shape[-1], A.dtype
+    routine = calls.find("hetrf" if hermitian and dtype.kind == "c" else "sytrf", dtype, 1, 7, batch, n)
+    if routine is None:
         return None
-    LD = _by_columns(A, A.dtype, batch)
-    pivots, info, work = np.empty((*batch, n), np.int64), np.empty(batch, np.int64), np.empty(_WORK * n, A.dtype)
-    a, p, i, w, size, length = (
-        _address(LD),
-        _address(pivots),
-        _address(info),
-        _address(work),
-        _number(n),
-        _number(_WORK * n),
-    )
-    for _ in range(info.size):
-        run(b"L", size, a, size, p, w, length, i, 1)
-        a += LD.itemsize * n * n
-        p += 8 * n
-        i += 8
-    return LD.swapaxes(-1, -2), pivots.astype(np.int32), info.astype(np.int32)
+    LD = columns_of(A, dtype, batch)
+    pivots, info, work = np.empty((*batch, n), _LONG), np.empty(batch, _LONG), np.empty(BLOCK * n, dtype)
+    rows = number(n)
+    words = b"L", rows, address(LD), rows, address(pivots), address(work), number(BLOCK * n), address(info), 1
+    each(routine, batch, words, (2, dtype.itemsize * n * n), (4, 8 * n), (7, 8))
+    _clear(LD, batch, lower=False)
+    return given_back(LD, dtype), pivots.astype(_INT), info.astype(_INT)
+
+
+def cholesky(A: Array, upper: bool) -> Array | None:
+    """The triangular factors; NaNs for what is not positive definite."""
+    batch, n, dtype = A.shape[:-2], A.shape[-1], A.dtype
+    wide = DOUBLE.get(dtype)
+    routine = calls.find("potrf", wide, 1, 4, batch, n)
+    if routine is None or wide is None:
+        return None
+    L, info, rows = columns_of(A, wide, batch), np.empty(batch, _LONG), number(n)
+    words = b"U" if upper else b"L", rows, address(L), rows, address(info), 1
+    each(routine, batch, words, (2, wide.itemsize * n * n), (4, 8))
+    if info.any() if batch else info.item():
+        L[info != 0] = np.nan
+    _clear(L, batch, lower=upper)
+    return given_back(L, dtype)
+
+
+_NOTHING = {dtype: np.zeros((), dtype) for dtype in DOUBLE}
+
+
+def _clear(turned: Array, batch: tuple[int, ...], lower: bool) -> None:
+    """Zeros below the diagonals of square matrices, or above, their columns being the array's rows."""
+    n, dtype = turned.shape[-1], turned.dtype
+    routine = calls.find("laset", dtype, 1, 6, batch, n - 1)
+    if routine is None:
+        return
+    size, zero, less = dtype.itemsize, address(_NOTHING[dtype]), number(n - 1)
+    first = address(turned) + (size if lower else size * n)
+    words = b"L" if lower else b"U", less, less, zero, zero, first, number(n), 1
+    each(routine, batch, words, (5, size * n * n))

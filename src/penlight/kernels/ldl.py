@@ -9,7 +9,6 @@ import numpy as np
 
 from . import lapack
 from .silence import silent
-from .slim import tril
 
 Array = np.ndarray[Any, Any]
 
@@ -25,7 +24,7 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     n = A.shape[-1]
     found = lapack.ldl_factor(A, hermitian)
     if found is not None:
-        return tril(found[0]), *found[1:]
+        return found
     LD = np.tril(A)
     flat = LD.reshape(math.prod(A.shape[:-2]), n, n)
     pivots = np.zeros((len(flat), n), np.int32)
@@ -113,6 +112,9 @@ def _two(A: Array, k: int, hermitian: bool) -> None:
 
 def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """X with A X = B from the factorisation of A; batches broadcast."""
+    found = lapack.ldl_solve(LD, pivots, B, hermitian)
+    if found is not None:
+        return found
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     n = LD.shape[-1]
     X = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))

@@ -11,11 +11,12 @@ columns from the end. A zero or an infinity would make NaNs out of the zeros bel
 from __future__ import annotations
 
 import math
+from cmath import isfinite
 from typing import Any
 
 import numpy as np
 
-from . import gufuncs, lapack
+from . import gufuncs, lapack, lapack_orthogonal
 from .silence import silent
 from .slim import eye, lower, triu
 
@@ -245,28 +246,16 @@ def inv(A: Array) -> tuple[Array, Array]:
 
 def cholesky(A: Array, upper: bool) -> tuple[Array, Array]:
     """The triangular factor, and the order of the first minor that is not positive (0 if there is none)."""
-    try:
-        L = gufuncs.cholesky(A, upper=upper)
-        if not L.size or np.isfinite(L[..., -1, -1]).all():  # a NaN among the pivots reaches the last one
-            return L, np.zeros(A.shape[:-2], np.int32)
-    except np.linalg.LinAlgError:
-        pass
-    # Somewhere in the batch there is one that is not positive definite: one after the other, to find out where.
-    source = adjoint(A) if upper else A
-    L = np.tril(source).reshape(-1, *A.shape[-2:])
-    info = np.zeros(len(L), np.int32)
-    for place in range(len(L)):
-        try:
-            factor = gufuncs.cholesky(L[place])
-        except np.linalg.LinAlgError:
-            info[place] = _cholesky_by_columns(L[place])
-            continue
-        if np.isnan(factor[-1, -1]):
-            info[place] = _cholesky_by_columns(L[place])
-        else:
-            L[place] = factor
-    L = L.reshape(A.shape)
-    return np.ascontiguousarray(adjoint(L)) if upper else L, info.reshape(A.shape[:-2])
+    L, info = lapack.cholesky(A, upper), np.zeros(A.shape[:-2], np.int32)
+    if L is None:
+        L = gufuncs.cholesky_or_nan(A, upper)
+    if not L.size or (isfinite(L.item(-1)) if L.ndim == 2 else np.isfinite(L[..., -1, -1]).all()):
+        return L, info  # a NaN among the pivots would reach the last one
+    failed = ~np.isfinite(L[..., -1, -1])
+    started = np.tril(adjoint(A)[failed] if upper else A[failed])
+    info[failed] = [_cholesky_by_columns(matrix) for matrix in started]  # where each of these few fails
+    L[failed] = adjoint(started) if upper else started
+    return L, info
 
 
 def cholesky_solve(B: Array, L: Array, upper: bool) -> Array:
@@ -313,7 +302,7 @@ def reflectors(A: Array, tau: Array) -> tuple[Array, Array]:
 
 def householder_product(A: Array, tau: Array) -> Array:
     """The first columns, as many as A has, of the product of its reflectors."""
-    found = lapack.householder_product(A, tau)
+    found = lapack_orthogonal.householder_product(A, tau)
     if found is not None:
         return found
     V, T = reflectors(A, tau)
@@ -324,8 +313,33 @@ def householder_product(A: Array, tau: Array) -> Array:
     return out
 
 
+def qr(A: Array, mode: str) -> tuple[Array, Array]:
+    """Q and R of each matrix; `mode` is "reduced" or "complete", or "r" for R alone."""
+    found = lapack_orthogonal.qr(A, mode)
+    if found is not None:
+        return found
+    if mode == "r":
+        return np.zeros(0, A.dtype), np.linalg.qr(A, mode="r")
+    return gufuncs.qr(A, mode)
+
+
+def ormqr(A: Array, tau: Array, C: Array, left: bool, transpose: bool) -> Array:
+    """The product of all reflectors of A, or its adjoint, times C, or C times that if not `left`."""
+    found = lapack_orthogonal.ormqr(A, tau, C, left, transpose)
+    if found is not None:
+        return found
+    V, T = reflectors(A, tau)
+    middle = adjoint(T) if transpose else T
+    if left:
+        return C - V @ (middle @ (adjoint(V) @ C))
+    return C - ((C @ V) @ middle) @ adjoint(V)
+
+
 def geqrf(A: Array) -> tuple[Array, Array]:
     """R above the diagonal and reflectors below it, and the reflectors' factors, as LAPACK gives them."""
+    found = lapack_orthogonal.geqrf(A)
+    if found is not None:
+        return found
     k = min(A.shape[-2:])
     if A.size == 0:
         return A.copy(), np.zeros((*A.shape[:-2], k), A.dtype)
@@ -340,14 +354,14 @@ def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, 
     """The shortest X that minimises |A X - B|, the ranks, and the singular values. `gels` takes full rank for granted."""
     m, n = A.shape[-2:]
     if driver in ("gels", "gelsy"):
-        Q, R = gufuncs.qr(A if m >= n else adjoint(A))
+        Q, R = qr(A if m >= n else adjoint(A), "reduced")
         if driver == "gels":
             return _solve_by_qr(Q, R, B, m >= n), np.zeros(0, np.int64), np.zeros(0, A.real.dtype)
         if _surely_full(R, rcond):
             ranks = np.full(A.shape[:-2], min(m, n), np.int64)
             return _solve_by_qr(Q, R, B, m >= n), ranks, np.zeros(0, A.real.dtype)
     if m > n:  # the singular values of a tall matrix are those of its R
-        Q, A = gufuncs.qr(A)
+        Q, A = qr(A, "reduced")
         B = adjoint(Q) @ B
     U, S, Vh = gufuncs.svd(A, full_matrices=False)
     kept = rcond * S[..., :1] < S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,23 @@ LinAlgError = _LinAlgError
 
 def columns(x: Any) -> Any:
     """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them."""
+    size, shape = x.itemsize, x.shape
+    if x.strides == ((size, size * shape[0]) if len(shape) == 2 else _column_strides(shape, size)):
+        return x
     if 1 in x.shape[-2:]:  # of a single row or column every stride is contiguous: a copy has the usual ones
         return np.array(x.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
     return np.ascontiguousarray(x.T).T if x.ndim == 2 else np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+@lru_cache(64)
+def _column_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    *batch, m, n = shape
+    strides = [size * m, size]
+    step = size * m * n
+    for count in reversed(batch):
+        strides.append(step)
+        step *= count
+    return (*strides[:1:-1], strides[1], strides[0])
 
 
 def by_columns(kernel: Any, *places: int) -> Any:
@@ -89,6 +104,40 @@ def hermitian_twice(x: Any, xp: Any) -> Any:
 
 
 # ----- Checks ---------------------------------------------------------------------------------------------------------
+#
+# Most arguments are right. One look tells: only where it does not, the checks run, one after the other, to say what is wrong.
+
+_LAPACK = frozenset(map(np.dtype, "fdFD"))
+
+
+def are_matrices(*tensors: Any) -> bool:
+    """Whether these are tensors of matrices in one of LAPACK's dtypes, the same for all."""
+    dtype = None
+    for x in tensors:
+        if type(x) is not Tensor:
+            return False
+        array = x._array
+        if dtype is None:
+            dtype = array.dtype
+        if array.ndim < 2 or array.dtype is not dtype:
+            return False
+    return dtype in _LAPACK
+
+
+def is_square(x: Any) -> bool:
+    """Whether this is a tensor of square matrices in one of LAPACK's dtypes."""
+    if type(x) is not Tensor:
+        return False
+    shape = x._array.shape
+    return len(shape) >= 2 and shape[-1] == shape[-2] and x._array.dtype in _LAPACK
+
+
+def make_system(A: Any, B: Any) -> bool:
+    """Whether these are square matrices A and as many matrices B that A X = B makes sense for, in one of LAPACK's dtypes."""
+    if type(B) is not Tensor or not is_square(A):
+        return False
+    a, b = A._array, B._array
+    return b.ndim == a.ndim and b.dtype is a.dtype and a.shape[:-1] == b.shape[:-1]
 
 
 def need_tensor(function: str, **arguments: Any) -> None:

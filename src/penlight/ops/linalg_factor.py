@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import linalg as kernels
+from ..kernels.slim import eye
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import OPS, differentiable, plain
@@ -16,10 +17,13 @@ from ._raw import both, raw
 from .linalg_common import (
     NOT_INVERTIBLE,
     NOT_POSITIVE,
+    are_matrices,
     by_columns,
     columns,
     hermitian_twice,
     into,
+    is_square,
+    make_system,
     named,
     need_floating,
     need_lapack,
@@ -68,10 +72,11 @@ def _cholesky(input: Tensor, upper: bool) -> tuple[Tensor, Tensor]: ...
 
 
 def _checked_for_cholesky(input: Tensor) -> Tensor:
-    need_tensor("linalg_cholesky", input=input)
-    need_square(input, "linalg.cholesky")
-    need_floating(input, "linalg.cholesky")
-    need_lapack(input, "cholesky_cpu")
+    if not is_square(input):
+        need_tensor("linalg_cholesky", input=input)
+        need_square(input, "linalg.cholesky")
+        need_floating(input, "linalg.cholesky")
+        need_lapack(input, "cholesky_cpu")
     return input
 
 
@@ -145,8 +150,9 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
     tensor([[0.2500],
             [0.2500]])
     """
-    need_tensor("cholesky_solve", input=input, input2=input2)
-    check_system("cholesky_solve", "", input, input2)
+    if not make_system(input2, input):
+        need_tensor("cholesky_solve", input=input, input2=input2)
+        check_system("cholesky_solve", "", input, input2)
     return into("cholesky_solve", out, _cholesky_solve(input, input2, upper), input, input2)
 
 
@@ -178,7 +184,8 @@ def check_system(function: str, lead: str, b: Tensor, A: Tensor) -> None:
 
 
 def _cholesky_inverse_kernel(input: Any, upper: bool) -> Any:
-    return kernels.cholesky_solve(np.eye(input.shape[-1], dtype=input.dtype), input, upper)
+    n = input.shape[-1]
+    return kernels.cholesky_solve(eye(n, n, input.dtype), input, upper)
 
 
 def _cholesky_inverse_rule(grad: Any, input: Any, result: Any, upper: bool, xp: Any) -> Any:
@@ -198,11 +205,13 @@ def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None =
     tensor([[0.2500, 0.0000],
             [0.0000, 0.2500]])
     """
-    need_tensor("cholesky_inverse", input=input)
-    need_square(input, "cholesky_inverse")
-    need_lapack(input, "cholesky_inverse_out_cpu")
-    zeros = np.diagonal(values_of(input), 0, -2, -1) == 0
-    if zeros.any():
+    if not is_square(input):
+        need_tensor("cholesky_inverse", input=input)
+        need_square(input, "cholesky_inverse")
+        need_lapack(input, "cholesky_inverse_out_cpu")
+    diagonal = values_of(input).diagonal(0, -2, -1)
+    if not diagonal.all():
+        zeros = diagonal == 0
         info = np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0)
         refuse_info("cholesky_inverse", wrap(np.asarray(info)), NOT_INVERTIBLE)
     return into("cholesky_inverse", out, _cholesky_inverse(input, upper), input)
@@ -293,10 +302,13 @@ def _linalg_lu_factor_ex(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor
 
 
 def _checked_for_lu(A: Tensor, pivot: bool, function: str) -> Tensor:
-    need_tensor("linalg_" + function.rpartition(".")[2], A=A)
-    if A.dim() < 2:
-        raise RuntimeError(f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
-    need_lapack(A, "lu_cpu")
+    if not are_matrices(A):
+        need_tensor("linalg_" + function.rpartition(".")[2], A=A)
+        if A.dim() < 2:
+            raise RuntimeError(
+                f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead"
+            )
+        need_lapack(A, "lu_cpu")
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return A
@@ -399,14 +411,18 @@ def lu_solve(
     tensor([[3.],
             [1.]])
     """
-    need_tensor("linalg_lu_solve", LU=LU, pivots=pivots, B=B)
-    need_floating(LU, "torch.linalg.lu_solve")
-    need_square(LU, "torch.linalg.lu_solve")
-    need_matrix(B, "linalg.lu_solve", "B")
-    need_same_dtype("linalg.lu_solve", LU, B, ("LU", "B"))
-    _check_pivots(LU, pivots)
-    _check_fit("linalg.lu_solve", LU, tuple(B.shape), left)
-    need_lapack(LU, "lu_solve_cpu")
+    if not left or not make_system(LU, B):
+        need_tensor("linalg_lu_solve", LU=LU, pivots=pivots, B=B)
+        need_floating(LU, "torch.linalg.lu_solve")
+        need_square(LU, "torch.linalg.lu_solve")
+        need_matrix(B, "linalg.lu_solve", "B")
+        need_same_dtype("linalg.lu_solve", LU, B, ("LU", "B"))
+        _check_pivots(LU, pivots)
+        _check_fit("linalg.lu_solve", LU, tuple(B.shape), left)
+        need_lapack(LU, "lu_solve_cpu")
+    else:
+        need_tensor("linalg_lu_solve", LU=LU, pivots=pivots)
+        _check_pivots(LU, pivots)
     return into("linalg_lu_solve", out, _linalg_lu_solve(LU, pivots, B, left, adjoint), LU, B)
 
 

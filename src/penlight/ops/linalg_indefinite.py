@@ -13,6 +13,8 @@ from .linalg_common import (
     LinAlgError,
     by_columns,
     into,
+    is_square,
+    make_system,
     named,
     need_floating,
     need_lapack,
@@ -38,10 +40,11 @@ def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> tuple[Tensor, Tenso
 
 
 def _factored(input: Tensor, hermitian: bool, function: str, check: bool) -> tuple[Tensor, Tensor, Tensor]:
-    need_tensor("linalg_ldl_factor", input=input)
-    need_square(input, "torch.linalg.ldl_factor_ex")
-    need_floating(input, "torch.linalg.ldl_factor_ex")
-    need_lapack(input, "ldl_factor_kernel_cpu")
+    if not is_square(input):
+        need_tensor("linalg_ldl_factor", input=input)
+        need_square(input, "torch.linalg.ldl_factor_ex")
+        need_floating(input, "torch.linalg.ldl_factor_ex")
+        need_lapack(input, "ldl_factor_kernel_cpu")
     result = _linalg_ldl_factor_ex(input, hermitian)
     if check:
         refuse_info(
@@ -93,12 +96,13 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False,
     tensor([[1.],
             [1.]])
     """
-    need_tensor("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
-    if B.dim() < 2:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(B.dim(), 1)}, {max(B.dim(), 1) - 1}], but got -2)"
-        )
-    check_system("torch.linalg.ldl_solve", "torch.linalg.ldl_solve: ", B, LD)
+    if not make_system(LD, B) or not isinstance(pivots, Tensor):
+        need_tensor("linalg_ldl_solve", LD=LD, pivots=pivots, B=B)
+        if B.dim() < 2:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(B.dim(), 1)}, {max(B.dim(), 1) - 1}], but got -2)"
+            )
+        check_system("torch.linalg.ldl_solve", "torch.linalg.ldl_solve: ", B, LD)
     if pivots.dtype.category != dtypes.INTEGRAL:
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtypes.LEGACY[pivots.dtype]}")
     if tuple(LD.shape[:-1]) != tuple(pivots.shape):

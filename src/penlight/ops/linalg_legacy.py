@@ -10,7 +10,18 @@ import numpy as np
 from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
-from .linalg_common import NOT_POSITIVE, columns, into, named, need_lapack, need_square, need_tensor, refuse_info
+from .linalg_common import (
+    NOT_POSITIVE,
+    columns,
+    into,
+    is_square,
+    make_system,
+    named,
+    need_lapack,
+    need_square,
+    need_tensor,
+    refuse_info,
+)
 from .linalg_factor import _checked_for_lu, _cholesky, _linalg_lu_factor_ex, check_system
 from .linalg_factor import cholesky_inverse as cholesky_inverse
 from .linalg_factor import cholesky_solve as cholesky_solve
@@ -137,7 +148,8 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
 
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor. Deprecated for `torch.linalg.cholesky`."""
-    need_tensor("cholesky", input=input)
+    if not is_square(input):
+        need_tensor("cholesky", input=input)
     _deprecated(
         "cholesky",
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
@@ -145,8 +157,9 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
         "be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
         "(symmetric positive definite) inputs.",
     )
-    need_square(input, "cholesky")
-    need_lapack(input, "cholesky_cpu")
+    if not is_square(input):
+        need_square(input, "cholesky")
+        need_lapack(input, "cholesky_cpu")
     factor, info = _cholesky(input, upper)
     refuse_info("cholesky", info, NOT_POSITIVE)
     return into("cholesky", out, factor, input)
@@ -182,9 +195,11 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
 
 
 def _triangular_kernel(input: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
-    matrix = np.swapaxes(A, -1, -2) if transpose else A
+    matrix = A.swapaxes(-1, -2) if transpose else A
     X = kernels.solve_triangular(matrix, input, upper != transpose, True, unitriangular)
-    return columns(X), columns(np.broadcast_to(A, (*X.shape[:-2], *A.shape[-2:])))
+    batch = X.shape[:-2]
+    copied = A if A.shape[:-2] == batch else np.broadcast_to(A, (*batch, *A.shape[-2:]))
+    return columns(X), np.array(copied.swapaxes(-1, -2), order="C").swapaxes(-1, -2)
 
 
 def _triangular_pair(
@@ -243,14 +258,17 @@ def triangular_solve(
     out: Any = None,
 ) -> Any:
     """X with A X = B for a triangular A, and a copy of A. Deprecated for `torch.linalg.solve_triangular`."""
-    need_tensor("triangular_solve", input=input, A=A)
+    known = make_system(A, input)
+    if not known:
+        need_tensor("triangular_solve", input=input, A=A)
     _deprecated(
         "triangular_solve",
         "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
         "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = "
         "torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).",
     )
-    check_system("triangular_solve", "torch.triangular_solve: ", input, A)
+    if not known:
+        check_system("triangular_solve", "torch.triangular_solve: ", input, A)
     result = _triangular_solve(input, A, upper, transpose, unitriangular)
     return into("triangular_solve", out, named("triangular_solve", "solution cloned_coefficient", result), input, A)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import gufuncs
 from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._guards import not_implemented, not_written
 from ._raw import both
 from .linalg_common import (
+    are_matrices,
     by_columns,
     columns,
     hermitian_twice,
@@ -36,10 +36,8 @@ __all__ = [
 
 
 def _qr_kernel(A: Any, mode: Any) -> Any:
-    if mode == "r":
-        return np.zeros(0, A.dtype), columns(np.linalg.qr(A, mode="r"))
-    Q, R = gufuncs.qr(A, mode)
-    return columns(Q), columns(R)
+    Q, R = kernels.qr(A, mode)
+    return (columns(Q) if Q.ndim > 1 else Q), columns(R)
 
 
 def _qr_rule(grads: Any, Q: Any, R: Any, mode: str, A_shape: tuple[int, ...], xp: Any) -> Any:
@@ -89,14 +87,17 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     tensor([[-5.0000, -2.2000],
             [ 0.0000,  0.4000]])
     """
-    need_tensor("linalg_qr", A=A)
-    need_matrix(A, "linalg.qr")
-    need_floating(A, "linalg.qr")
+    known = are_matrices(A)
+    if not known:
+        need_tensor("linalg_qr", A=A)
+        need_matrix(A, "linalg.qr")
+        need_floating(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    need_lapack(A, "geqrf_cpu")
+    if not known:
+        need_lapack(A, "geqrf_cpu")
     return into("linalg_qr", out, named("linalg_qr", "Q R", _linalg_qr(A, mode)), A)
 
 
@@ -118,10 +119,11 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     >>> torch.geqrf(torch.tensor([[3.0], [4.0]])).tau
     tensor([1.6000])
     """
-    need_tensor("geqrf", input=input)
-    if input.dim() < 2:
-        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
-    need_lapack(input, "geqrf_cpu")
+    if not are_matrices(input):
+        need_tensor("geqrf", input=input)
+        if input.dim() < 2:
+            raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+        need_lapack(input, "geqrf_cpu")
     return into("geqrf", out, named("geqrf", "a tau", _geqrf(input)), input)
 
 
@@ -184,9 +186,19 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
     tensor([[-0.6000],
             [-0.8000]])
     """
-    need_tensor("linalg_householder_product", input=input, tau=tau)
-    _check_reflectors(input, tau)
+    if not _fit(input, tau):
+        need_tensor("linalg_householder_product", input=input, tau=tau)
+        _check_reflectors(input, tau)
     return into("linalg_householder_product", out, _linalg_householder_product(input, tau), input, tau)
+
+
+def _fit(input: Any, tau: Any) -> bool:
+    """Whether these are reflectors and their factors, in one of LAPACK's dtypes."""
+    if type(tau) is not Tensor or not are_matrices(input):
+        return False
+    a, t = input._array, tau._array
+    shape, size = a.shape, t.shape
+    return t.dtype is a.dtype and shape[:-2] == size[:-1] and shape[-2] >= shape[-1] >= size[-1]
 
 
 def _check_reflectors(input: Tensor, tau: Tensor) -> None:
@@ -216,14 +228,6 @@ def _check_reflectors(input: Tensor, tau: Tensor) -> None:
 # ----- A product of reflectors times a matrix -------------------------------------------------------------------------
 
 
-def _ormqr_kernel(input: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
-    V, T = kernels.reflectors(input, input2)
-    middle = kernels.adjoint(T) if transpose else T
-    if left:
-        return input3 - V @ (middle @ (kernels.adjoint(V) @ input3))
-    return input3 - ((input3 @ V) @ middle) @ kernels.adjoint(V)
-
-
 def _ormqr_trio(
     grad: Any, A: Any, tau: Any, C: Any, left: bool, transpose: bool, needs: Any, xp: Any
 ) -> tuple[Any, ...]:
@@ -246,7 +250,7 @@ def _ormqr_rule(place: int) -> Any:
 
 
 @differentiable(
-    by_columns(_ormqr_kernel), node="OrmqrBackward0", input=_ormqr_rule(0), input2=_ormqr_rule(1), input3=_ormqr_rule(2)
+    by_columns(kernels.ormqr), node="OrmqrBackward0", input=_ormqr_rule(0), input2=_ormqr_rule(1), input3=_ormqr_rule(2)
 )
 def _ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor: ...
 
@@ -267,9 +271,18 @@ def ormqr(
     tensor([[-3.],
             [-4.]])
     """
-    need_tensor("ormqr", input=input, input2=input2, input3=input3)
-    _check_ormqr(input, input2, input3, left)
+    if not _fit(input, input2) or not make_product(input, input3, left):
+        need_tensor("ormqr", input=input, input2=input2, input3=input3)
+        _check_ormqr(input, input2, input3, left)
     return into("ormqr", out, _ormqr(input, input2, input3, left, transpose), input, input2, input3)
+
+
+def make_product(A: Tensor, C: Any, left: bool) -> bool:
+    """Whether the square matrices that A's reflectors make can be multiplied with C."""
+    if not are_matrices(A, C):
+        return False
+    shape, other = A._array.shape, C._array.shape
+    return shape[:-2] == other[:-2] and other[-2 if left else -1] == shape[-2]
 
 
 def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:

@@ -23,6 +23,8 @@ from .linalg_common import (
     columns,
     identity_like,
     into,
+    is_square,
+    make_system,
     named,
     need_floating,
     need_lapack,
@@ -93,6 +95,15 @@ def _linalg_solve_ex(A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor]:
 
 
 def _solved(function: str, A: Tensor, B: Tensor, left: bool, check: bool) -> Any:
+    if not left or not make_system(A, B):
+        _check_solve(A, B, left)
+    X, info = _linalg_solve_ex(A, B, left)
+    if check:
+        refuse_info("torch." + function, info, NOT_SOLVABLE)
+    return X, info
+
+
+def _check_solve(A: Tensor, B: Tensor, left: bool) -> None:
     need_tensor("linalg_solve", A=A, B=B)
     need_same_dtype("linalg.solve", A, B, ("A", "B"))
     need_floating(A, "linalg.solve")
@@ -102,10 +113,6 @@ def _solved(function: str, A: Tensor, B: Tensor, left: bool, check: bool) -> Any
         need_matrix(B, "linalg.solve", "B")
     _check_fit("linalg.solve", A, (*B.shape, 1) if vector else tuple(B.shape), left)
     need_lapack(A, "lu_cpu")
-    X, info = _linalg_solve_ex(A, B, left)
-    if check:
-        refuse_info("torch." + function, info, NOT_SOLVABLE)
-    return X, info
 
 
 def _check_fit(function: str, A: Tensor, B: tuple[int, ...], left: bool) -> None:
@@ -155,9 +162,10 @@ def _linalg_inv_ex(A: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 def _inverted(A: Tensor) -> tuple[Tensor, Tensor]:
-    need_tensor("linalg_inv", A=A)
-    need_square(A, "linalg.inv")
-    need_floating(A, "linalg.inv", low=False)
+    if not is_square(A):
+        need_tensor("linalg_inv", A=A)
+        need_square(A, "linalg.inv")
+        need_floating(A, "linalg.inv", low=False)
     return _linalg_inv_ex(A)
 
 
@@ -241,10 +249,11 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 4.0]]))
     tensor(8.)
     """
-    need_tensor("linalg_det", A=A)
-    need_square(A, "linalg.det")
-    need_floating(A, "linalg.det")
-    need_lapack(A, "lu_cpu")
+    if not is_square(A):
+        need_tensor("linalg_det", A=A)
+        need_square(A, "linalg.det")
+        need_floating(A, "linalg.det")
+        need_lapack(A, "lu_cpu")
     return into("linalg_det", out, _linalg_det(A), A)
 
 
@@ -270,9 +279,10 @@ def _linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 def _sign_and_log(function: str, A: Tensor) -> tuple[Tensor, Tensor]:
-    need_tensor(function.replace(".", "_"), A=A)
-    need_square(A, function)
-    need_floating(A, function, low=False)
+    if not is_square(A):
+        need_tensor(function.replace(".", "_"), A=A)
+        need_square(A, function)
+        need_floating(A, function, low=False)
     return _linalg_slogdet(A)
 
 
@@ -353,11 +363,12 @@ def solve_triangular(
     tensor([[1.],
             [2.]])
     """
-    need_tensor("linalg_solve_triangular", input=input, B=B)
-    need_square(input, "linalg.solve_triangular")
-    need_matrix(B, "linalg.solve_triangular", "B")
-    _check_fit("linalg.solve_triangular", input, tuple(B.shape), left)
-    need_lapack(input, "triangular_solve_cpu")
+    if not left or not make_system(input, B):
+        need_tensor("linalg_solve_triangular", input=input, B=B)
+        need_square(input, "linalg.solve_triangular")
+        need_matrix(B, "linalg.solve_triangular", "B")
+        _check_fit("linalg.solve_triangular", input, tuple(B.shape), left)
+        need_lapack(input, "triangular_solve_cpu")
     if B.dtype is not input.dtype:
         if B.is_complex() and not input.is_complex():
             input = input.to(dtypes.promote_types(input.dtype, B.dtype))
