@@ -2,154 +2,170 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from . import lapack_calls as calls
-from .lapack_calls import BLOCK, DOUBLE, address, columns_of, common, each, entry, finite, given_back, number, readable
+from .lapack_calls import BLOCK, DOUBLE, INT, LONG, Each, Plan, columns_of, common, entry, finite, given_back, readable
+from .slim import lower
 
 Array = np.ndarray[Any, Any]
-_INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
+Ints = tuple[int, ...]
+
+# ----- Systems of equations ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(512)
+def _trsm(
+    dtype: Any, batch: Ints, n: int, shape: Ints, upper: bool, left: bool, unit: bool, turned: bool
+) -> Plan | None:
+    (m, k), size = shape, dtype.itemsize
+    if not m * k:
+        return None
+    return calls.plan(
+        "trsm", dtype, batch, b"L" if left else b"R", b"U" if upper is not turned else b"L", b"T" if turned else b"N",
+        b"U" if unit else b"N", m, k, entry(dtype, 1.0), Each(size * n * n), n, Each(size * m * k), m,
+    )  # fmt: skip
 
 
 def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) -> Array | None:
     """X with A X = B (X A = B if not `left`), reading one triangle of A only; batches broadcast."""
-    batch, n = common(A, B), A.shape[-1]
-    wide = DOUBLE.get(B.dtype)
-    routine = calls.find("trsm", wide, 4, 7, batch, n)
-    if routine is None or wide is None or not B.size:
+    dtype = B.dtype
+    wide = DOUBLE.get(dtype)
+    if wide is None or not calls.there():
+        return None
+    batch = common(A, B)
+    matrices, turned = readable(A, wide, batch)
+    found = _trsm(wide, batch, A.shape[-1], B.shape[-2:], upper, left, unit, turned)
+    if found is None:
         return None
     X = columns_of(B, wide, batch)
-    matrices, turned = readable(A, wide, batch)
-    m, k = B.shape[-2:]
-    rows, size = number(m), wide.itemsize
-    words = (
-        b"L" if left else b"R",
-        b"U" if upper is not turned else b"L",
-        b"T" if turned else b"N",
-        b"U" if unit else b"N",
-    )
-    each(
-        routine, batch, (*words, rows, number(k), entry(wide, 1.0), address(matrices), number(n), address(X), rows, 1, 1, 1, 1),
-        (7, size * n * n), (9, size * m * k),
-    )  # fmt: skip
-    return finite(X, B.dtype)
+    found.run(found.table, id(matrices), id(X))
+    return finite(X, dtype)
 
 
-def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
-    """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
-    batch, (m, n), dtype = A.shape[:-2], A.shape[-2:], A.dtype
-    k = min(m, n)
-    routine = calls.find("getrf", dtype, 0, 6, batch, k)
-    if routine is None:
+@lru_cache(512)
+def _solver(name: str, letter: bytes, dtype: Any, batch: Ints, n: int, k: int, pivots: bool) -> Plan | None:
+    """Of a routine that solves systems with a factorisation."""
+    size = dtype.itemsize
+    if not n * k:
         return None
-    LU = columns_of(A, dtype, batch)
-    pivots, info = np.empty((*batch, k), _LONG), np.empty(batch, _LONG)
-    words = number(m), number(n), address(LU), number(m), address(pivots), address(info)
-    each(routine, batch, words, (2, dtype.itemsize * m * n), (4, 8 * k), (5, 8))
-    return given_back(LU, dtype), pivots.astype(_INT), info.astype(_INT)
+    exchanged = (Each(8 * n),) if pivots else ()
+    return calls.plan(name, dtype, batch, letter, n, k, Each(size * n * n), n, *exchanged, Each(size * n * k), n, None)
 
 
-def _solved_by(routine: Any, first: tuple[Any, ...], factors: Array, extra: tuple[Array, int] | None, X: Array) -> None:
-    """Call a routine that solves systems with a factorisation; `extra` are pivots, and how many bytes of them a matrix has."""
-    n, k, size = X.shape[-1], X.shape[-2], X.itemsize
-    info, rows, place = np.empty(1, _LONG), number(n), len(first)
-    words: tuple[Any, ...] = (*first, rows, number(k), address(factors), rows)
-    going = [(place + 2, size * n * n)]
-    if extra is not None:
-        going.append((len(words), extra[1]))
-        words = (*words, address(extra[0]))
-    going.append((len(words), size * n * k))
-    each(routine, X.shape[:-2], (*words, address(X), rows, address(info), 1), *going)
-
-
-def _whole(pivots: Array, batch: tuple[int, ...]) -> tuple[Array, int]:
-    """Pivots of a batch as LAPACK's numbers, and how many bytes each matrix has of them."""
-    n = pivots.shape[-1]
+def _whole(pivots: Array, batch: Ints) -> Array:
+    """Pivots of a batch as LAPACK's numbers."""
     if pivots.shape[:-1] != batch:
-        pivots = np.broadcast_to(pivots, (*batch, n))
-    return np.ascontiguousarray(pivots, _LONG), 8 * n
+        pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+    return np.ascontiguousarray(pivots, LONG)
+
+
+def _solved(name: str, letter: bytes, factors: Array, pivots: Array | None, B: Array) -> Array | None:
+    dtype = B.dtype
+    wide = DOUBLE.get(dtype)
+    if wide is None or not calls.there():
+        return None
+    batch = common(factors, B)
+    found = _solver(name, letter, wide, batch, *B.shape[-2:], pivots is not None)
+    if found is None:
+        return None
+    X, matrices = columns_of(B, wide, batch), columns_of(factors, wide, batch)
+    if pivots is None:
+        found.run(found.table, id(matrices), id(X))
+    else:
+        rows = _whole(pivots, batch)
+        found.run(found.table, id(matrices), id(rows), id(X))
+    return finite(X, dtype)
 
 
 def lu_solve(LU: Array, pivots: Array, B: Array, adjoint: bool) -> Array | None:
     """X with A X = B, or with the adjoint of A, from A's LU factorisation."""
-    batch = common(LU, B)
-    wide = DOUBLE.get(B.dtype)
-    routine = calls.find("getrs", wide, 1, 8, batch, B.size)
-    if routine is None or wide is None:
-        return None
-    X, factors = columns_of(B, wide, batch), columns_of(LU, wide, batch)
-    _solved_by(routine, (b"C" if adjoint else b"N",), factors, _whole(pivots, batch), X)
-    return finite(X, B.dtype)
+    return _solved("getrs", b"C" if adjoint else b"N", LU, pivots, B)
 
 
 def cholesky_solve(L: Array, B: Array, upper: bool) -> Array | None:
     """X with A X = B from the Cholesky factor of A."""
-    batch = common(L, B)
-    wide = DOUBLE.get(B.dtype)
-    routine = calls.find("potrs", wide, 1, 7, batch, B.size)
-    if routine is None or wide is None:
-        return None
-    X, factors = columns_of(B, wide, batch), columns_of(L, wide, batch)
-    _solved_by(routine, (b"U" if upper else b"L",), factors, None, X)
-    return finite(X, B.dtype)
+    return _solved("potrs", b"U" if upper else b"L", L, None, B)
 
 
 def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array | None:
     """X with A X = B from the LDL factorisation of A."""
-    batch = common(LD, B)
-    wide = DOUBLE.get(B.dtype)
-    name = "hetrs" if hermitian and wide is not None and wide.kind == "c" else "sytrs"
-    routine = calls.find(name, wide, 1, 8, batch, B.size)
-    if routine is None or wide is None:
+    return _solved("hetrs" if hermitian and B.dtype.kind == "c" else "sytrs", b"L", LD, pivots, B)
+
+
+# ----- Triangular factors -----------------------------------------------------------------------------------------------
+
+
+@lru_cache(256)
+def _getrf(dtype: Any, batch: Ints, m: int, n: int) -> Plan | None:
+    k = min(m, n)
+    return calls.plan("getrf", dtype, batch, m, n, Each(dtype.itemsize * m * n), m, Each(8 * k), Each(8)) if k else None
+
+
+def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
+    """L and U in one matrix, the rows exchanged (counted from 1), and the first zero pivot (counted from 1; 0 if none)."""
+    dtype, batch, (m, n) = A.dtype, A.shape[:-2], A.shape[-2:]
+    if dtype not in DOUBLE or not calls.there():
         return None
-    X, factors = columns_of(B, wide, batch), columns_of(LD, wide, batch)
-    _solved_by(routine, (b"L",), factors, _whole(pivots, batch), X)
-    return finite(X, B.dtype)
+    found = _getrf(dtype, batch, m, n)
+    if found is None:
+        return None
+    LU, pivots, info = columns_of(A, dtype, batch), np.empty((*batch, min(m, n)), LONG), np.empty(batch, LONG)
+    found.run(found.table, id(LU), id(pivots), id(info))
+    return given_back(LU, dtype), pivots.astype(INT), info.astype(INT)
+
+
+@lru_cache(256)
+def _sytrf(name: str, dtype: Any, batch: Ints, n: int) -> Plan | None:
+    if not n:
+        return None
+    room = BLOCK * n
+    return calls.plan(
+        name, dtype, batch, b"L", n, Each(dtype.itemsize * n * n), n, Each(8 * n), Each(0), room, Each(8)
+    )  # fmt: skip
 
 
 def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
     """L and D in the lower triangle, the rows exchanged (negative, twice, for a 2 by 2 block of D), the first zero pivot."""
-    batch, n, dtype = A.shape[:-2], A.shape[-1], A.dtype
-    routine = calls.find("hetrf" if hermitian and dtype.kind == "c" else "sytrf", dtype, 1, 7, batch, n)
-    if routine is None:
+    dtype, batch, n = A.dtype, A.shape[:-2], A.shape[-1]
+    if dtype not in DOUBLE or not calls.there():
         return None
-    LD = columns_of(A, dtype, batch)
-    pivots, info, work = np.empty((*batch, n), _LONG), np.empty(batch, _LONG), np.empty(BLOCK * n, dtype)
-    rows = number(n)
-    words = b"L", rows, address(LD), rows, address(pivots), address(work), number(BLOCK * n), address(info), 1
-    each(routine, batch, words, (2, dtype.itemsize * n * n), (4, 8 * n), (7, 8))
-    _clear(LD, batch, lower=False)
-    return given_back(LD, dtype), pivots.astype(_INT), info.astype(_INT)
+    found = _sytrf("hetrf" if hermitian and dtype.kind == "c" else "sytrf", dtype, batch, n)
+    if found is None:
+        return None
+    LD, pivots, info = columns_of(A, dtype, batch), np.empty((*batch, n), LONG), np.empty(batch, LONG)
+    work = np.empty(BLOCK * n, dtype)
+    found.run(found.table, id(LD), id(pivots), id(work), id(info))
+    _clear(LD, lower(n, n, -1))
+    return given_back(LD, dtype), pivots.astype(INT), info.astype(INT)
+
+
+@lru_cache(256)
+def _potrf(dtype: Any, batch: Ints, n: int, upper: bool) -> Plan | None:
+    letter = b"U" if upper else b"L"
+    return calls.plan("potrf", dtype, batch, letter, n, Each(dtype.itemsize * n * n), n, Each(8)) if n else None
 
 
 def cholesky(A: Array, upper: bool) -> Array | None:
     """The triangular factors; NaNs for what is not positive definite."""
-    batch, n, dtype = A.shape[:-2], A.shape[-1], A.dtype
+    dtype, batch, n = A.dtype, A.shape[:-2], A.shape[-1]
     wide = DOUBLE.get(dtype)
-    routine = calls.find("potrf", wide, 1, 4, batch, n)
-    if routine is None or wide is None:
+    if wide is None or not calls.there():
         return None
-    L, info, rows = columns_of(A, wide, batch), np.empty(batch, _LONG), number(n)
-    words = b"U" if upper else b"L", rows, address(L), rows, address(info), 1
-    each(routine, batch, words, (2, wide.itemsize * n * n), (4, 8))
+    found = _potrf(wide, batch, n, upper)
+    if found is None:
+        return None
+    L, info = columns_of(A, wide, batch), np.empty(batch, LONG)
+    found.run(found.table, id(L), id(info))
     if info.any() if batch else info.item():
         L[info != 0] = np.nan
-    _clear(L, batch, lower=upper)
+    _clear(L, lower(n, n, -1).T if upper else lower(n, n, -1))
     return given_back(L, dtype)
 
 
-_NOTHING = {dtype: np.zeros((), dtype) for dtype in DOUBLE}
-
-
-def _clear(turned: Array, batch: tuple[int, ...], lower: bool) -> None:
-    """Zeros below the diagonals of square matrices, or above, their columns being the array's rows."""
-    n, dtype = turned.shape[-1], turned.dtype
-    routine = calls.find("laset", dtype, 1, 6, batch, n - 1)
-    if routine is None:
-        return
-    size, zero, less = dtype.itemsize, address(_NOTHING[dtype]), number(n - 1)
-    first = address(turned) + (size if lower else size * n)
-    words = b"L" if lower else b"U", less, less, zero, zero, first, number(n), 1
-    each(routine, batch, words, (5, size * n * n))
+def _clear(matrices: Array, mask: Array) -> None:
+    """Zeros where the mask says so."""
+    np.copyto(matrices, 0, where=mask)

@@ -4,10 +4,10 @@ and triangular systems, LU factors and reflectors it does not expose at all.
 Note [LAPACK by address]
 The routines are functions of the shared library that NumPy's modules are linked with; all their arguments are addresses. They
 read and write matrices column by column, so the functions in lapack*.py lay their arguments out that way, and give results in that
-layout. A batch is one call into machine code, which calls the routine for each of its matrices. Arithmetic is in double precision for
-single precision arguments too, as it is in `np.linalg`, except for factorisations that NumPy has not. Each function gives None where the
-routines cannot be had (another BLAS, another system), and where something is singular or not finite: the callers have a way for
-all of that.
+layout. What a call needs beside its arrays depends on shapes only: it is kept as a `Plan`. Running it is one call into machine code, which
+calls the routine for each matrix of the batch. Arithmetic is in double precision for single precision arguments too, as it is in
+`np.linalg`, except for factorisations that NumPy has not. Each function gives None where the routines cannot be had (another BLAS,
+another system), and where something is singular or not finite: the callers have a way for all of that.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ Ints = tuple[int, ...]
 _LETTERS = {np.dtype(t): letter for t, letter in zip((np.float32, np.float64, np.complex64, np.complex128), "sdcz")}
 DOUBLE = {np.dtype(t): np.dtype(d) for t, d in zip("fdFD", "ddDD")}
 BLOCK = 64  # rows of a block, for which LAPACK wants room
+INT, LONG = np.dtype(np.int32), np.dtype(np.int64)
 _BYTES = bytes.__basicsize__ - 1  # from a bytes object to its bytes
-number = lru_cache(1024)(Struct("<q").pack)  # a whole number as LAPACK wants it; never written to
-_ENTRIES = {np.dtype(np.float64): Struct("<d"), np.dtype(np.complex128): Struct("<dd")}
+_number = Struct("<q").pack
 
 
-@lru_cache(64)
-def entry(dtype: np.dtype[Any], value: float) -> bytes:
-    """A real number as an element of a matrix in double precision."""
-    return _ENTRIES[dtype].pack(*(value, 0.0)[: 1 + (dtype.kind == "c")])
+class Each(NamedTuple):
+    """An argument that is an array: for each matrix of the batch, so many bytes of it."""
+
+    step: int
 
 
-class Routine(NamedTuple):
-    """A routine of LAPACK's."""
+class Plan(NamedTuple):
+    """`run(table, id(array), ...)` calls a routine for all matrices of a batch. The arrays must be contiguous."""
 
     run: Any
-    address: int
+    table: bytes
+    kept: Any  # what the table points to
 
 
 @lru_cache(1)
@@ -53,58 +54,45 @@ def _library() -> Any:
     return parallel.numpy_library() if _pages.available() else None
 
 
-@lru_cache(128)
-def _routine(name: str, dtype: np.dtype[Any], words: int, rest: int) -> Routine | None:
-    """A routine of so many letters first, and other arguments; None if it cannot be had."""
+@lru_cache(1)
+def there() -> bool:
+    """Whether LAPACK can be called directly."""
+    return hasattr(_library(), "scipy_dgetrf_64_")
+
+
+_unread = np.empty(1, LONG)  # where routines leave an `info` that nobody asks for
+
+
+def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int | Each | None) -> Plan | None:
+    """How a routine is called for a batch of matrices; None if it cannot be had, or there is nothing to do.
+
+    Its arguments are letters or numbers as bytes, whole numbers, arrays, and None for an `info` that is of no interest.
+    """
+    count = prod(batch)
+    function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
+    if function is None or not count:
+        return None
     import ctypes
 
-    function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
-    if function is None:
-        return None
-    # Fortran's compilers expect the lengths of letters behind all arguments.
-    function.argtypes = [ctypes.c_char_p] * words + [ctypes.c_void_p] * rest + [ctypes.c_size_t] * words
-    function.restype = None
-    return Routine(function, ctypes.cast(function, ctypes.c_void_p).value or 0)
-
-
-def find(name: str, dtype: np.dtype[Any] | None, words: int, rest: int, batch: Ints, size: int) -> Routine | None:
-    """The routine for matrices of a dtype and size; None if it cannot be had, or there is nothing to do."""
-    if dtype not in _LETTERS or not size or 0 in batch:
-        return None
-    return _routine(name, dtype, words, rest)
-
-
-def each(routine: Routine, batch: Ints, words: tuple[Any, ...], *going: tuple[int, int]) -> None:
-    """Call a routine for each matrix of a batch; `going` says which of its arguments go on from one to the next, by how many bytes."""
-    count = prod(batch) if batch else 1
-    if count == 1:
-        routine.run(*words)
-        return
     from .native.calls import repeat
 
-    steps = [0] * len(words)
-    for place, step in going:
-        steps[place] = step
-    places = [w if type(w) is int else id(w) + _BYTES for w in words]
-    repeat(len(words))(routine.address, _table(len(words)).pack(*places, *steps), count)
+    # Fortran's compilers expect the lengths of letters behind all arguments.
+    lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
+    kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
+    known = iter(kept)
+    words = [id(next(known)) + _BYTES if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
+    words += lengths
+    steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
+    places = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
+    return Plan(repeat(len(words), places), table, kept)
 
 
 @lru_cache(32)
-def _table(count: int) -> Struct:
-    return Struct(f"<{2 * count}q")
-
-
-@lru_cache(1)
-def _reader() -> Any:
-    import ctypes
-
-    return ctypes.c_void_p.from_address
-
-
-def address(array: Array) -> int:
-    """Where an array's data begin."""
-    place: int = _reader()(id(array) + _pages.DATA_OFFSET).value
-    return place
+def entry(dtype: np.dtype[Any], value: float) -> bytes:
+    """A number as an element of a matrix, to be an argument."""
+    return np.full((), value, dtype).tobytes()
 
 
 def columns_of(array: Array, dtype: np.dtype[Any], batch: Ints) -> Array:

@@ -319,7 +319,7 @@ def qr(A: Array, mode: str) -> tuple[Array, Array]:
     if found is not None:
         return found
     if mode == "r":
-        return np.zeros(0, A.dtype), np.linalg.qr(A, mode="r")
+        return np.zeros(0, A.dtype), np.linalg.qr(A, mode="r")  # type: ignore[return-value]
     return gufuncs.qr(A, mode)
 
 

@@ -62,10 +62,12 @@ def by_columns(kernel: Any, *places: int) -> Any:
     """A kernel with its result, or those of its results at `places`, laid out by columns."""
 
     def run(*args: Any) -> Any:
-        result = kernel(*args)
         if not places:
-            return columns(result)
-        return tuple(columns(r) if place in places else r for place, r in enumerate(result))
+            return columns(kernel(*args))
+        results = list(kernel(*args))
+        for place in places:
+            results[place] = columns(results[place])
+        return tuple(results)
 
     return run
 
