@@ -12,7 +12,7 @@ from .conv_gather import Ints, overlap
 from .native._table import At, Plan, address, job_count, ranges
 
 Step = tuple[Any, At]  # a kernel and its table
-_CROWDED = 64  # floats, of which planes that are multiples apart are in each other's way
+_CROWDED = 256  # bytes, of which planes that are multiples apart are in each other's way
 _FOURS = 1.07  # what products cost with columns that are copied by fours
 
 
@@ -36,19 +36,21 @@ class Images:
     What is a multiple of 4096 bytes apart shares a place in the first cache, which has eight of each: so planes must not be such multiples apart.
     """
 
-    def __init__(self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], together: bool) -> None:
-        self.shape, self.low, self.stride, self.size = shape, low, stride, shape[2:]
+    def __init__(
+        self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], together: bool, item: int
+    ) -> None:
+        self.shape, self.low, self.stride, self.size, self.item = shape, low, stride, shape[2:], item
         dims = range(len(stride))
         reach = [max(part.taps[i][-1] + (part.place[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
         self.direct = stride[-1] == 1 and all(p <= 0 and m - p <= n for p, m, n in zip(low, reach, self.size))
-        if together and shape[1] >= 16 and prod(self.size) % _CROWDED == 0:
+        if together and shape[1] >= 16 and item * prod(self.size) % _CROWDED == 0:
             self.direct = False
         self.phases = sorted({tap % stride[-1] for part in parts for tap in part.taps[-1]})
         self.width = max(part.taps[-1][-1] // stride[-1] + part.place[-1] for part in parts)
         self.wide = self.size if self.direct else (*reach[:-1], self.width * len(self.phases))
-        self.steps = _steps(self.wide)
-        self.plane = 4 * prod(self.wide)
-        if together and not self.direct and self.plane % (4 * _CROWDED) == 0:
+        self.steps = steps_of(self.wide, item)
+        self.plane = item * prod(self.wide)
+        if together and not self.direct and self.plane % _CROWDED == 0:
             self.plane += 64
         self.image = shape[1] * self.plane
         self.start = -sum(p * step for p, step in zip(low, self.steps)) if self.direct else 0
@@ -61,9 +63,9 @@ class Images:
 
     def _column(self, tap: int) -> int:
         if self.direct:
-            return 4 * tap
+            return self.item * tap
         quotient, phase = divmod(tap, self.stride[-1])
-        return 4 * (self.phases.index(phase) * self.width + quotient)
+        return self.item * (self.phases.index(phase) * self.width + quotient)
 
     def rows(self, place: Ints) -> np.ndarray:
         """Where rows of results begin, in bytes."""
@@ -76,32 +78,32 @@ class Images:
         """The steps that copy so many images to scratch memory: at the first time from image `first` on, then the next ones."""
         if self.direct:
             return []
-        s, n, p = self.stride[-1], self.size[-1], self.low[-1]
+        s, n, p, item = self.stride[-1], self.size[-1], self.low[-1], self.item
         inside, outside = overlap(self.size[:-1], self.low[:-1], self.wide[:-1])
-        steps = _steps(self.size)
-        image = 4 * prod(self.shape[1:])
+        steps = steps_of(self.size, item)
+        image = item * prod(self.shape[1:])
         found = []
         for i, phase in enumerate(self.phases):
             begin = max(-((phase - p) // s), 0)
             columns = min((n - 1 + p - phase) // s + 1, self.width) - begin
             box = (images * self.shape[1], *[a.stop - a.start for a in inside], columns)
-            source = sum(a.start * step for a, step in zip(outside, steps)) + 4 * (begin * s + phase - p)
-            target = sum(a.start * step for a, step in zip(inside, self.steps)) + 4 * (begin + i * self.width)
+            source = sum(a.start * step for a, step in zip(outside, steps)) + item * (begin * s + phase - p)
+            target = sum(a.start * step for a, step in zip(inside, self.steps)) + item * (begin + i * self.width)
             found += copy_step(
-                plan, box, (4 * prod(self.size), *steps[:-1], 4 * s), (self.plane, *self.steps[:-1], 4),
-                At("x", first * image + source), At("scratch", scratch + target), images * image, 0,
+                plan, box, (item * prod(self.size), *steps[:-1], item * s), (self.plane, *self.steps[:-1], item),
+                At("x", first * image + source), At("scratch", scratch + target), item, images * image, 0,
             )  # fmt: skip
         return found
 
 
-def _steps(size: Ints) -> list[int]:
-    """Strides of contiguous float32."""
-    return [4 * prod(size[i + 1 :]) for i in range(len(size))]
+def steps_of(size: Ints, item: int) -> list[int]:
+    """Strides of contiguous numbers of so many bytes."""
+    return [item * prod(size[i + 1 :]) for i in range(len(size))]
 
 
 def copy_step(
-    plan: Plan, box: Ints, source: Ints, target: Ints, first: At, into: At, first_block: int = 0, into_block: int = 0
-) -> list[Step]:
+    plan: Plan, box: Ints, source: Ints, target: Ints, first: At, into: At, item: int, first_block: int = 0, into_block: int = 0
+) -> list[Step]:  # fmt: skip
     """The step that copies a box of up to four dims, with its strides in both arrays; none if it is empty."""
     from .native import boxes
 
@@ -110,14 +112,14 @@ def copy_step(
     sizes, source, target = (
         (given[0], *(fill,) * (4 - len(box)), *given[1:]) for given, fill in ((box, 1), (source, 0), (target, 0))
     )
-    kind = boxes.kind_of(sizes[3], source[3], target[3])
+    kind = boxes.kind_of(sizes[3], source[3], target[3], item)
     table: dict[str, Any] = {
         "from": first, "into": into, "from block": first_block, "into block": into_block,
-        "tail": 4 * (sizes[3] - (8 if kind == "eights" else 4)),
+        "tail": item * sizes[3] - (32 if kind == "eights" else 16),
     }  # fmt: skip
     for name, n, a, b in zip(("plane", "layer", "row", "column"), sizes, source, target):
         table |= {f"{name}s": n, f"from {name}": a, f"into {name}": b}
-    return [(boxes.copy(kind), plan.table(boxes.COPY, table))]
+    return [(boxes.copy(kind, item), plan.table(boxes.COPY, table))]
 
 
 def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
@@ -135,10 +137,12 @@ def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[A
     return tables[0], tables[-1].offset - tables[-2].offset if len(tables) > 1 else 0
 
 
-def pieces(width: int) -> tuple[int, np.ndarray]:
-    """Whether eight or four columns are a piece of a row, and where in bytes each begins; the last may overlap with the one before."""
-    unit = 8 if width >= 8 and 8 * -(-width // 8) <= _FOURS * 4 * -(-width // 4) else 4
-    return unit, np.minimum(np.arange(-(-width // unit)) * unit, width - unit) * 4
+def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
+    """Whether a vector of columns or half of one is a piece of a row, and where in bytes each begins; the last may overlap with the one before."""
+    vector, half = 32 // item, 16 // item
+    whole = width >= vector and vector * -(-width // vector) <= _FOURS * half * -(-width // half)
+    unit = vector if whole else half
+    return unit, np.minimum(np.arange(-(-width // unit)) * unit, width - unit) * item
 
 
 def in_pairs(places: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
@@ -151,7 +155,9 @@ def in_pairs(places: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
     return np.append(found, np.repeat(found[-1], -found.size % several)).reshape(-1, several)
 
 
-def packing(plan: Plan, part: Part, first: At, rows: int, channels: int, into: int) -> tuple[list[Step], np.ndarray]:
+def packing(
+    plan: Plan, part: Part, first: At, rows: int, channels: int, into: int, item: int
+) -> tuple[list[Step], np.ndarray]:
     """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
     from .native import boxes
     from .native._products import groups_of_rows
@@ -164,9 +170,9 @@ def packing(plan: Plan, part: Part, first: At, rows: int, channels: int, into: i
     for some in groups_of_rows(rows):
         table: dict[str, int | At] = {
             "rows": At(first.array, first.offset + at * part.weight[0]), "row": part.weight[0],
-            "offsets": address(offsets), "inner": offsets.size, "into": At("packed", into + 4 * at * offsets.size),
+            "offsets": address(offsets), "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
         }  # fmt: skip
-        steps.append((boxes.pack(some), plan.table(boxes.PACK, table)))
+        steps.append((boxes.pack(some, item), plan.table(boxes.PACK, table)))
         at += some
     return steps, offsets
 

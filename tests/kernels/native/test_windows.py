@@ -23,12 +23,18 @@ CASES = [
 ]  # fmt: skip
 
 
-def draw(*shape, seed=0):
-    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+def draw(*shape, seed=0, dtype=np.float32):
+    return np.random.default_rng(seed).standard_normal(shape, dtype=dtype)
 
 
 def close(result, expected):
-    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=2e-6 * np.abs(expected).max())
+    most = 1e-13 if result.dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(result, expected, rtol=5 * most, atol=most * np.abs(expected).max())
+
+
+def wide(*arrays):
+    """The same numbers for kernels that sum up exactly enough."""
+    return [a if a is None else a.astype(np.longdouble) for a in arrays]
 
 
 @pytest.fixture(params=["small blocks", "fours", "eights"])
@@ -42,27 +48,30 @@ def _blocks(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("_blocks")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch, channels, results, size, kernel, stride, low, dilation, groups", CASES)
-def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low, dilation, groups):
-    x, w, bias = draw(batch, channels, *size), draw(results, channels // groups, *kernel), draw(results)
+def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low, dilation, groups, dtype):
+    x, w = draw(batch, channels, *size, dtype=dtype), draw(results, channels // groups, *kernel, dtype=dtype)
+    bias = draw(results, dtype=dtype)
     shape = conv_output_shape(x.shape, w.shape, stride, low, dilation)
-    expected = np.empty(shape)
-    gather(x.astype(float), w.astype(float), low, stride, dilation, groups, expected, bias.astype(float))
-    y = np.empty(shape, np.float32)
+    expected = np.empty(shape, np.longdouble)
+    gather(*wide(x, w), low, stride, dilation, groups, expected, *wide(bias))
+    y = np.empty(shape, dtype)
     flat(x, w, low, stride, dilation, groups, y, bias)
     close(y, expected)
     flat(x, w, low, stride, dilation, groups, y)
-    close(y, expected - bias.astype(float).reshape(-1, *(1,) * len(size)))
-    memory = np.full((*shape[:-1], 2 * shape[-1]), 7, np.float32)
+    close(y, expected - bias.reshape(-1, *(1,) * len(size)))
+    memory = np.full((*shape[:-1], 2 * shape[-1]), 7, dtype)
     flat(x, w[..., ::-1], low, stride, dilation, groups, memory[..., ::2], bias)
-    gather(x.astype(float), w[..., ::-1].astype(float), low, stride, dilation, groups, expected, bias.astype(float))
+    gather(*wide(x, w[..., ::-1]), low, stride, dilation, groups, expected, *wide(bias))
     close(memory[..., ::2], expected)
     assert (memory[..., 1::2] == 7).all()
-    grad = draw(*shape, seed=1)
-    expected = gather_weight(grad.astype(float), x.astype(float), low, kernel, stride, dilation, groups)
+    grad = draw(*shape, seed=1, dtype=dtype)
+    expected = gather_weight(*wide(grad, x), low, kernel, stride, dilation, groups)
     close(flat_weight(grad, x, low, kernel, stride, dilation, groups), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(
     "results, channels, size, kernel, stride, padding, dilation, groups",
@@ -73,18 +82,17 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
         (5, 6, (9, 10, 17), (3, 2, 4), (2, 1, 2), (1, 0, 1), (1, 1, 1), 1),
     ],
 )  # fmt: skip
-def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, monkeypatch):
+def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, dtype, monkeypatch):
     monkeypatch.setattr(conv_flat, "_LEAST_WORK", 0)
     calls = []
     monkeypatch.setattr(
         "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), conv_flat.flat_together(*args))
     )
-    x, w = (5, channels, *size), draw(results, channels // groups, *kernel)
-    grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation))
-    shift = draw(channels) if bias else None
+    x, w = (5, channels, *size), draw(results, channels // groups, *kernel, dtype=dtype)
+    grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation), dtype=dtype)
+    shift = draw(channels, dtype=dtype) if bias else None
     result = conv_input_grad(grad, w, x, stride, padding, dilation, groups, shift)
-    wide = [a if a is None else a.astype(float) for a in (grad, w, shift)]
-    close(result, conv_input_grad(*wide[:2], x, stride, padding, dilation, groups, wide[2]))
+    close(result, conv_input_grad(*wide(grad, w), x, stride, padding, dilation, groups, *wide(shift)))
     assert calls or dilation == (2, 2)  # where there is one correlation
 
 
@@ -110,7 +118,7 @@ def test_few_images_are_shared_by_rows(monkeypatch):
     for groups in (1, 2):
         x, w, grad = draw(2, 8, 20, 20), draw(40, 8 // groups, 3, 3), draw(2, 40, 10, 10, seed=1)
         args = (2, 2), (1, 1), (1, 1), groups
-        expected = [a.astype(float) for a in (x, w, grad)]
+        expected = wide(x, w, grad)
         close(conv(x, w, *args), conv(*expected[:2], *args))
         close(
             conv_input_grad(grad, w, x.shape, *args), conv_input_grad(expected[2], expected[1], x.shape, *args)
@@ -138,6 +146,7 @@ def test_only_what_suits():
     x = draw(16, 8, 16, 16)
     ones, out = (1, 1), (16, 8, 12, 12)
     assert suits_flat(x, (8, 8, 5, 5), ones, ones, 1, out)
-    assert not suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
+    assert suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
+    assert not suits_flat(x.astype(complex), (8, 8, 5, 5), ones, ones, 1, out)
     assert not suits_flat(x[:1], (8, 8, 2, 2), ones, ones, 1, (1, 8, 4, 4))
     assert not suits_flat(x, (8, 8, 14, 14), ones, ones, 1, (16, 8, 3, 3))

@@ -55,6 +55,7 @@ ENCODINGS = [
     (lambda a: a.binary("vunpcklps", 10, 8, 9), "c4413c14d1"),
     (lambda a: a.binary("vunpckhps", 1, 12, 3), "c4e11c15cb"),
     (lambda a: a.binary("vhaddps", 1, 2, 9), "c4c16f7cc9"),
+    (lambda a: a.binary("vhaddpd", 1, 2, 9), "c4c16d7cc9"),
     (lambda a: a.binary("vpcmpgtq", 3, 12, 9), "c4c21d37d9"),
     (lambda a: a.broadcast_long(15, Address(RCX, None, 8)), "c4627d19bc2108000000"),
     (lambda a: a.widen(9, 3), "c4627d25cb"),

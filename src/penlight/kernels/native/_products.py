@@ -47,12 +47,15 @@ def groups_of_rows(rows: int) -> list[int]:
     return groups
 
 
-def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]]) -> None:
+def outer_products(
+    asm: Assembler, rows: int, left: int, term: Callable[[int, int, int], Iterator[int]], double: bool = False
+) -> None:
     """Add products to registers 0 to 2 * rows - 1, for as many inner indices as a register says; those up to 11 are used.
 
     `term(number, left, right)` loads two vectors, and the number of each row just before it yields the row; then it goes on to the next index.
     Few rows have several sums each, which are added up in the end: so no addition waits for the one before.
     """
+    kind = "pd" if double else "ps"
     sums = 2 * rows
     several = 12 // sums if rows <= 3 else 1
     for register in range(sums, sums * several):
@@ -65,13 +68,13 @@ def outer_products(asm: Assembler, rows: int, left: int, term: Callable[[int, in
         for i in range(unroll):
             first = sums * (i % several)
             for row in term(12, 13, 14):
-                asm.binary("vfmadd231ps", first + 2 * row, 13, 12)
-                asm.binary("vfmadd231ps", first + 2 * row + 1, 14, 12)
+                asm.binary(f"vfmadd231{kind}", first + 2 * row, 13, 12)
+                asm.binary(f"vfmadd231{kind}", first + 2 * row + 1, 14, 12)
         asm.jump(name)
         asm.label(f"{name} done")
         asm.add_number(left, unroll)
     for register in range(sums, sums * several):
-        asm.binary("vaddps", register % sums, register % sums, register)
+        asm.binary(f"vadd{kind}", register % sums, register % sums, register)
 
 
 def dot_step(asm: Assembler, first: tuple[int, ...], second: tuple[int, ...], step: int = RAX) -> None:
@@ -96,4 +99,18 @@ def add_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> Non
         asm.move_half(12, Address(target))
         asm.binary("vaddps", first, first, 12)
         asm.store_half(Address(target), first)
+        asm.add(target, row)
+
+
+def add_double_totals(asm: Assembler, target: int, row: int, rows: int = G_ROWS) -> None:
+    """The same for float64."""
+    for i in range(rows):
+        first = X_ROWS * i
+        asm.binary("vhaddpd", first, first, first + 1)
+        asm.binary("vhaddpd", first + 2, first + 2, first + 3)
+        asm.halves(12, first, first + 2, 0x20)
+        asm.halves(13, first, first + 2, 0x31)
+        asm.binary("vaddpd", 12, 12, 13)
+        asm.binary("vaddpd", 12, 12, Address(target))
+        asm.store(Address(target), 12)
         asm.add(target, row)

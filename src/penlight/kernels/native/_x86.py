@@ -59,7 +59,7 @@ _BINARY = {
     "vfmadd213ps": (0xA8, 2, 1), "vfmadd231ps": (0xB8, 2, 1), "vfnmadd213ps": (0xAC, 2, 1), "vfnmadd231ps": (0xBC, 2, 1),
     "vfmadd231pd": (0xB8, 2, 1 | _W), "vfnmadd231pd": (0xBC, 2, 1 | _W), "vfmadd213pd": (0xA8, 2, 1 | _W), "vfnmadd213pd": (0xAC, 2, 1 | _W),
     "vaddss": (0x58, 1, 2), "vaddsd": (0x58, 1, 3), "vpor": (0xEB, 1, 1),
-    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vpcmpgtq": (0x37, 2, 1), "vpmulld": (0x40, 2, 1),
+    "vunpcklps": (0x14, 1, 0), "vunpckhps": (0x15, 1, 0), "vhaddps": (0x7C, 1, 3), "vhaddpd": (0x7C, 1, 1), "vpcmpgtq": (0x37, 2, 1), "vpmulld": (0x40, 2, 1),
 }  # fmt: skip
 # The same for `name target, source`. Those that widen read as many elements as the result has.
 _UNARY = {

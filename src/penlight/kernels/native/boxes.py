@@ -24,22 +24,22 @@ STEPS = Table(["steps", "count", "blocks"], masks=[])
 
 
 @lru_cache(None)
-def copy(kind: str) -> Any:
-    """A kernel that copies a box: `kind` is what `kind_of` says."""
-    return function(lambda asm: _copy(asm, kind))
+def copy(kind: str, item: int) -> Any:
+    """A kernel that copies a box of numbers of so many bytes: `kind` is what `kind_of` says."""
+    return function(lambda asm: _copy(asm, kind, item == 8))
 
 
-def kind_of(columns: int, source: int, target: int) -> str:
-    """How rows of so many float32 are copied, whose numbers are so many bytes apart."""
-    if source == target == 4 and columns >= 4:
-        return "eights" if columns >= 8 else "fours"
-    return "halves" if source == 8 and target == 4 and columns > 8 else "singles"
+def kind_of(columns: int, source: int, target: int, item: int) -> str:
+    """How rows of so many numbers are copied, which have `item` bytes and are so many bytes apart; float64 as if there were eight or four float32."""
+    if source == target == item and item * columns >= 16:
+        return "eights" if item * columns >= 32 else "fours"
+    return "halves" if source == 2 * item and target == item and item * columns > 32 else "singles"
 
 
 @lru_cache(None)
-def pack(some: int) -> Any:
+def pack(some: int, item: int) -> Any:
     """A kernel that writes the first numbers of so many rows, then the second ones, and so on."""
-    return function(lambda asm: _pack(asm, some))
+    return function(lambda asm: _pack(asm, some, item == 8))
 
 
 @lru_cache(1)
@@ -65,7 +65,7 @@ def _call_steps(asm: Assembler) -> None:
     asm.pop(RAX)
 
 
-def _copy(asm: Assembler, kind: str) -> None:
+def _copy(asm: Assembler, kind: str, double: bool) -> None:
     """`r8`, `r10`, `r12`, `rsi` go along the planes, layers, rows and columns of the source, `r9`, `r11`, `r13`, `rbp` along those of the target."""
     at = COPY.at
     asm.load_register(R8, at("from"))
@@ -80,7 +80,7 @@ def _copy(asm: Assembler, kind: str) -> None:
     asm.copy_register(R13, R11)
     asm.load_register(RDX, at("rows"))
     asm.label("row")
-    _copy_row(asm, kind)
+    _copy_row(asm, kind, double)
     for level, source, target, left in (("row", R12, R13, RDX), ("layer", R10, R11, R14), ("plane", R8, R9, R15)):
         asm.add(source, at(f"from {level}"))
         asm.add(target, at(f"into {level}"))
@@ -89,7 +89,7 @@ def _copy(asm: Assembler, kind: str) -> None:
     COPY.advance(asm, "into", "into block")
 
 
-def _copy_row(asm: Assembler, kind: str) -> None:
+def _copy_row(asm: Assembler, kind: str, double: bool) -> None:
     """The row that begins at `r12` to `r13`."""
     at = COPY.at
     if kind == "fours":  # two vectors of four that may overlap
@@ -114,30 +114,34 @@ def _copy_row(asm: Assembler, kind: str) -> None:
     asm.copy_register(RSI, R12)
     asm.copy_register(RBP, R13)
     asm.load_register(RCX, at("columns"))
-    if kind == "halves":  # every second number: sixteen are read, so there must be one more than eight to come
+    if (
+        kind == "halves"
+    ):  # every second number: sixteen (or eight) are read, so there must be one more than half of them to come
+        each = 4 if double else 8
         asm.label("sixteen")
         asm.move(0, Address(RSI))
         asm.move(1, Address(RSI, None, 32))
-        asm.pick(0, 0, 1, 0x88)
+        asm.pick(0, 0, 1, 0x44 if double else 0x88)
         asm.pairs(0, 0, 0xD8)
         asm.store(Address(RBP), 0)
         asm.add_number(RSI, 64)
         asm.add_number(RBP, 32)
-        asm.add_number(RCX, -8)
-        asm.compare_number(RCX, 9)
+        asm.add_number(RCX, -each)
+        asm.compare_number(RCX, each + 1)
         asm.jump("sixteen", "not less")
     asm.load_register(RAX, at("from column"))
     asm.load_register(RBX, at("into column"))
     asm.label("single")
-    asm.broadcast(0, Address(RSI))
-    asm.store_one(Address(RBP), 0)
+    asm.load_one(0, Address(RSI), double)
+    asm.store_one(Address(RBP), 0, double)
     asm.add(RSI, RAX)
     asm.add(RBP, RBX)
     count(asm, RCX, "single")
 
 
-def _pack(asm: Assembler, some: int) -> None:
+def _pack(asm: Assembler, some: int, double: bool) -> None:
     """`rax` goes along the offsets, `rbp` along the target."""
+    item = 8 if double else 4
     rows = (R8, R9, R10, R11, R12, R13)[:some]
     asm.load_register(R8, PACK.at("rows"))
     for before, after in pairwise(rows):
@@ -148,9 +152,9 @@ def _pack(asm: Assembler, some: int) -> None:
     asm.label("number")
     asm.load_register(RCX, Address(RAX))
     for i, row in enumerate(rows):
-        asm.broadcast(i, Address(row, RCX))
+        asm.load_one(i, Address(row, RCX), double)
     for i in range(some):
-        asm.store_one(Address(RBP, None, 4 * i), i)
+        asm.store_one(Address(RBP, None, item * i), i, double)
     asm.add_number(RAX, 8)
-    asm.add_number(RBP, 4 * some)
+    asm.add_number(RBP, item * some)
     count(asm, RDX, "number")

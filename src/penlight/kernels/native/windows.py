@@ -2,7 +2,8 @@
 
 The numbers that a tap of the kernel meets, along a row of results, lie side by side in the images, or in a copy of them. So the row of columns for a
 channel and a tap is an offset, and some columns of it are another, of which there are lists: of eight columns each, or, where rows
-are short, of four, which are copied to a panel of sixteen columns first.
+are short, of four, which are copied to a panel of sixteen columns first. Of float64 all these are half as many: vectors, halves of them and
+panels are as many bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ._products import G_ROWS, X_ROWS, add_totals, clear, in_groups, outer_products
+from ._products import G_ROWS, X_ROWS, add_double_totals, add_totals, clear, in_groups, outer_products
 from ._table import Table, count, function
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Address, Assembler
 
@@ -38,19 +39,19 @@ WEIGH = Table(
 )
 
 
-@lru_cache(2)
-def correlate(fours: bool) -> Any:
+@lru_cache(4)
+def correlate(fours: bool, double: bool) -> Any:
     """A kernel: the weights with the windows of `x`, and the bias, to `y`; `fours` says that vectors are made up of four columns and four."""
-    return function(lambda asm: _correlate(asm, fours))
+    return function(lambda asm: _correlate(asm, fours, double))
 
 
-@lru_cache(2)
-def weigh(fours: bool) -> Any:
+@lru_cache(4)
+def weigh(fours: bool, double: bool) -> Any:
     """A kernel: adds the products of `g` with the windows of `x` to the sums."""
-    return function(lambda asm: _add_products(asm, fours))
+    return function(lambda asm: _add_products(asm, fours, double))
 
 
-def _correlate(asm: Assembler, fours: bool) -> None:
+def _correlate(asm: Assembler, fours: bool, double: bool) -> None:
     """For two vectors of columns, whose places are in the list at `rdx`: `rax` goes along the offsets, `r15` along the weights, `r13` along the bias.
 
     This for some columns, then for the next inner indices: what some of these meet of a few columns stays in the first cache.
@@ -70,7 +71,7 @@ def _correlate(asm: Assembler, fours: bool) -> None:
     asm.label("part")
     _next(asm, "inner")
     asm.load_register(RAX, at("inner left"))
-    asm.shift_left(RAX, 2)
+    asm.shift_left(RAX, 3 if double else 2)
     asm.store_register(at("weight after"), RAX)
     asm.load_register(RDX, at("chunk vectors"))
     set(asm, "pair left", "chunk now")
@@ -88,13 +89,14 @@ def _correlate(asm: Assembler, fours: bool) -> None:
     asm.load_register(R15, at("weight"))
     asm.load_register(R13, at("bias"))
     asm.load_register(R8, at("rows"))
-    in_groups(asm, R8, lambda some: _rows(asm, some, fours))
+    in_groups(asm, R8, lambda some: _rows(asm, some, fours, double))
     asm.add_number(RDX, entry)
     again(asm, "pair left", "pair")
     asm.load_register(RAX, at("inner now"))
-    asm.shift_left(RAX, 2)
+    asm.shift_left(RAX, 3 if double else 2)
     asm.add_to_memory(at("weight before"), RAX)
-    asm.shift_left(RAX, 1)
+    if not double:
+        asm.shift_left(RAX, 1)
     asm.add_to_memory(at("offset"), RAX)
     asm.load_register(RAX, at("inner left"))
     asm.compare_number(RAX, 1)
@@ -166,9 +168,10 @@ def _results(asm: Assembler, some: int, fours: bool, write: bool) -> None:
             asm.add(RCX, RBX)
 
 
-def _rows(asm: Assembler, some: int, fours: bool) -> None:
+def _rows(asm: Assembler, some: int, fours: bool, double: bool) -> None:
     """Two vectors of columns with the next rows of the weights: added to the bias, or to what is in the result already."""
-    at = CORRELATE.at
+    at, item = CORRELATE.at, 8 if double else 4
+    broadcast = asm.broadcast_long if double else asm.broadcast
     for _ in range(some):
         asm.add(R15, at("weight before"))
     asm.load_register(RCX, at("weight before"))
@@ -178,7 +181,7 @@ def _rows(asm: Assembler, some: int, fours: bool) -> None:
     asm.jump(f"begun {some}")
     asm.label(f"new {some}")
     for row in range(some):
-        asm.broadcast(2 * row, Address(R13, None, 4 * row))
+        broadcast(2 * row, Address(R13, None, item * row))
         asm.move(2 * row + 1, 2 * row)
     asm.label(f"begun {some}")
     asm.load_register(RAX, at("panel" if fours else "offset"))
@@ -193,21 +196,21 @@ def _rows(asm: Assembler, some: int, fours: bool) -> None:
             asm.move(left, Address(RSI, RCX))
             asm.move(right, Address(R10, RCX))
         for row in range(some):
-            asm.broadcast(number, Address(R15, None, 4 * row))
+            broadcast(number, Address(R15, None, item * row))
             yield row
-        asm.add_number(R15, 4 * some)
+        asm.add_number(R15, item * some)
         asm.add_number(RAX, 64 if fours else 8)
 
-    outer_products(asm, some, R9, term)
+    outer_products(asm, some, R9, term, double)
     _results(asm, some, fours, True)
     for _ in range(some):
         asm.add(RBP, RBX)
         asm.add(R15, at("weight after"))
-    asm.add_number(R13, 4 * some)
+    asm.add_number(R13, item * some)
     asm.add_number(R8, -some)
 
 
-def _add_products(asm: Assembler, fours: bool) -> None:
+def _add_products(asm: Assembler, fours: bool, double: bool) -> None:
     """`r8` to `r10` are rows of `g`; four rows of channels and taps of `x` are copied to the panel, and `rcx` goes along that.
 
     `r15` goes down the sums, `rbp` bytes from one row to the next.
@@ -233,10 +236,10 @@ def _add_products(asm: Assembler, fours: bool) -> None:
         asm.jump(f"fewer than {some}", "less")
         asm.add_number(RAX, -some)
         asm.store_register(at("g left"), RAX)
-        _dots(asm, some, 24 if fours else 16)
+        _dots(asm, some, 24 if fours else 16, double)
         asm.jump("g group")
         asm.label(f"fewer than {some}")
-    for name, step in (("offset", 8 * X_ROWS), ("sums now", 4 * X_ROWS)):
+    for name, step in (("offset", 8 * X_ROWS), ("sums now", (8 if double else 4) * X_ROWS)):
         asm.zero(RAX)
         asm.add_number(RAX, step)
         asm.add_to_memory(at(name), RAX)
@@ -280,7 +283,7 @@ def _fill_rows(asm: Assembler, fours: bool) -> None:
     count(asm, RBX, "fill")
 
 
-def _dots(asm: Assembler, some: int, entry: int) -> None:
+def _dots(asm: Assembler, some: int, entry: int, double: bool) -> None:
     """The sums of products of some rows of `g` with the panel; `rdx` goes along the list of vectors, which has entries of so many bytes."""
     at = WEIGH.at
     rows = (R8, R9, R10)[:some]
@@ -298,10 +301,10 @@ def _dots(asm: Assembler, some: int, entry: int) -> None:
     for j in range(X_ROWS):
         asm.move(15, Address(RCX, None, 32 * j))
         for i in range(some):
-            asm.binary("vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
+            asm.binary("vfmadd231pd" if double else "vfmadd231ps", X_ROWS * i + j, 12 + i, 15)
     asm.add_number(RDX, entry)
     asm.add_number(RCX, 32 * X_ROWS)
     count(asm, RBX, f"dot {some}")
-    add_totals(asm, R15, RBP, some)
+    (add_double_totals if double else add_totals)(asm, R15, RBP, some)
     for _ in rows:
         asm.add(R8, at("g row"))
