@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ._late import late
+from .order import in_memory_order, order_of
 from .silence import hush, unhush
 
 _FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
 _ALONE = 1 << 16  # elements; from here on, threads share the work
-_FLOAT, _INT = np.dtype(np.float32), np.dtype(np.int32)
+_FLOAT, _DOUBLE, _INT = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32)
 machine = late(globals(), "machine", ".native")
 traced = late(globals(), "traced", ".native.traced")
 
@@ -26,20 +27,28 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """x.astype(dtype) of floats, which rounds to the nearest; what is too large becomes infinite."""
-    if x.size < _FROM or not (is_half(dtype) if x.dtype == _FLOAT else dtype == _FLOAT and is_half(x.dtype)):
+    """x.astype(dtype), rounded to the nearest; what is too large becomes infinite.
+
+    What has no 16 bits becomes float32 on its way to a 16-bit float, as in PyTorch: a float64 is rounded twice.
+    """
+    if is_half(dtype):
+        if x.dtype == _DOUBLE or (x.size >= _FROM and x.dtype.kind in "iub"):
+            x = _cast(x, _FLOAT)
+        if x.dtype != _FLOAT:
+            return _cast(x, dtype)
+    elif dtype != _FLOAT or not is_half(x.dtype):
         return _cast(x, dtype)
-    copied = _copied(x, dtype)
+    copied = _copied(x, dtype) if x.size >= _FROM else None
     return _cast(x, dtype) if copied is None else copied
 
 
 def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
     """The array in another dtype, by machine code; None if there is none."""
-    if not x.flags.c_contiguous:
-        return None
     kernel = _kernel(x.dtype, dtype)
     if kernel is None:
         return None
+    if not x.flags.c_contiguous:
+        return None if order_of(x) is None else in_memory_order(_copied, x, dtype)
     out, size = np.empty(x.shape, dtype), x.size
     if size < _ALONE and not size % 8:
         kernel.run(0, size, id(x), id(out))
@@ -66,7 +75,11 @@ def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def truncate(x: np.ndarray) -> np.ndarray | None:
     """x.astype(int32) of floats, which rounds towards 0, by machine code; what has no int32 becomes the least one. None if there is none."""
-    return _copied(x, _INT) if x.dtype == _FLOAT and x.size >= _FROM else None
+    if x.size < _FROM:
+        return None
+    if is_half(x.dtype):
+        x = cast(x, _FLOAT)
+    return _copied(x, _INT) if x.dtype == _FLOAT else None
 
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:

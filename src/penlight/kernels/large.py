@@ -22,6 +22,7 @@ import numpy as np
 from ._late import late
 from .fused import Program, program_of
 from .parallel import parallel_for, thread_count
+from .silence import hush, unhush
 
 machine = late(globals(), "machine", ".native.operands")
 sum_to = late(globals(), "sum_to", ".native.sum_to")
@@ -131,7 +132,14 @@ def run_ufunc(ufunc: Any, *operands: Any) -> Any:
         result = machine.run(ufunc, operands)
         if result is not None:
             return result
-    return _run_in_ranges(ufunc, *operands)
+    return _run_in_ranges(ufunc, operands)
+
+
+def run_into(ufunc: Any, *operands: Any) -> None:
+    """Write ufunc(*operands[:-1]), of 16-bit floats mostly, into the last operand, which is contiguous and may be among the others."""
+    *given, out = operands
+    if machine.run(ufunc, tuple(given), out) is None:
+        ufunc(*operands)
 
 
 def _is_slow(ufunc: Any, operands: tuple[Any, ...]) -> bool:
@@ -139,6 +147,8 @@ def _is_slow(ufunc: Any, operands: tuple[Any, ...]) -> bool:
     are not contiguous arrays of one shape."""
     arrays = [o for o in operands if type(o) is np.ndarray and o.ndim]
     first = arrays[0]
+    if first.dtype.kind in "iu":
+        return False
     if first.dtype.itemsize == 2 or (ufunc in _NATIVE_UFUNCS and first.dtype.kind != "b"):
         return True
     if ufunc not in _NATIVE_SHARED:
@@ -146,12 +156,19 @@ def _is_slow(ufunc: Any, operands: tuple[Any, ...]) -> bool:
     return first.size >= _SHARED_FROM or any(a.shape != first.shape or not a.flags.c_contiguous for a in arrays)
 
 
-@np.errstate(all="ignore")
-def _run_in_ranges(ufunc: Any, *operands: Any) -> Any:
-    size = max(getattr(o, "size", 1) for o in operands)
+def _run_in_ranges(ufunc: Any, operands: tuple[Any, ...]) -> Any:
+    size = max([getattr(o, "size", 1) for o in operands])
     grain = _CHEAP // 2 if ufunc in _CHEAP_UFUNCS else _GRAIN
-    if size < 2 * grain or thread_count() < 2:
-        return ufunc(*operands)
+    token = hush()
+    try:
+        if size < 2 * grain or thread_count() < 2:
+            return ufunc(*operands)
+        return _in_ranges(ufunc, operands, grain)
+    finally:
+        unhush(token)
+
+
+def _in_ranges(ufunc: Any, operands: tuple[Any, ...], grain: int) -> Any:
     cut = _cut(operands)
     if cut is None or cut[1] < 2:
         return ufunc(*operands)

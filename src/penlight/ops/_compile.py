@@ -21,7 +21,7 @@ import numpy as np
 
 from .._docstrings import in_place
 from ..autograd.modes import NAMESPACE
-from ..kernels.large import LARGE, least_size
+from ..kernels.large import HALVES, LARGE, least_size
 from ._boundary import guarded
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
@@ -214,6 +214,8 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
     least = least_size(op.kernel)
     few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
     small = f"{first}_.size < {few}"
+    if least > HALVES:
+        small = f"((here := {first}_.size) < HALVES or here < {few} and {first}_.itemsize != 2)"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
         alike = f"here < {few} and (here < 362 or len({a}) == len({b}) and (here < HALVES or {a}.itemsize != 2))"
@@ -271,7 +273,9 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
         given = [p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters]
         body.append(f"into_{op.name}({', '.join(given)})")
     elif type(op.kernel) is np.ufunc and not op.plain:
-        body.append(f"kernel_{op.name}({', '.join(p + '_' for p in op.parameters)}, {first}_)")
+        given = f"{', '.join(p + '_' for p in op.parameters)}, {first}_"
+        body.append(f"if {first}_.itemsize != 2 or {first}_.size < HALVES: kernel_{op.name}({given})")
+        body.append(f"else: run_into(kernel_{op.name}, {given})")
     else:
         body += [
             _call(op, into_first=True),

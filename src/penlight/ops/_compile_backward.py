@@ -68,7 +68,23 @@ def _gradients(op: Op, scalars: bool = False) -> list[str]:
 
 
 _COSTLY = frozenset(
-    ("exp", "expm1", "exp2", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "_pow", "power")
+    (
+        "exp",
+        "expm1",
+        "exp2",
+        "log",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "sqrt",
+        "_pow",
+        "power",
+        "_div_floor",
+    )
 )
 
 

@@ -25,7 +25,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
-from ..kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_rule, run_rule_to, run_ufunc
+from ..kernels.large import COSTLY, HALVES, LARGE, OUTER, run_function, run_into, run_rule, run_rule_to, run_ufunc
 from ..tensor import Tensor, meta_of, wrap
 from . import _compile, _dispatch, _numbers, _recovery, _rules  # noqa: F401
 from ._layouts import following
@@ -46,7 +46,7 @@ NAMESPACE.update(
     rewrite=_dispatch.rewrite, rewrite_recorded=_dispatch.rewrite_recorded, inplace_operator=_recovery.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_recovery.dispatch_operator, leave_operator=_recovery.leave_operator, recover_operator=_recovery.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
     recover=_recovery.recover, explain=saved.explain, input_modified=saved.input_modified,
-    result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, run_ufunc=run_ufunc, run_function=run_function,
+    result_modified=saved.result_modified, COSTLY=COSTLY, HALVES=HALVES, LARGE=LARGE, OUTER=OUTER, broadcast=np.broadcast, run_ufunc=run_ufunc, run_function=run_function, run_into=run_into,
     run_rule=run_rule, run_rule_to=run_rule_to,
 )  # fmt: skip
 

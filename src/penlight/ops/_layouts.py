@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.copies import contiguous
+from ..kernels.order import in_memory_order
 
 # By name, whether 5-d inputs count too.
 FOLLOWING = {
@@ -84,13 +85,7 @@ def _in_memory_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def run(array: Any, *rest: Any) -> Any:
         if array.flags.c_contiguous:
             return kernel(array, *rest)
-        order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-        turned = array.transpose(order)
-        if not turned.flags.c_contiguous:
-            return kernel(array, *rest)
-        back = np.argsort(order)
-        found = kernel(turned, *rest)
-        return tuple(part.transpose(back) for part in found) if type(found) is tuple else found.transpose(back)
+        return in_memory_order(kernel, array, *rest)
 
     run.__dict__.update(kernel.__dict__)
     return run

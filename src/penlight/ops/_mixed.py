@@ -85,8 +85,10 @@ def _lines(op: Op) -> list[str]:
     body.append(f"{', '.join(i + '_p' for i in operands)}, = found")
     given = ", ".join(p + "_p" if p in operands else p + "_" if p in op.inputs else p for p in op.parameters)
     call = f"kernel_{op.name}({given})"
-    if type(op.kernel) is np.ufunc:
-        call = f"{call} if {operands[0]}_.size < {least_size(op.kernel)} else run_ufunc(kernel_{op.name}, {given})"
+    run = "run_ufunc" if type(op.kernel) is np.ufunc else "run_function" if hasattr(op.kernel, "one_pass") else None
+    if run is not None:
+        few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
+        call = f"{call} if {operands[0]}_.size < ({few}) else {run}(kernel_{op.name}, {given})"
     body += [
         f"result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",

@@ -11,6 +11,7 @@ from ..kernels import activation as _activation_kernels
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
 from ..kernels.large import COSTLY, one_pass
+from ..kernels.order import in_memory_order
 from ..kernels.slim import moveaxis
 from ..tensor import Tensor
 from . import _dispatch
@@ -246,8 +247,10 @@ def relu(input: Tensor) -> Tensor:
 def _sigmoid_array(input: Any) -> Any:
     if input.dtype.kind == "c":
         return 1 / (1 + np.exp(-input))
-    if input.dtype.itemsize == 2 or (input.size >= COSTLY and input.dtype.kind == "f" and input.flags.c_contiguous):
-        return _activation_kernels.sigmoid(input)
+    if input.dtype.itemsize == 2 or (input.size >= COSTLY and input.dtype.kind == "f"):
+        if input.flags.c_contiguous:
+            return _activation_kernels.sigmoid(input)
+        return in_memory_order(_activation_kernels.sigmoid, input)
     out = np.asarray(np.exp(-input))
     out += 1
     return np.reciprocal(out, out=out)

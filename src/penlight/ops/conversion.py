@@ -47,6 +47,8 @@ def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
 @quiet
 def _float_to_int(array: Any, target: Any) -> Any:
     """C's conversion: through int32, or int64 for uint32, so that out-of-range values become what they become in PyTorch."""
+    if array.dtype.itemsize == 2:
+        array = convert.cast(array, np.dtype(np.float32))
     if target.itemsize == 8:
         return array.astype(target)
     if target.itemsize == 4 and target.kind == "u":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from .. import native
 from ..folds import fold
 from ..fused import Program
+from ..order import order_of
 from . import traced
 from ._compile import Kernel
 from .layout import Layout, layout_of
@@ -78,7 +80,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
                 key.append("number")
                 numbers.append(float(value))
             elif not value.flags.c_contiguous:
-                return _run_planned(steps, values, out)
+                return _run_turned(steps, values, out)
             else:
                 if first is None:
                     first, shape = value, value.shape
@@ -93,13 +95,18 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
                 key.append(value)
             else:
                 return _run_planned(steps, values, out)
-        else:
+        elif kind is tuple or kind is FunctionType:
             return _run_planned(steps, values, out)
+        else:
+            key.append(kind)
+            key.append(value)
     place = tuple(key)
     try:
         flat = _flats[place]
     except KeyError:
         return _run_planned(steps, values, out, place)
+    except TypeError:
+        return None  # a value that cannot be looked up
     if flat is None:
         return None
     size = first.size
@@ -111,6 +118,19 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
         return None
     flat.run(0, size, *ids, id(out), *numbers)
     return None if flat.partial and _has_nan(out) else out
+
+
+def _run_turned(steps: Any, values: tuple[Any, ...], out: np.ndarray | None) -> np.ndarray | None:
+    """What `run` does, if not all arrays are contiguous: those that are not in the same way are seen in the order of memory."""
+    orders = {order_of(value) for value in values if type(value) is np.ndarray and value.ndim}
+    order = orders.pop()
+    if out is not None or orders or order is None:
+        return _run_planned(steps, values, out)
+    turned = [v.transpose(order[0]) if type(v) is np.ndarray and v.ndim else v for v in values]
+    if len({v.shape for v in turned if type(v) is np.ndarray and v.ndim}) > 1:
+        return _run_planned(steps, values, out)  # what broadcasts has its own way
+    result = run(steps, tuple(turned))
+    return None if result is None else result.transpose(order[1])
 
 
 def _may_hold(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any], partial: bool) -> bool:

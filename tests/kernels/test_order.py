@@ -1,0 +1,65 @@
+"""Elementwise work on arrays that are dense in another order than that of their dimensions."""
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels.native import operands
+from penlight.kernels.order import in_memory_order, order_of
+
+rng = np.random.default_rng(0)
+
+
+def test_orders():
+    x = np.zeros((4, 5, 6), np.float32)
+    assert order_of(x) == ((0, 1, 2), (0, 1, 2))
+    assert order_of(x.transpose(1, 2, 0)) == ((2, 0, 1), (1, 2, 0))
+    assert order_of(x[:, ::2]) is None and order_of(x[::-1]) is None
+    assert order_of(np.broadcast_to(np.float32(1), (3, 3))) is None
+
+
+def test_kernels_see_the_order_of_memory():
+    seen = []
+    x = rng.standard_normal((3, 4, 5)).transpose(2, 0, 1)
+    result = in_memory_order(lambda a: (seen.append(a.flags.c_contiguous), a + 1)[1], x)
+    assert seen == [True] and result.strides == x.strides
+    np.testing.assert_array_equal(result, x + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_operands_that_are_transposed_alike(dtype):
+    x, y = (rng.standard_normal((90, 70)).astype(dtype).T for _ in range(2))
+    for ufunc in (np.add, np.multiply, np.greater):
+        result, plain = operands.run(ufunc, (x, y)), ufunc(x, y)
+        if result is not None:
+            assert result.dtype == plain.dtype and result.strides == plain.strides
+            np.testing.assert_array_equal(result, plain)
+    row = y[:1]
+    broadcast = operands.run(np.add, (x, row))
+    if broadcast is not None:
+        np.testing.assert_array_equal(broadcast, x + row)
+
+
+def test_again_with_other_sizes_numbers_and_dtypes():
+    for shape in ((70, 64), (30, 1000), (5, 7, 200)):
+        for dtype in (np.float32, np.float64):
+            x = rng.standard_normal(shape).astype(dtype)
+            tensor = torch.from_numpy(x)
+            for low, high in ((-1, 1), (-1.0, 0.5), (0, 1), (-0.0, 1.0), (None, 1)):
+                np.testing.assert_array_equal(tensor.clamp(low, high).numpy(), np.clip(x, low, high))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_floats_in_place(dtype):
+    x, y = (torch.tensor(rng.standard_normal(3001), dtype=getattr(torch, dtype)) for _ in range(2))
+    wanted = x * y + 2
+    kept = x.clone()
+    assert kept.mul_(y).add_(2) is kept
+    assert torch.equal(kept, wanted)
+
+
+def test_float64_becomes_float32_on_its_way_to_sixteen_bits():
+    x = torch.tensor([1 + 2**-11 + 2**-40] * 3000, dtype=torch.float64)
+    assert x[:3].half().tolist() == [1.0] * 3  # and not 1 + 2**-10, as if rounded once
+    assert torch.equal(x.half(), torch.ones(3000, dtype=torch.float16))
+    assert x.view(60, 50).t().half().stride() == (1, 50)
