@@ -40,5 +40,15 @@ def test_no_word_about_overflow(name, dtype, size, recorded):
         FUNCTIONS[name](x, x.view(-1, 4) * 1, image)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_no_word_about_infinities_that_cancel(dtype):
+    x = torch.tensor([[float("inf"), -float("inf"), 1.0]], dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for made in (x.sum(), x.mean(), x.sum(1), x.var(), x.t().std(0), *torch.var_mean(x), *torch.std_mean(x, 1)):
+            assert made.isnan().all()
+        x.cumsum(1), x.t().softmax(0), x.cumprod(1)
+
+
 def test_what_is_too_large_is_infinite():
     assert torch.tensor([1e30, -1e30, 1.0]).half().tolist() == [float("inf"), float("-inf"), 1.0]

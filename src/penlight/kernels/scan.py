@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._rowtools import is_half, narrow, split_shape, widen
+from .silence import hush, unhush
 
 _NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
@@ -17,9 +18,13 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
         result = _running_natively(np.ascontiguousarray(x), dim, ufunc)
         if result is not None:
             return result
-    if x.dtype == _SINGLE:
-        return ufunc.accumulate(x, dim, dtype=_DOUBLE).astype(_SINGLE)
-    return ufunc.accumulate(x, dim)
+    token = hush()
+    try:
+        if x.dtype == _SINGLE:
+            return ufunc.accumulate(x, dim, dtype=_DOUBLE).astype(_SINGLE)
+        return ufunc.accumulate(x, dim)
+    finally:
+        unhush(token)
 
 
 def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | None:

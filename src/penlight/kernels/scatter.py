@@ -194,13 +194,13 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
 _WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
-def _reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
+def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
     """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
     if rows.size >= _NATIVE_FROM and columns >= _NATIVE_COLUMNS:
-        from .native.scatter import reduce_rows
+        from .native import scatter as native
 
-        if reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+        if native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
             return
     if count * columns <= _FEW:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
@@ -283,7 +283,7 @@ def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
         return
     if outer > 1:
         index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
-    _reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
+    reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
 
 
 def index_add(
@@ -326,7 +326,7 @@ def embedding_backward(
     if scale_grad_by_freq:
         rows = rows / np.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
     out = np.zeros((num_weights, columns), rows.dtype)
-    _reduce_rows(np.add, out, index, rows, fresh=True)
+    reduce_rows(np.add, out, index, rows, fresh=True)
     if padding_idx >= 0:
         out[padding_idx] = 0
     return narrow(out, grad.dtype)
@@ -417,7 +417,7 @@ def index_reduce(
         table = out.reshape(outer * size, inner)
         if not include_self:
             _start(table, index, reduce)
-        _reduce_rows(_REDUCTIONS[reduce], table, index, widen(source).reshape(-1, inner))
+        reduce_rows(_REDUCTIONS[reduce], table, index, widen(source).reshape(-1, inner))
         if reduce == "mean":
             _divide(table, np.bincount(index, minlength=len(table))[:, None] + int(include_self))
     return _finish(out, base, inplace)
@@ -573,5 +573,5 @@ def index_put_add(
         ) from None
     base, out = _accumulator(base, values.dtype, inplace)
     if rows.size:
-        _reduce_rows(np.add, out.reshape(-1, columns), places, rows, fresh)
+        reduce_rows(np.add, out.reshape(-1, columns), places, rows, fresh)
     return _finish(out, base, inplace)

@@ -21,6 +21,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
+from ._declare import quiet as unwarned
 from ._guards import lazy, not_implemented
 from ._halves import in_float32
 from ._out import check_out
@@ -41,6 +42,7 @@ __all__ = [
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 
 
+@unwarned
 def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
     if input.size >= FOLDS_FROM:
@@ -169,6 +171,7 @@ def sum(
     return result if dtype is None or result.dtype is dtype else result.to(dtype)
 
 
+@unwarned
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
         dtype = input.dtype

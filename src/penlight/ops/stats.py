@@ -11,7 +11,7 @@ from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
-from ._declare import differentiable, method
+from ._declare import differentiable, method, quiet
 from ._guards import lazy, not_implemented
 from .extremes import _share
 from .reduction import _add_reduce, _count, _of_rows, _spread_arguments, _var_rule, in_out, named_result
@@ -32,6 +32,7 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
+@quiet
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     few = _of_rows(input, dim, keepdim)
     if few is not None:
