@@ -1,11 +1,12 @@
-"""Moves of elements of large arrays to and from places that indices or masks name, by machine code: see native/moving.py.
+"""Moves of elements to and from places that indices or masks name, by machine code: see native/moving.py.
 
-Each function says that it cannot (with None or False) where there are few elements, or of a kind that is not served; NumPy does those.
+Each function says that it cannot (with None or False) where elements are of a kind that is not served, or so few that NumPy is as quick.
 Indices are int64 and neither negative nor too large, which `all_inside` tells.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -57,11 +58,16 @@ class _Walk:
         self.index_stride = 8 * self.count
 
     def run(self, kernel: Any, array: np.ndarray, index: np.ndarray, others: np.ndarray, shared: bool) -> None:
+        arguments = self.count, self.stride, id(array), id(index), id(others), self.rows, self.step, self.index_stride
+        if not shared or index.size < 2 * _GRAIN:
+            kernel(0, self.total, *arguments)
+            return
         from .native.folding import over
 
-        grain = -(-_GRAIN // self.count) if shared else self.total
-        arguments = self.count, self.stride, id(array), id(index), id(others), self.rows, self.step, self.index_stride
-        over(kernel, self.total, grain, *arguments)
+        over(kernel, self.total, -(-_GRAIN // self.count), *arguments)
+
+
+_kept_walk = lru_cache(512)(_Walk)
 
 
 def _walk(array: np.ndarray, index: np.ndarray, dim: int) -> _Walk | None:
@@ -71,7 +77,7 @@ def _walk(array: np.ndarray, index: np.ndarray, dim: int) -> _Walk | None:
         return None
     if other[1:dim] != shape[1:dim] or (other[dim + 1 :] != shape[dim + 1 :] and len(shape) != dim + 2):
         return None
-    return _Walk(shape, other, dim, array.itemsize)
+    return _kept_walk(shape, other, dim, array.itemsize)
 
 
 def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
@@ -87,14 +93,13 @@ def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | N
     return out
 
 
-def _adds(dtype: np.dtype[Any]) -> bool:
-    return dtype.isnative and dtype.itemsize in (4, 8) and (dtype.kind == "f" or dtype == _INDEX)
+_ADDED = frozenset((np.dtype(np.float32), np.dtype(np.float64), _INDEX))
 
 
 def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int, way: str = "add") -> bool:
     """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min".
     Whether that was possible."""
-    if index.size < FROM or not _adds(out.dtype) or values.dtype != out.dtype or not out.flags.writeable:
+    if not index.size or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
         return False
     if way != "add" and out.dtype.kind != "f":
         return False
@@ -109,7 +114,7 @@ def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: in
 
 def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
     """Put values, of the shape of the index, where indices along a dimension point; whether that was possible."""
-    if index.size < FROM or values.dtype != out.dtype or out.itemsize not in _SIZES or out.dtype.kind == "O":
+    if not index.size or values.dtype != out.dtype or out.itemsize not in _SIZES or out.dtype.kind == "O":
         return False
     if values.shape != index.shape or not out.flags.writeable:
         return False
@@ -150,7 +155,7 @@ def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
 
 def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
     """Add the columns of a matrix to those columns of another, contiguous one that an index names; whether that was possible."""
-    if values.size < FROM or not _adds(out.dtype) or values.dtype != out.dtype or not out.flags.writeable:
+    if values.size < FROM or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
         return False
     moving = _moving()
     if moving is None or index.dtype is not _INDEX or not out.flags.c_contiguous:

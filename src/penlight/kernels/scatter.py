@@ -1,4 +1,4 @@
-"""Writes to computed places: gather, scatter, index_add, index_put with accumulation, embedding backward.
+"""Writes to computed places: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
 
 All return a new array, or write into `base` with `inplace=True`; indices are checked before anything is written.
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import prod
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,6 @@ _PAIRS: dict[np.dtype, np.dtype] = {
     np.dtype(np.float64): np.dtype(np.complex128),
 }
 _POSITION_BLOCK = 1 << 16
-_NATIVE_FROM = 1 << 9  # elements; see Note [Native kernels]
 _NATIVE_COLUMNS = 3  # of a row; fewer are not worth a loop of their own
 
 
@@ -78,7 +78,7 @@ def _working_copy(base: np.ndarray, inplace: bool) -> np.ndarray:
     """A C-contiguous array to accumulate into: `base` itself if that may be written directly, else a widened copy."""
     if inplace and base.flags.c_contiguous and not is_half(base.dtype):
         return base
-    return base.astype(np.float32, order="C") if is_half(base.dtype) else np.array(base, order="C")
+    return base.astype(np.float32, order="C") if is_half(base.dtype) else base.copy()
 
 
 def _accumulator(base: np.ndarray | tuple[int, ...], dtype: np.dtype, inplace: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -110,31 +110,6 @@ def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarra
             flat += coordinate.reshape((-1,) + (1,) * (index.ndim - 1 - k))
         step *= shape[k]
     return flat.reshape(-1)
-
-
-@lru_cache(64)
-def _few_plan(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], int, np.ndarray]:
-    """The sizes of the other dimensions, how far elements along `dim` are apart, and where those of index zero lie."""
-    zeros = np.zeros((*shape[:dim], 1, *shape[dim + 1 :]), np.intp)
-    return (
-        shape[:dim] + shape[dim + 1 :],
-        split_shape(shape, dim)[2],
-        _positions(zeros, shape, dim).reshape(zeros.shape),
-    )
-
-
-def _few_positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray | None:
-    """`_positions` of a few indices that are within bounds and as many as the array is large in the other dimensions; else None."""
-    if not 0 < index.size <= _FEW or index.dtype is not _INTP or not shape:
-        return None
-    others, inner, bases = _few_plan(shape, dim)
-    where = index.shape
-    if where[:dim] + where[dim + 1 :] != others:
-        return None
-    bits = index.view(np.uintp)
-    if bits.item(bits.argmax()) >= shape[dim]:
-        return None
-    return ((index if inner == 1 else index * inner) + bases).reshape(-1)
 
 
 def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
@@ -191,17 +166,25 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
 
 
+_native: Any = None
+
+
+def _natively() -> Any:
+    """`reduce_rows` by machine code, imported when it is first used: an import inside of a function takes a microsecond each time."""
+    global _native
+    if _native is None:
+        from .native.scatter import reduce_rows as _native
+    return _native
+
+
 _WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
 def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
     """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
-    if rows.size >= _NATIVE_FROM and columns >= _NATIVE_COLUMNS:
-        from .native import scatter as native
-
-        if native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
-            return
+    if columns >= _NATIVE_COLUMNS and _natively()(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+        return
     if count * columns <= _FEW:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
         _at(ufunc, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
@@ -223,51 +206,18 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
     _at_rows(ufunc, out, index, rows)
 
 
-def gather(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
-    """out[i][j][k] = x[index[i][j][k]][j][k] (for dim 0); `index` may be smaller than `x` in the other dimensions."""
-    few = _few_positions(index, x.shape, dim)
-    if few is not None:
-        return (x if x.flags.c_contiguous else np.ascontiguousarray(x)).reshape(-1)[few].reshape(index.shape)
-    if index.size == 0:
-        return np.empty(index.shape, x.dtype)
-    index = _checked_along(index, x.shape, dim)
-    if _is_expanded(index, x.shape, dim):
-        return np.take(x, index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))], dim)
-    return np.ascontiguousarray(x).reshape(-1).take(_positions(index, x.shape, dim)).reshape(index.shape)
-
-
-def scatter(
-    base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray | complex, inplace: bool = False
-) -> np.ndarray:
-    """base with base[index[i][j]][j] = source[i][j] (for dim 0); of several writes to one place the last holds."""
-    few = _few_positions(index, base.shape, dim)
-    if few is None and index.size:
-        index = _checked_along(index, base.shape, dim)
-    out = base if inplace and base.flags.c_contiguous else np.array(base, order="C")
-    if few is not None:
-        out.reshape(-1)[few] = _prefix(source, index.shape).reshape(-1) if isinstance(source, np.ndarray) else source
-    elif index.size:
-        values = _prefix(source, index.shape).reshape(-1) if isinstance(source, np.ndarray) else source
-        out.reshape(-1)[_positions(index, base.shape, dim)] = values
-    return _finish(out, base, inplace)
-
-
 def scatter_add(
     base: np.ndarray | tuple[int, ...], dim: int, index: np.ndarray, source: np.ndarray, inplace: bool = False
 ) -> np.ndarray:
     """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` stands for zeros."""
     fresh = isinstance(base, tuple)
     shape = base if isinstance(base, tuple) else base.shape
-    few = _few_positions(index, shape, dim)
-    if few is None and index.size:
+    if index.size:
         index = _checked_along(index, shape, dim)
     base, out = _accumulator(base, source.dtype, inplace)
-    if few is not None:
-        values = widen(_prefix(source, index.shape)).reshape(-1)
-        _at(np.add, out.reshape(-1), few, values if values.dtype is out.dtype else values.astype(out.dtype))
-    elif index.size:
+    if index.size:
         source = widen(_prefix(source, index.shape))
-        if _is_expanded(index, shape, dim):
+        if not index.flags.c_contiguous and _is_expanded(index, shape, dim):
             vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
             _index_add(out, dim, vector, source, fresh)
         elif not reduce_along(out, index, source, dim):
@@ -278,6 +228,9 @@ def scatter_add(
 
 def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool) -> None:
     """out[..., index, ...] += source in place, for contiguous `out`."""
+    if dim == 0 and out.ndim == 2 and index.ndim == 1:
+        reduce_rows(np.add, out, index, source, fresh)
+        return
     outer, size, inner = split_shape(out.shape, dim)
     if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
         return
@@ -376,18 +329,16 @@ def scatter_reduce(
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if reduce == "mean" and base.dtype.kind == "b":
         raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
-    places = _few_positions(index, base.shape, dim)
-    if places is None and index.size:
+    if index.size:
         index = _checked_along(index, base.shape, dim)
     out = _working_copy(base, inplace)
     if index.size:
         ufunc, flat = _REDUCTIONS[reduce], out.reshape(-1)
         values = widen(_prefix(source, index.shape)).astype(out.dtype, copy=False)
-        if places is None and (reduce == "mean" or not include_self or index.size < MOVES_FROM):
-            places = _positions(index, base.shape, dim)
+        places = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
         if not include_self:
             _start(flat, places, reduce)
-        if index.size < MOVES_FROM or not reduce_along(out, index, values, dim, _WAYS[ufunc]):
+        if not reduce_along(out, index, values, dim, _WAYS[ufunc]):
             places = _positions(index, base.shape, dim) if places is None else places
             _at(ufunc, flat, places, values.reshape(-1))
         if reduce == "mean":
@@ -448,16 +399,17 @@ def put(
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
     flat = np.asarray(index, np.intp).reshape(-1)
-    bad = flat[(flat < -base.size) | (flat >= base.size)]
-    if bad.size:
-        raise IndexError(f"out of range: tried to access index {bad[0]} on a tensor of {base.size} elements.")
+    if flat.size and not _inside(flat, base.size):
+        bad = flat[(flat < -base.size) | (flat >= base.size)]
+        if bad.size:
+            raise IndexError(f"out of range: tried to access index {bad[0]} on a tensor of {base.size} elements.")
+        flat = np.where(flat < 0, flat + base.size, flat)
     out = _working_copy(base, inplace)
-    flat = np.where(flat < 0, flat + base.size, flat)
     values = source.reshape(-1).astype(out.dtype, copy=False)
-    if accumulate:
-        _at(np.add, out.reshape(-1), flat, values)
-    else:
+    if not accumulate:
         out.reshape(-1)[flat] = values
+    elif not reduce_along(out.reshape(-1), flat, values, 0):
+        _at(np.add, out.reshape(-1), flat, values)
     return _finish(out, base, inplace)
 
 

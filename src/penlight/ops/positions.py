@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method
@@ -167,6 +167,12 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = input.nonzero()
+    if found._level is None and type(fill_value) is int and -(2**63) <= fill_value < 2**63:
+        places = found._array
+        rows = np.empty((size, places.shape[1]), np.int64)
+        rows[: len(places)] = places[:size]
+        rows[len(places) :] = fill_value
+        return _dispatch.given("nonzero_static", wrap(rows), out)
     rows = found.new_full((size, input.dim()), fill_value)
     count = min(size, found.shape[0])
     rows[:count] = found[:count]

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import ABSENT, broadcast_shape, first_outside, values_of, wrap_dim
+from ._args import ABSENT, broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
 from ._guards import lazy, not_implemented
 from ._raw import both
@@ -130,6 +130,9 @@ def _reduce_kernel(run: Any) -> Any:
     return kernel
 
 
+_index_reduced = _reduce_kernel(_index_reduce_array)
+
+
 def _scatter_reduce_input(
     grad: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any, xp: Any
 ) -> Any:
@@ -154,16 +157,10 @@ def _scatter_reduce_arguments(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> tuple[Any, ...]:
     arguments = _scatter_arguments("scatter", input, dim, index, src)
-    if reduce in ("amax", "amin") and input.is_complex():
-        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if index.numel() and input.dim():
-        places = values_of(index)
-        n, (low, high) = input.shape[arguments[1]], extremes(places)
-        if low < 0 or high >= n:
-            bad = first_outside(places, 0, n)
-            raise RuntimeError(f"index {bad} is out of bounds for dimension {arguments[1]} with size {n}")
+    if reduce[0] == "a" and input._array.dtype.kind == "c":
+        raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input._array.dtype)
     return (*arguments, reduce, include_self)
 
 
@@ -218,7 +215,7 @@ def _index_reduce_src(
 
 
 @differentiable(lambda input, dim, index, source, reduce, include_self:
-                    _reduce_kernel(_index_reduce_array)(input, dim, index, source, reduce, include_self),
+                    _index_reduced(input, dim, index, source, reduce, include_self),
                 node="IndexReduceBackward0", inplace=True, input=_index_reduce_input, source=_index_reduce_src)  # fmt: skip
 def _index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
@@ -230,37 +227,32 @@ def _index_reduce_arguments(
 ) -> tuple[Any, ...]:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    if source.dtype is not input.dtype:
+    own, places, other = input._array.shape, index._array.shape, source._array.shape
+    if source._array.dtype is not input._array.dtype and source.dtype is not input.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
         raise RuntimeError(f"index_reduce_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    dim = wrap_dim(dim, input.dim())
-    _check_reduced(input, dim, index, source)
-    return input, dim, index if index.dim() else index.reshape(1), source, reduce, include_self
-
-
-def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    kind = dtypes.LEGACY[index.dtype]
-    if index.dim() > 1:
+    dim = wrap_dim(dim, len(own))
+    if len(places) > 1:
         raise IndexError(
-            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: {kind} and size: "
-            f"{list(index.shape)}"
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
         )
-    if index.dtype not in (dtypes.int64, dtypes.int32):
+    if index.dtype is not dtypes.int64 and index.dtype is not dtypes.int32:
+        kind = dtypes.LEGACY[index.dtype]
         raise RuntimeError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {kind}")
-    if input.dim() or source.dim():
-        own, other = list(input.shape), list(source.shape)
-        if len(own) != len(other) or own[:dim] + own[dim + 1 :] != other[:dim] + other[dim + 1 :]:
-            raise RuntimeError(
-                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                f"{own} source.shape = {other}"
-            )
-    count = source.shape[dim] if source.dim() else 1
-    if index.numel() != count:
-        if not source.dim():
+    if len(own) != len(other) or own[:dim] + own[dim + 1 :] != other[:dim] + other[dim + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(own)} source.shape = {list(other)}"
+        )
+    count, given = other[dim] if other else 1, places[0] if places else 1
+    if given != count:
+        if not other:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         raise RuntimeError(
-            f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+            f"index_reduce_(): Number of indices ({given}) should be equal to source.size(dim): ({count}), for dim: {dim}"
         )
+    return input, dim, index if places else index.reshape(1), source, reduce, include_self
 
 
 @method

@@ -137,7 +137,7 @@ def _scatter_array(input: Any, dim: int, index: Any, src: Any) -> Any:
     shape, size = input.shape, index.shape
     if isinstance(src, np.ndarray) and src.ndim and src.shape != size:
         src = src[tuple([slice(n) for n in size])]
-    if index.size >= moves.FROM and isinstance(src, np.ndarray) and moves.put_along(out, index, src, dim):
+    if type(src) is np.ndarray and src.ndim and moves.put_along(out, index, src, dim):
         return out
     if shape[:dim] == size[:dim] and shape[dim + 1 :] == size[dim + 1 :]:
         put_along(out, index, src, dim)
@@ -394,27 +394,26 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Nu
 
 def _check_added(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     """What PyTorch asks of the slices that are added."""
-    if index.dim() > 1:
+    own, places, given = input._array.shape, index._array.shape, source._array.shape
+    if len(places) > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
-            f"{dtypes.LEGACY[index.dtype]} and size: {list(index.shape)}"
+            f"index_add_(): Index is supposed to be a vector, but got dim: {len(places)} with type: "
+            f"{dtypes.LEGACY[index.dtype]} and size: {list(places)}"
         )
-    if index.dtype not in (dtypes.int64, dtypes.int32):
+    if index._array.dtype is not _INT64 and index.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("index_add_(): Expected dtype int32/int64 for index but got: " + dtypes.LEGACY[index.dtype])
-    if input.dtype is not source.dtype:
+    if input._array.dtype is not source._array.dtype and input.dtype is not source.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[source.dtype]
         raise RuntimeError(f"index_add_(): self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    shape = source._array.shape
-    size = shape[dim] if len(shape) > dim else 1
-    if index.numel() != size:
+    size, count = given[dim] if len(given) > dim else 1, places[0] if places else 1
+    if count != size:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({size}), for dim: {dim}"
+            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({size}), for dim: {dim}"
         )
-    own, given = list(input._array.shape), list(shape)
     if own[:dim] + own[dim + 1 :] != given[:dim] + given[dim + 1 :] or len(own) != len(given):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{own} source.shape = {given}"
+            f"{list(own)} source.shape = {list(given)}"
         )
 
 
