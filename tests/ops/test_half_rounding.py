@@ -57,3 +57,11 @@ def test_addmm_rounds_once() -> None:
     x = torch.tensor(np.arange(12).reshape(3, 4).astype("f") / 7).bfloat16()
     y = torch.addmm(x[:, :3], x, x.t(), beta=0.3, alpha=0.7)
     assert y[0].tolist() == [0.19921875, 0.5859375, 0.96875]
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_rms_norm_with_a_weight_of_another_dtype_does_not_overflow(dtype) -> None:
+    """Squares of 500 are no numbers in float16: they are summed in float32, as PyTorch does."""
+    x = torch.tensor([[100.0, 300.0, 500.0]], dtype=dtype)
+    out = F.rms_norm(x, (3,), torch.ones(3), 0.5)
+    assert out.dtype is dtype and torch.equal(out, F.rms_norm(x, (3,), torch.ones(3, dtype=dtype), 0.5))

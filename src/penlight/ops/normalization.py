@@ -229,7 +229,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = float(np.finfo(np.float64 if input.dtype in (dtypes.float64, dtypes.complex128) else np.float32).eps)
     if input.dtype.category == dtypes.COMPLEX or (weight is not None and weight.dtype is not input.dtype):
-        result = input * (input.pow(2).mean(tuple(range(-len(shape), 0)), True) + eps).rsqrt()
+        wide = input.float() if input.dtype in (dtypes.float16, dtypes.bfloat16) else input
+        result = wide * (wide.pow(2).mean(tuple(range(-len(shape), 0)), True) + eps).rsqrt()
         return (result if weight is None else result * weight).to(input.dtype)
     return _fused_rms_norm(input, shape, weight, eps)[0]
 
