@@ -28,6 +28,7 @@ SCHEMA_TYPES = {
 NAMED_TYPES = {"dtype": "dtype", "layout": "layout", "memory_format": "memory_format"} | dict.fromkeys(
     ("from_", "to", "type1", "type2"), "dtype"
 )
+ANY_DATA = ("as_tensor",)  # takes more than its schema says
 NO_FORMS = ("Scalar", "left_t", "right_", "t", "hacked_twin", "str", "float", "complex")  # of TorchScript
 FACTORY = ("dtype? dtype=None", "layout? layout=None", "device? device=None", "bool pin_memory=False", "bool requires_grad=False")  # fmt: skip
 
@@ -36,7 +37,7 @@ def callables(torch: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Names, functions, and what to call them with first; methods as `Tensor.name`, those of nn.functional as `F.name`."""
     for name in sorted(dir(torch._C._VariableFunctions)):
         found = getattr(torch, name, None)
-        if not name.startswith("_") and type(found).__name__.startswith("builtin"):
+        if not name.startswith("_") and name not in ANY_DATA and type(found).__name__.startswith("builtin"):
             yield name, found, ()
     for name, found in sorted(vars(torch.nn.functional).items()):
         if not name.startswith("_") and type(found).__name__.startswith("builtin"):

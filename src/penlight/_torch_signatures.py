@@ -56,7 +56,6 @@ as_strided: Tensor input, ints size, ints stride, int? storage_offset=None
 as_strided_: Tensor input, ints size, ints stride, int? storage_offset=None
 as_strided_copy: Tensor input, ints size, ints stride, int? storage_offset=None, *, Tensor? out=None
 as_strided_scatter: Tensor input, Tensor src, ints size, ints stride, int? storage_offset=None, *, Tensor? out=None
-as_tensor: Tensor data, *, dtype? dtype=None, device? device=None
 asin: Tensor input, *, Tensor? out=None
 asin_: Tensor input
 asinh: Tensor input, *, Tensor? out=None

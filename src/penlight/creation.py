@@ -35,7 +35,7 @@ def tensor(
             [3., 4.]])
     """
     if dtype is not None:
-        dtype = dtypes.given(dtype)
+        dtype = dtypes.given(dtype, "tensor(): ")
     if _check(dtype, device, "tensor"):
         return _on_meta(tensor, data, dtype=dtype, requires_grad=requires_grad)
     if isinstance(data, Tensor):
@@ -88,7 +88,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
     tensor([1, 2])
     """
     if dtype is not None:
-        dtype = dtypes.given(dtype)
+        dtype = dtypes.given(dtype, "as_tensor(): ")
     if _check(dtype, device, "as_tensor"):
         return data.to(device, dtype) if isinstance(data, Tensor) else _on_meta(as_tensor, data, dtype)
     if isinstance(data, Tensor):
@@ -152,7 +152,7 @@ def asarray(
     tensor([1, 2])
     """
     if dtype is not None:
-        dtype = dtypes.given(dtype)
+        dtype = dtypes.given(dtype, "asarray(): ")
     if _check(dtype, device, "asarray"):
         return _on_meta(asarray, obj, dtype=dtype, copy=copy, requires_grad=requires_grad)
     out = obj if isinstance(obj, Tensor) else wrap(array_of(obj, dtype, copy=bool(copy)))
@@ -189,7 +189,7 @@ def frombuffer(
     tensor([1, 2], dtype=torch.int16)
     """
     if dtype is not None:
-        dtype = dtypes.given(dtype)
+        dtype = dtypes.given(dtype, "frombuffer(): ")
     return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
 

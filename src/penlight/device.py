@@ -22,7 +22,9 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         if isinstance(type, int):
-            type, index = "cuda", type
+            raise RuntimeError(
+                "Cannot access accelerator device when none is available. Penlight runs on the CPU: use device='cpu'"
+            )
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
         kind, colon, number = type.partition(":")

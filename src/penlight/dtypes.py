@@ -203,11 +203,16 @@ def default_complex() -> dtype:
 
 
 _OF_TYPE: dict[Any, Any] = {float: float64, int: int64, bool: bool_, complex: complex128}
+_DTYPE = dtype
 
 
-def given(dtype: Any) -> Any:
-    """A dtype as it was given: Python's number types stand for the widest of their kind."""
-    return _OF_TYPE.get(dtype, dtype) if dtype.__class__ is type else dtype
+def given(dtype: Any, name: str = "") -> Any:
+    """A dtype as it was given: Python's number types stand for the widest of their kind; other things are refused."""
+    if dtype.__class__ is type:
+        dtype = _OF_TYPE.get(dtype, dtype)
+    if dtype.__class__ is not _DTYPE and dtype is not None:
+        raise TypeError(f"{name}argument 'dtype' must be torch.dtype, not {dtype.__class__.__name__}")
+    return dtype
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:

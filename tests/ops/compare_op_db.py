@@ -25,7 +25,7 @@ NOT_COMPARED = {
 
 # What docs/conformance.md explains: other results, strides or nodes than PyTorch's.
 KNOWN = {
-    "as_strided_scatter": "gradient", "fill": "node", "slice": "node", "mH": "strides", "nn.functional.pad.circular": "node", "nn.functional.rms_norm": "node",
+    "as_strided_scatter": "gradient", "slice": "node", "mH": "strides", "nn.functional.pad.circular": "node", "nn.functional.rms_norm": "node",
     "nn.functional.conv1d": "node", "nn.functional.conv2d": "node", "nn.functional.conv3d": "node",
     "nn.functional.conv_transpose1d": "node", "nn.functional.conv_transpose2d": "node", "nn.functional.conv_transpose3d": "node",
     "nn.functional.linear_cross_entropy.chunked_none": "node", "nn.functional.linear_cross_entropy.chunked": "node",

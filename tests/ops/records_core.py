@@ -132,7 +132,7 @@ record("real", S(X(3)), S(X(3, _C)), node=False, method=False)
 record("imag", S(X(3, _C)), errors=[(X(3),)], node=False, method=False)
 record("view_as_real", S(X((2, 3), _C)), S(X((), _C)))
 record("view_as_complex", S(X((3, 2))), errors=[(X(3),)])
-record("fill", S(X((2, 3)), 5), S(X((2, 3)), X(())), node=False)
+record("fill", S(X((2, 3)), 5), S(X((2, 3)), True), S(X((2, 3)), X(())))
 
 # ----- reduction, norms ---------------------------------------------------------------------------------------------
 

@@ -61,7 +61,18 @@ def output(name, penlight):
     return run_alone(name, penlight) if looks_at_types(name) else outputs(penlight)[name]
 
 
+PAIRS = re.compile(r"OrderedDict\(\[(.*)\]\)")
+
+
+def as_from_3_12(line):
+    """`OrderedDict([(1, 2)])` as Pythons from 3.12 on write it: `OrderedDict({1: 2})`. The outputs are those of 3.11."""
+    return PAIRS.sub(
+        lambda found: "OrderedDict({" + re.sub(r"\(([^(),]+), ([^()]*)\)", r"\1: \2", found[1]) + "})", line
+    )
+
+
 def lines(text):
+    text = as_from_3_12(text)
     text = re.sub(r"0x[0-9a-f]+", "0x", re.sub(r" *\(Triggered internally[^)]*\)", "", text))
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 

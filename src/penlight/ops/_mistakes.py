@@ -290,8 +290,11 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
         method = bool(call.args) and isinstance(call.args[0], Tensor) and not forms(name)[0]
     known = "Tensor." + name if method else name
     found = mistake(known, call.args[method:], call.kwargs)
-    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0] and _of_kinds(error, call):
-        found = _by_annotations(own, name, call)
+    if found is None and not forms(name)[0] and not forms("Tensor." + name)[0]:
+        if isinstance(error, (AttributeError, TypeError, ValueError)):
+            found = _by_what_it_calls(own, name, call)
+        if found is None and _of_kinds(error, call):
+            found = _by_annotations(own, name, call)
     if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
         return None
     if "numpy.ndarray" in found and forms(known)[0] and not isinstance(error, (AttributeError, TypeError, ValueError)):
@@ -327,6 +330,23 @@ _POSITION = re.compile(r" \(position \d+\)")
 def _of_kinds(error: Exception, call: Call) -> bool:
     """Whether an error may come from the kind of an argument, for functions whose forms are not known."""
     return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
+
+
+def _by_what_it_calls(function: FunctionType, name: str, call: Call) -> str | None:
+    """The same for a function of `nn.functional` that is Python in PyTorch too, and hands its arguments on by position to the
+    function of that name at the top: `layer_norm(input, shape, eps="a")`."""
+    known, _ = forms(name.removeprefix("F."))
+    if not name.startswith("F.") or len(known) != 1:
+        return None
+    code = function.__code__
+    given = {**dict(zip(code.co_varnames[: code.co_argcount], call.args)), **call.kwargs}
+    for place, parameter in enumerate(known[0].positional):
+        if parameter.name in given and not _fits(parameter, given[parameter.name]):
+            found = _found(parameter, given[parameter.name])
+            return (
+                f"{name[2:]}(): argument '{parameter.name}' (position {place + 1}) must be {parameter.shown}, {found}"
+            )
+    return None
 
 
 def _by_annotations(function: FunctionType, name: str, call: Call) -> str | None:

@@ -330,6 +330,10 @@ def _fill(input: Tensor, value: Any) -> Tensor: ...
 OPS["_fill"].into = quiet(fill_into)
 
 
+@differentiable(_fill_kernel, node="FillBackward0", input=lambda grad, xp: xp.zeros_like(grad))
+def _fill_new(input: Tensor, value: Any) -> Tensor: ...
+
+
 def _fill_tensor_kernel(input: Any, value: Any) -> Any:
     array = np.empty(input.shape, input.dtype)
     np.copyto(array, value, casting="unsafe")
@@ -342,15 +346,24 @@ def _fill_tensor_kernel(input: Any, value: Any) -> Any:
 def _fill_tensor(input: Tensor, value: Tensor) -> Tensor: ...
 
 
-def _filled(input: Tensor, value: Any, run: Any) -> Tensor:
+@linear(
+    _fill_tensor_kernel,
+    node="FillBackward1",
+    input=OPS["_fill_tensor"].rules["input"],
+    value=OPS["_fill_tensor"].rules["value"],
+)
+def _fill_tensor_new(input: Tensor, value: Tensor) -> Tensor: ...
+
+
+def _filled(input: Tensor, value: Any, run: Any, new: str = "") -> Tensor:
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
-        return run(OPS["_fill_tensor"], (input, value))
+        return run(OPS["_fill_tensor" + new], (input, value))
     number = value.item() if isinstance(value, np.generic) else value
-    return run(OPS["_fill"], (input, dtypes.number_for(number, input.dtype, input.numel() == 1)))
+    return run(OPS["_fill" + new], (input, dtypes.number_for(number, input.dtype, input.numel() == 1)))
 
 
 @method
@@ -371,7 +384,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     >>> torch.fill(torch.zeros(2), 5)
     tensor([5., 5.])
     """
-    return _filled(input, value, _dispatch.dispatch)
+    return _filled(input, value, _dispatch.dispatch, "_new")
 
 
 @linear(

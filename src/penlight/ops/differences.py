@@ -53,9 +53,9 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    place = wrap_dim(dim, input.dim())
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    place = wrap_dim(dim, input.dim()) if n else 0
     ends = [e for e in (prepend, append) if e is not None and n]
     for end in ends:
         _check_end(input, end, place)

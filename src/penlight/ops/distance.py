@@ -245,7 +245,7 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if x.dtype.category != dtypes.FLOATING:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.LEGACY[x.dtype]}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {dtypes.LEGACY[x1.dtype]} but found {dtypes.LEGACY[x2.dtype]}")
@@ -319,7 +319,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if input.dtype.category != dtypes.FLOATING:
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return _pdist(input.contiguous(), float(p))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,9 @@ def rrelu(
         floats_only("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")({"input": input})
         if training and input.dtype is dtypes.float16:
             raise not_implemented("rrelu_with_noise_out_cpu", input._array.dtype)
+    for name, bound in (("lower", lower), ("upper", upper)) if training else ():
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     noise = _slopes_for(input, lower, upper) if training else None

@@ -384,7 +384,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
     if along and not input.dim():
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
-    return _roll(input, moves, tuple(wrap_dim(d, input.dim()) for d in along))
+    if not input.numel():
+        along = ()  # which dimensions does not matter then, not even whether they exist
+    return _roll(input, moves[:1] if not along else moves, tuple(wrap_dim(d, input.dim()) for d in along))
 
 
 concat, concatenate = cat, cat

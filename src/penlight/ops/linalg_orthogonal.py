@@ -293,6 +293,8 @@ def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:
     place = -2 if left else -1
     if other.shape[place] < tau.shape[-1]:
         raise RuntimeError(f"torch.ormqr: other.shape[{place}] must be greater than or equal to tau.shape[-1]")
+    if tau.shape[-1] != min(other.shape[place], input.shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{place}], input.shape[-1])")
     if other.shape[place] != input.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{place}] must be equal to input.shape[-2]")
     if tau.shape[-1] > input.shape[-1]:

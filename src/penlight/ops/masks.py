@@ -16,7 +16,7 @@ from ..kernels.slim import tril as tril_array
 from ..kernels.slim import triu as triu_array
 from ..tensor import Tensor
 from . import _dispatch
-from ._args import broadcast_shape, wrap_dim
+from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, linear, method, plain, pointwise
 from ._guards import need_number
 
@@ -61,7 +61,7 @@ def _masked(input: Tensor, mask: Tensor, value: Any, run: Any) -> Tensor:
             raise RuntimeError(
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
             )
-        if value.is_complex() and not input.is_complex():
+        if value.is_complex() and not input.is_complex() and (values_of(value).imag != 0).any():
             kind = {"long int": "int64_t"}.get(_c(input.dtype), _c(input.dtype))
             raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
         return run(OPS["_masked_fill_tensor"], (input, mask, value))

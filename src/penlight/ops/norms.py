@@ -36,6 +36,8 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
             return result
     size = np.absolute(input)
     axes = dim if input.ndim else None
+    if ord != 0 and (input.size == 1 or (len(dim) == 1 and input.shape[dim[0]] == 1)):
+        return size.sum(axis=axes, keepdims=keepdim)  # a number's norm of any order, without powers that overflow
     if ord == 2:
         return np.sqrt(np.square(size).sum(axis=axes, keepdims=keepdim))
     if ord == 1:
@@ -79,6 +81,17 @@ def _norm_rule(grad: Any, input: Any, result: Any, ord: Any, dim: tuple[int, ...
 def _vector_norm(input: Tensor, ord: Any, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 
+def _refuse_no_elements(x: Tensor, ord: Any, dims: tuple[int, ...]) -> None:
+    """The largest of no elements, and the like; over `dims`, or over all if there are none."""
+    empty = [d for d in dims if x.shape[d] == 0]
+    if dims and not empty:
+        return
+    which = f"on the dimension {empty[0]}because this dimension is empty and" if empty else "on an empty tensor because"
+    raise RuntimeError(
+        f"linalg.vector_norm cannot compute the {ord} norm {which} the operation does not have an identity"
+    )
+
+
 def vector_norm(
     x: Tensor,
     ord: Any = 2,
@@ -106,9 +119,7 @@ def vector_norm(
     x = x if dtype is None else x.to(dtype)
     dims = wrap_dims(dim, x.dim())
     if x.numel() == 0 and (ord < 0 or ord == math.inf):
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
-        )
+        _refuse_no_elements(x, ord, () if dim is None else dims)
     return _vector_norm(x, ord, dims, keepdim, out=out)
 
 

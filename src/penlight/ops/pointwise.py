@@ -257,7 +257,7 @@ def asinh(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arccosh, floating=True, input=lambda grad, input, xp: grad * (xp.rsqrt(input - 1) * xp.rsqrt(input + 1)))
+@pointwise(np.arccosh, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(input * input - 1))
 def acosh(input: Tensor) -> Tensor:
     """The inverse hyperbolic cosine of each element.
 

@@ -243,6 +243,8 @@ def mean(
     if out is not None:
         if dtype is None and out.dtype.category < dtypes.FLOATING:
             check_out("mean_all" if dim is None else "mean", dtypes.float32, out.dtype)
+        if dtype is None and dim is None:
+            check_out("mean_all", input.dtype, out.dtype)
         return in_out("mean", out, dtype, lambda kind: mean(input, dim, keepdim, dtype=kind))
     input = _as_dtype(input, dtype)
     if dim is None and not keepdim:

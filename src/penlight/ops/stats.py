@@ -270,7 +270,7 @@ def _observation_weights(weights: Tensor | None, name: str, count: int, integral
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {count}"
         )
-    if weights.numel() and values_of(weights).min() < 0:
+    if weights.numel() and not values_of(weights).min() >= 0:  # nor NaN
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -303,6 +303,8 @@ def cov(
         mean, size = table.sum(1) / count, count - correction
     else:
         total = weights.sum()
+        if (values_of(total) == 0).any():
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         mean = (table * weights).sum(1) / total
         size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if size <= 0:
