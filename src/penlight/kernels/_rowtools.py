@@ -109,7 +109,7 @@ def pointwise(
     """
     first = arrays[0]
     dtype, shape, size = first.dtype, first.shape, first.size
-    if size < BLOCK_ELEMENTS and (dtype is _FLOAT or (dtype is _DOUBLE and size >= NATIVE_FROM)):
+    if size < BLOCK_ELEMENTS and (dtype is _FLOAT or dtype is _DOUBLE):
         alone = small.elementwise(body if native is None or dtype is _DOUBLE else native, arrays, numbers)
         if alone is not None:
             return alone

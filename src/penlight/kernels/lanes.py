@@ -14,6 +14,7 @@ import ast
 import math
 from collections.abc import Callable
 from functools import lru_cache, reduce
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -51,23 +52,35 @@ def of_numbers(function: Callable[..., float], *arrays: Array, own: bool = False
     for array in arrays:
         if array.dtype is not dtype or not size:
             return _converted(function, arrays, own)
-        # One of NumPy's numbers is no array: its memory must not be read as one.
         alike = alike and array.shape == shape and array.flags.c_contiguous and type(array) is np.ndarray
-    if alike:
-        out = np.empty(shape, dtype)
-        columns, sizes = arrays, (size,) * len(arrays)
-    else:
-        out = np.empty(np.broadcast_shapes(*[array.shape for array in arrays]), dtype)
-        columns = tuple([_column(array, out.shape) for array in arrays])
+    columns, sizes = arrays, (size,) * len(arrays)
+    if not alike:
+        shape = _common_shape(arrays)
+        columns = tuple([_column(array, shape) for array in arrays])
         sizes = tuple([0 if column.size == 1 else size for column in columns])
+    out = np.empty(shape, dtype)
     if out.size:
         _fill(function, columns, sizes, out, own)
     return out
 
 
+def _common_shape(arrays: tuple[Array, ...]) -> tuple[int, ...]:
+    shape = max(arrays, key=_size).shape
+    for array in arrays:
+        if array.shape != shape and not (array.size == 1 and array.ndim <= len(shape)):
+            return np.broadcast_shapes(*[array.shape for array in arrays])
+    return shape
+
+
+_size = attrgetter("size")
+
+
 def _column(array: Array, shape: tuple[int, ...]) -> Array:
     """An array's elements in one piece; one that is the same everywhere stays alone."""
-    return np.ascontiguousarray(array if array.size == 1 else np.broadcast_to(array, shape))
+    if array.size != 1 and array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    # One of NumPy's numbers is no array: its memory must not be read as one.
+    return array if array.flags.c_contiguous and type(array) is np.ndarray else np.ascontiguousarray(array)
 
 
 def _converted(function: Callable[..., float], arrays: tuple[Array, ...], own: bool) -> Array:

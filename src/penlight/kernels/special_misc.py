@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from ._rowtools import by_machine
+from ._rowtools import by_machine, pointwise
 from .silence import silent
-from .special_common import Array, is_half, rational, unary
+from .special_common import Array, is_half, piecewise, rational, unary
 
 # fmt: off
 # log(1 + e) / e in e on [0, 1]; NumPy's log1p takes five to ten times as long
@@ -44,36 +44,28 @@ def logit(x: Array, eps: float | None = None) -> Array:
     """log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps >= 0. Derivative: 1 / (x (1 - x)), 0 where clamped."""
     if is_half(x.dtype):
         return logit(x.astype(np.float32), eps).astype(x.dtype)
+    low = high = None
     if eps is not None and eps >= 0.0:
-        low = x.dtype.type(eps)
-        x = np.where(x < low, low, np.minimum(x, 1 - low))
-    if x.dtype == np.float32:
-        result = by_machine(_logit_in_machine_code, x)
-        if result is not None:
-            return result
-    return unary(_logit if x.dtype == np.float64 else _logit_plain, x, wide=True)
+        least = x.dtype.type(eps)
+        low, high = float(least), float(1 - least)
+
+    def kernel(x: Array, out: Array) -> None:
+        if low is not None:
+            x = np.where(x < low, low, np.minimum(x, high))
+        # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
+        near = (x > 0.25) & (x < 0.75)
+        piecewise(x, out, (~near, _log_odds), (near, _log_odds_near_half))
+
+    result = by_machine(kernel, x) if x.dtype == np.float32 else None
+    return unary(kernel, x, wide=True) if result is None else result
 
 
-def _logit_in_machine_code(x: Array, out: Array) -> None:
-    """As `_logit`, with a choice for each element."""
-    below = 1.0 - x
-    near = np.log1p((2.0 * x - 1.0) / below)
-    out[...] = np.where((x > 0.25) & (x < 0.75), near, np.log(x / below))
+def _log_odds(x: Array) -> Array:
+    return np.log(x / (1.0 - x))
 
 
-def _logit_plain(x: Array, out: Array) -> None:
-    np.subtract(1.0, x, out)
-    np.divide(x, out, out)
-    np.log(out, out)
-
-
-def _logit(x: Array, out: Array) -> None:
-    _logit_plain(x, out)
-    # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
-    index = ((x > 0.25) & (x < 0.75)).nonzero()[0]
-    if index.size:
-        x = x.take(index)
-        out[index] = np.log1p((2.0 * x - 1.0) / (1.0 - x))
+def _log_odds_near_half(x: Array) -> Array:
+    return np.log1p((2.0 * x - 1.0) / (1.0 - x))
 
 
 def log_sigmoid(x: Array) -> Array:
@@ -137,27 +129,22 @@ def sinc(x: Array) -> Array:
 
     As in torch, pi x is rounded before its sine is taken, so integers do not give exactly zero.
     """
-    return unary(_sinc, x)
+    return unary(_sinc, x, machine=x.dtype.char == "d")
 
 
 def _sinc(x: Array, out: Array) -> None:
     product = x * np.pi
-    np.sin(product, out)
-    out /= product
-    out[x == 0.0] = 1.0
+    out[...] = np.where(x == 0.0, 1.0, np.sin(product) / product)
 
 
 def entr(x: Array) -> Array:
     """-x log(x), 0 at zero and -inf below. Derivative: -log(x) - 1."""
-    return unary(_entr, x)
+    return pointwise(_entr, x)
 
 
 def _entr(x: Array, out: Array) -> None:
-    np.log(x, out)
-    out *= x
-    np.negative(out, out)
-    out[x == 0.0] = 0.0
-    out[x < 0.0] = -np.inf
+    value = np.where(x == 0.0, 0.0, -(np.log(x) * x))
+    out[...] = np.where(x < 0.0, -np.inf, value)
 
 
 def xlogy(x: Array, y: Array) -> Array:
@@ -170,7 +157,17 @@ def xlog1py(x: Array, y: Array) -> Array:
     return _x_times(np.log1p, x, y)
 
 
+def _x_times_log(x: Array, y: Array, out: Array) -> None:
+    out[...] = np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y))
+
+
+def _x_times_log1p(x: Array, y: Array, out: Array) -> None:
+    out[...] = np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y))
+
+
 def _x_times(function: np.ufunc, x: Array, y: Array) -> Array:
+    if x.dtype is y.dtype and x.shape == y.shape:
+        return pointwise(_x_times_log if function is np.log else _x_times_log1p, x, y)
     dtype = np.result_type(x, y)
     if is_half(dtype):
         return _x_times(function, x.astype(np.float32), y.astype(np.float32)).astype(dtype)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.large import COSTLY, one_pass, run_function
+from ..kernels._rowtools import pointwise as blockwise
+from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
@@ -315,18 +316,22 @@ def float_power_(input: Tensor, exponent: Tensor | Number) -> Tensor:
 # ----- Clean-up -----------------------------------------------------------------------------------------------------
 
 
-def _replaced(input: Any, nan: Any, high: Any, low: Any) -> Any:
+def _replaced(input: Any, out: Any, nan: Any, high: Any, low: Any) -> None:
     finite = np.where(input == -np.inf, low, np.where(input == np.inf, high, input))
-    return np.where(np.isnan(input), nan, finite)
+    out[...] = np.where(np.isnan(input), nan, finite)
+
+
+_LIMITS = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float32, np.float64)}
 
 
 def _nan_to_num_array(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if input.dtype.kind in "biu":
         return input.copy()
-    if input.dtype == np.float32 and input.size >= COSTLY:
-        limit = np.finfo(np.float32).max
-        values = [default if v is None else v for v, default in ((nan, 0.0), (posinf, limit), (neginf, -limit))]
-        return run_function(_replaced, input, *[np.asarray(v, np.float32) for v in values])
+    limit = _LIMITS.get(input.dtype)
+    if limit is not None and input.flags.c_contiguous:
+        values = ((nan, 0.0), (posinf, limit), (neginf, -limit))
+        numbers = tuple([default if value is None else float(value) for value, default in values])
+        return blockwise(_replaced, input, numbers=numbers)
     out = np.array(input)
     parts = [out.real, out.imag] if out.dtype.kind == "c" else [out]
     limits = np.finfo(out.dtype) if out.dtype.kind != "V" else _bfloat16_limits()
