@@ -50,7 +50,7 @@ def logit(x: Array, eps: float | None = None) -> Array:
         low, high = float(least), float(1 - least)
 
     def kernel(x: Array, out: Array) -> None:
-        if low is not None:
+        if low is not None and high is not None:
             x = np.where(x < low, low, np.minimum(x, high))
         # near 1/2 the quotient is near one: 2x - 1 is exact there, and its logarithm loses nothing
         near = (x > 0.25) & (x < 0.75)
