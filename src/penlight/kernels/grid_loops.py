@@ -83,7 +83,7 @@ def _slope(at: float, size: int, mode: int, padding: int, align: int) -> float:
 
 def _index(at: float, tap: int, size: int, mode: int, padding: int, align: int) -> float:
     """The index of a tap; negative if it is outside."""
-    found = round(at) if mode == _NEAREST else math.floor(at) + tap
+    found: float = round(at) if mode == _NEAREST else math.floor(at) + tap
     if mode == _BICUBIC:
         found -= 1.0
         if padding != _ZEROS:
@@ -280,7 +280,12 @@ def _kernel(function: Any, dtype: np.dtype, mode: str, padding: str, align_corne
     try:
         return _keys[key]
     except KeyError:
-        known = {"mode": _MODES[mode], "padding": _PADDINGS[padding], "align": int(align_corners), "dims": dims}
+        known: dict[str, Any] = {
+            "mode": _MODES[mode],
+            "padding": _PADDINGS[padding],
+            "align": int(align_corners),
+            "dims": dims,
+        }
         _keys[key] = made = run_of(function, dtype, **known)
         return made
 

@@ -18,6 +18,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes
 from ..kernels import loss as kernels
+from ..kernels import loss_loops
 from ..kernels import softmax as softmax_kernels
 from ..kernels.few_logits import (
     FEW,
@@ -54,6 +55,10 @@ def _batch(array: Any, single: bool) -> Any:
 
 def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int) -> Any:
     single = input.ndim == 1
+    if not single and input.dtype.char in "fd":
+        found = loss_loops.nll_loss(input, target, weight, ignore_index, reduction)
+        if found is not None:
+            return found
     if not single and input.ndim == 2 and input.size <= FEW and input.dtype.char in "fd":
         few = few_losses(input, target, weight, ignore_index, reduction)
         if few is not None:
@@ -70,6 +75,10 @@ def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reductio
 def _nll_back_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int, shape: Ints) -> Any:
     input = np.asarray(input)
     single = len(shape) == 1
+    if not single and input.dtype.char in "fd":
+        found = loss_loops.nll_loss_backward(input, target, shape, weight, ignore_index, reduction)
+        if found is not None:
+            return found
     if len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":
         few = few_losses_backward(input, target, shape, weight, ignore_index, reduction)
         if few is not None:

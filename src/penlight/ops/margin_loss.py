@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.modes import slow
+from ..kernels import loss_loops
 from ..kernels.large import COSTLY, run_function
 from ..kernels.silence import silent
 from ..tensor import Tensor
@@ -140,6 +141,9 @@ def _multi_margin_parts(input: Any, target: Any, margin: float) -> tuple[Any, An
 
 
 def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int) -> Any:
+    found = loss_loops.multi_margin(_rows(input), target, p, margin, weight)
+    if found is not None:
+        return reduce_values(found.reshape(target.shape), reduction)
     x, t = np.ascontiguousarray(_rows(input)), target.reshape(-1)
     count, classes = x.shape
     place = t + np.arange(0, count * classes, classes)
@@ -155,6 +159,18 @@ def _multi_margin_array(input: Any, target: Any, p: int, margin: float, weight: 
 def _multi_margin_rule(
     grad: Any, input: Any, target: Any, p: int, margin: float, weight: Any, reduction: int, xp: Any
 ) -> Any:
+    if not isinstance(grad, Tensor):
+        found = loss_loops.multi_margin_backward(
+            np.asarray(grad),
+            _rows(_plain(input)),
+            _plain(target),
+            p,
+            margin,
+            None if weight is None else _plain(weight),
+            reduction,
+        )
+        if found is not None:
+            return found.reshape(input.shape)
     short, outside, t = _multi_margin_parts(input, target, margin)
     n, classes = short.shape
     scale = np.ones((n, 1), _plain(short).dtype) if weight is None else _plain(weight)[t][:, None]
@@ -230,16 +246,22 @@ def _close_pairs(input: Any, target: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _multilabel_array(input: Any, target: Any, reduction: int) -> Any:
+    found = loss_loops.multilabel_margin(_rows(input), _rows(target))
+    if found is not None:
+        return reduce_values(found.reshape(target.shape[:-1]), reduction)
     short, counts, _, _ = _close_pairs(input, target)
     losses = (np.where(counts, short, 0).sum((1, 2)) / short.shape[2]).astype(input.dtype, copy=False)
     return reduce_values(losses.reshape(target.shape[:-1]), reduction)
 
 
 def _multilabel_rule(grad: Any, input: Any, target: Any, reduction: int, xp: Any) -> Any:
-    short, counts, labels, _ = _close_pairs(input, target)
-    n, classes = short.shape[0], short.shape[2]
-    slopes = counts.sum(1).astype(short.dtype)
-    np.subtract.at(slopes, (np.arange(n)[:, None], labels), counts.sum(2))
+    slopes = loss_loops.multilabel_slopes(_plain(_rows(input)), _rows(_plain(target)))
+    if slopes is None:
+        short, counts, labels, _ = _close_pairs(input, target)
+        slopes = counts.sum(1).astype(short.dtype)
+        places = labels + np.arange(len(labels))[:, None] * slopes.shape[1]  # some of them, perhaps, twice
+        slopes -= np.bincount(places.reshape(-1), counts.sum(2).reshape(-1), slopes.size).reshape(slopes.shape)
+    n, classes = slopes.shape
     slopes /= classes
     return (xp.constant(slopes) * _spread(grad, n, reduction)).reshape(tuple(input.shape))
 
@@ -267,7 +289,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.LEGACY[target.dtype]}")
     labels = values_of(target)
-    if labels.size and (labels.min() < -1 or labels.max() >= (input.shape[-1] if input.dim() else 1)):
+    classes = input._array.shape[-1] if input.dim() else 1
+    if labels.size and (labels.item(labels.argmin()) < -1 or labels.item(labels.argmax()) >= classes):
         raise RuntimeError("argument #2 'target' is out of range")
     return _multilabel_margin_loss(input, target, number)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, over, run_of, translate
+from penlight.kernels.native._loop_translate import translate
+from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, over, run_of
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 TYPES = [np.dtype(np.float64), np.dtype(np.float32)]
