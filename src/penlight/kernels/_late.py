@@ -11,15 +11,21 @@ from typing import Any
 
 
 class _Late:
-    """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place."""
+    """Stands for a module in a namespace until it is asked for an attribute; then the module takes its place.
+
+    In copies of the namespace (see `quiet` in ops/_declare.py) it stays, and hands on what it is asked for.
+    """
+
+    _found: Any = None
 
     def __init__(self, namespace: dict[str, Any], name: str, module: str) -> None:
         self._place = namespace, name, module
 
     def __getattr__(self, attribute: str) -> Any:
-        namespace, name, module = self._place
-        namespace[name] = found = import_module(module, namespace["__package__"])
-        return getattr(found, attribute)
+        if self._found is None:
+            namespace, name, module = self._place
+            namespace[name] = self._found = import_module(module, namespace["__package__"])
+        return getattr(self._found, attribute)
 
 
 def late(namespace: dict[str, Any], name: str, module: str) -> Any:

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ._late import late
 from ._rowtools import NATIVE_FROM, by_machine, narrow, quiet, split_shape, widen
 from .activation import blend, drop, sigmoid
+
+operands = late(globals(), "operands", ".native.operands")
 
 
 def _channel_weight(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -32,8 +35,6 @@ def _prelu_share(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
 
 def _prelu_by_machine(function: Callable[..., Any], x: np.ndarray, weight: np.ndarray, *rest: Any) -> np.ndarray | None:
     """The function by machine code, with the weight as one number or as one for each row, which is a channel of an image."""
-    from .native import operands
-
     if weight.size == 1:
         return operands.run(function, (x, weight.reshape(()), *rest))
     if x.ndim < 3:
@@ -82,13 +83,21 @@ def prelu_backward(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> tuple
     return narrow(dx, x.dtype), np.asarray(dweight, weight.dtype).reshape(weight.shape)
 
 
+def _gated(x: np.ndarray, gate: np.ndarray) -> np.ndarray:
+    return x * np.reciprocal(np.exp(-gate) + 1.0)
+
+
 @quiet
 def glu(x: np.ndarray, dim: int) -> np.ndarray:
     """The first half of x along `dim`, times the sigmoid of the second."""
     outer, n, inner = split_shape(x.shape, dim)
     halves = widen(x).reshape(outer, 2, n // 2 * inner)
-    gate = sigmoid(halves[:, 1])
-    gate *= halves[:, 0]
+    gate = None
+    if x.size >= NATIVE_FROM:
+        gate = operands.run(_gated, (halves[:, 0], halves[:, 1]))
+    if gate is None:
+        gate = sigmoid(halves[:, 1])
+        gate *= halves[:, 0]
     return narrow(gate.reshape(x.shape[:dim] + (n // 2,) + x.shape[dim + 1 :]), x.dtype)
 
 

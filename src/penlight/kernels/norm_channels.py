@@ -264,38 +264,66 @@ def group_norm(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(out, mean, rstd) of normalising each group of channels (dim 1) of each sample; statistics are (N, groups)."""
     n, channels = x.shape[:2]
+    if x.size >= NATIVE_FROM and native.suits(x, weight, bias):
+        return _group_norm_by_machine(x, groups, weight, bias, eps)
     wide = np.ascontiguousarray(widen(x)).reshape(n * groups, -1) if x.size else widen(x).reshape(n * groups, 0)
-    columns = wide.shape[1]
-    mean, rstd = np.zeros(n * groups, wide.dtype), np.full(n * groups, np.nan, wide.dtype)
-
-    def measure(part: slice) -> None:
-        np.divide(row_sum(wide[part]), columns, mean[part])
-        centred = np.subtract(wide[part], mean[part, None])
-        np.divide(np.vecdot(centred, centred), columns, rstd[part])
-        reciprocal_root(rstd[part], eps)
-
-    if wide.size >= NATIVE_FROM and native.suits(wide):
-        native.over_rows(definitions.statistics, wide.shape, wide, mean, rstd, numbers=(columns, eps))
-    else:
-        each_block(measure, *wide.shape)
+    mean, rstd = _group_statistics(wide, eps)
     scale, shift = _group_affine(mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1), channels, weight, bias)
     rows = wide.reshape(n * channels, prod(x.shape[2:]))
     out = _affine(rows, scale.reshape(-1, 1), shift.reshape(-1, 1), x.shape)
     return narrow(out, x.dtype), mean.reshape(n, groups), rstd.reshape(n, groups)
 
 
+def _group_norm_by_machine(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of a contiguous array of float32: the kernels' arrays are as large as they must be, and need no check."""
+    n, channels, dtype = x.shape[0], x.shape[1], x.dtype
+    rows, columns = n * groups, x.size // (n * groups)
+    mean, rstd, out = np.empty((n, groups), dtype), np.empty((n, groups), dtype), np.empty(x.shape, dtype)
+    kernel = native.kernel(definitions.statistics)
+    kernel.over(rows, kernel.grain // columns + 1, columns, id(x), id(mean), id(rstd), columns, eps)
+    scale, shift = _group_affine(mean[:, :, None], rstd[:, :, None], channels, weight, bias)
+    kernel = native.kernel(definitions.affine, by_row=True)
+    size = columns * groups // channels
+    kernel.over(n * channels, kernel.grain // size + 1, size, id(x), id(scale), id(shift), id(out))
+    return out, mean, rstd
+
+
+def _group_statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and 1 / sqrt(variance + eps) of each row."""
+    count, columns = rows.shape
+    if rows.size >= NATIVE_FROM and native.suits(rows):
+        mean, rstd = np.empty(count, rows.dtype), np.empty(count, rows.dtype)
+        native.over_rows(definitions.statistics, rows.shape, rows, mean, rstd, numbers=(columns, eps))
+        return mean, rstd
+    mean, rstd = np.zeros(count, rows.dtype), np.full(count, np.nan, rows.dtype)
+
+    def measure(part: slice) -> None:
+        np.divide(row_sum(rows[part]), columns, mean[part])
+        centred = np.subtract(rows[part], mean[part, None])
+        np.divide(np.vecdot(centred, centred), columns, rstd[part])
+        reciprocal_root(rstd[part], eps)
+
+    each_block(measure, *rows.shape)
+    return mean, rstd
+
+
 def _group_affine(
     mean: np.ndarray, rstd: np.ndarray, channels: int, weight: np.ndarray | None, bias: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scale and shift (N, groups, channels / groups) that normalise and apply weight and bias."""
-    n, groups, _ = mean.shape
-    scale = np.broadcast_to(rstd, (n, groups, channels // groups))
-    if weight is not None:
-        scale = scale * weight.astype(rstd.dtype, copy=False).reshape(groups, -1)
-    shift = -mean * scale
-    if bias is not None:
-        shift += bias.astype(rstd.dtype, copy=False).reshape(groups, -1)
-    return np.ascontiguousarray(scale), shift
+    groups = mean.shape[1]
+    if weight is None:
+        scale = rstd.repeat(channels // groups, 2)
+    else:
+        scale = rstd * weight.astype(rstd.dtype, copy=False).reshape(groups, -1)
+    shift = mean * scale
+    if bias is None:
+        np.negative(shift, shift)
+    else:
+        np.subtract(bias.astype(rstd.dtype, copy=False).reshape(groups, -1), shift, shift)
+    return scale, shift
 
 
 @quiet
@@ -314,20 +342,20 @@ def group_norm_backward(
     rows = np.ascontiguousarray(widen(x)).reshape(n * channels, size)
     grads = np.ascontiguousarray(widen(grad)).reshape(rows.shape)
     mean, rstd = mean.reshape(n, groups, 1), rstd.reshape(n, groups, 1)
-    total, moment = _group_sums(grads, rows, np.repeat(mean.reshape(-1), each)[:, None])
+    total, moment = _group_sums(grads, rows, mean.reshape(-1, 1).repeat(each, 0))
     moment, total = moment.reshape(n, groups, each), total.reshape(n, groups, each)
     dtype = x.dtype if weight is None else weight.dtype
-    dweight = narrow((moment * rstd).sum(0).reshape(-1), dtype) if needs[1] else None
-    dbias = narrow(total.sum(0).reshape(-1), dtype) if needs[2] else None
+    dweight = narrow(np.add.reduce(moment * rstd, 0).reshape(-1), dtype) if needs[1] else None
+    dbias = narrow(np.add.reduce(total, 0).reshape(-1), dtype) if needs[2] else None
     if not needs[0]:
         return None, dweight, dbias
     if rows.size == 0:
         return np.zeros_like(x), dweight, dbias
     scale, _ = _group_affine(mean, rstd, channels, weight, None)
     count = each * size
-    slope = (moment * scale).sum(2, keepdims=True) * rstd * rstd / count
-    shift = slope * mean - (total * scale).sum(2, keepdims=True) / count
-    slope, shift = (np.repeat(v.reshape(-1), each)[:, None] for v in (slope, shift))
+    slope = np.vecdot(moment, scale)[..., None] * rstd * rstd / count
+    shift = slope * mean - np.vecdot(total, scale)[..., None] / count
+    slope, shift = (v.reshape(-1, 1).repeat(each, 0) for v in (slope, shift))
     dx = _affine_pair(grads, scale.reshape(-1, 1), rows, slope, shift, x.shape)
     return narrow(dx, x.dtype), dweight, dbias
 

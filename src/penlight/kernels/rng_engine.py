@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ._late import late
+
+machine = late(globals(), "machine", ".native.twister")
+native = late(globals(), "native", ".native")
+
 BLOCK = 624  # words that the twister makes at a time
 PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache
 _LARGE_PIECE = (
@@ -227,14 +232,10 @@ class Engine:
 
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See native/twister.py."""
-        from . import native
-
         if not native.available():
             return None
-        from .native.twister import draw, state_of
-
         twister = self._twister() if self._fresh else self._bits
-        state = state_of(twister)
+        state = machine.state_of(twister)
         if state is None:
             return None
         if self._fresh:
@@ -243,7 +244,7 @@ class Engine:
         blocks = -(-(n - rest.size) // BLOCK)
         made = np.empty(rest.size + blocks * BLOCK, np.uint32)
         made[: rest.size] = rest
-        draw(state, blocks, made[rest.size :])
+        machine.draw(state, blocks, made[rest.size :])
         self._words = made[-BLOCK:].astype(np.uint64)
         self._next = BLOCK - (made.size - n)
         return made[:n]

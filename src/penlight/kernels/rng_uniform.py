@@ -6,9 +6,13 @@ import math
 
 import numpy as np
 
+from ._late import late
 from .fma import fma32, fma64
 from .rng_engine import PIECE, Engine, low53
 from .silence import silent
+
+machine = late(globals(), "machine", ".native.twister")
+native = late(globals(), "native", ".native")
 
 Shape = tuple[int, ...]
 
@@ -101,10 +105,7 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
         part = out[start : start + words.size]
         start += words.size
         if words.dtype == np.uint32 and part.flags.c_contiguous:
-            from .native import over_elements
-            from .native.twister import uniform24
-
-            over_elements(uniform24, words.view(np.float32), part)
+            native.over_elements(machine.uniform24, words.view(np.float32), part)
             continue
         bits = words.astype(np.int32)
         bits &= _LOW24
@@ -236,9 +237,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
         part = flat[start : start + words.size // 2]
         start += part.size
         if words.dtype == np.uint32 and part.dtype == np.float32:
-            from .native.twister import bernoulli as fill
-
-            fill(words, bound, part)
+            machine.bernoulli(words, bound, part)
         else:
             part[...] = low53(words) < bound
     return out

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._late import late
 from ._rowtools import is_half, narrow, split_shape, widen
 from .silence import hush, unhush
 
+definitions = late(globals(), "definitions", ".native.scan")
+native = late(globals(), "native", ".native")
+records = late(globals(), "records", ".native.records")
 _NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -29,9 +33,6 @@ def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
 
 def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | None:
     """The same by machine code, see Note [Native kernels]; None if there is none for this."""
-    from . import native
-    from .native import scan as definitions
-
     if not native.available() or x.dtype not in (_SINGLE, _DOUBLE):
         return None
     outer, n, inner = split_shape(x.shape, dim)
@@ -70,8 +71,6 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
 
 def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The same by machine code; None if there is none for this. Few columns become rows, and short numbers longer ones."""
-    from .native import records
-
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
         wide = _records_natively(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])

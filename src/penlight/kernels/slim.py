@@ -11,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ._late import late
 from .copies import contiguous, copy
+
+definitions = late(globals(), "definitions", ".native.reduce")
+native = late(globals(), "native", ".native")
 
 Shape = tuple[int, ...]
 _KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
@@ -157,16 +161,13 @@ def _triangle(array: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | Non
     rows, columns = array.shape[-2:]
     if kind is None or not array.dtype.isnative or max(rows, columns, abs(diagonal)) > 1 << 23:
         return None
-    from . import native
-    from .native.reduce import triangle
-
     if not native.available():
         return None
     array = contiguous(array)
     out = np.empty(array.shape, array.dtype)
     places = np.arange(columns, dtype=array.dtype)
     last = np.tile(np.arange(diagonal, diagonal + rows).astype(array.dtype), array.size // (rows * columns))
-    native.over_rows(triangle, (len(last), columns), array, places, last, out, lower=lower, kind=kind)
+    native.over_rows(definitions.triangle, (len(last), columns), array, places, last, out, lower=lower, kind=kind)
     return out
 
 

@@ -19,9 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._late import late
 from ._rowtools import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
 from .convert import is_half
 from .silence import silent
+
+down = late(globals(), "down", ".softmax_columns")
+definitions = late(globals(), "definitions", ".native.softmax")
+native = late(globals(), "native", ".native")
 
 # Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
 _SMALL = 4096
@@ -93,14 +98,10 @@ def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
     rows = arrays[0]
     if rows.size < NATIVE_FROM:
         return False
-    from . import native
-
     if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
         options = {**options, "kind": "float64"}
     elif not native.suits(*arrays):
         return False
-    from .native import softmax as definitions
-
     native.over_rows(getattr(definitions, name), rows.shape, *arrays, **options)
     return True
 
@@ -109,9 +110,7 @@ def _columns_by_machine(name: str, *arrays: np.ndarray) -> bool:
     """The same down the columns of matrices."""
     if arrays[0].size < NATIVE_FROM:
         return False
-    from .softmax_columns import by_columns
-
-    return by_columns(name, *arrays)
+    return down.by_columns(name, *arrays)
 
 
 def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import method
+from ._guards import unrecorded
 from .arithmetic import _div_number, _mul_number
 from .joining import cat
 
@@ -25,6 +26,11 @@ __all__ = [
 
 
 def _diff_once(input: Tensor, dim: int) -> Tensor:
+    if unrecorded((input,)):
+        array = input._array
+        ahead: tuple[Any, ...] = (slice(None),) * dim
+        ends = wrap(array[(*ahead, slice(1, None))]), wrap(array[(*ahead, slice(None, -1))])
+        return ends[0].logical_xor(ends[1]) if array.dtype.kind == "b" else ends[0] - ends[1]
     n = input.shape[dim]
     after, before = input.narrow(dim, 1, n - 1), input.narrow(dim, 0, n - 1)
     return after.logical_xor(before) if input.dtype is dtypes.bool_ else after - before

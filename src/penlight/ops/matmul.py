@@ -12,12 +12,13 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.node import NO_EDGE
 from ..autograd.views import history_first
+from ..kernels._late import late
 from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape
 from ._declare import OPS, bilinear, install_method, method
-from ._guards import not_implemented
+from ._guards import not_implemented, unrecorded
 from ._product_checks import check_factors
 from ._raw import both, graph
 from .shape import _expand, _unsafe_view, _view
@@ -47,6 +48,7 @@ both(
     "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
 )  # fmt: skip
 
+blas = late(globals(), "blas", "..kernels.native.blas")
 _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 
@@ -56,9 +58,7 @@ def _matmul_array(a: Any, b: Any) -> Any:
     dtype = a.dtype
     if a.ndim == b.ndim > 1 and (dtype is _FLOAT32 or (dtype.kind == "f" and dtype.itemsize == 8)):
         if a.size * b.shape[-1] >= BLAS_THREADS_FROM:
-            from ..kernels.native.blas import multiply
-
-            return multiply(a, b)
+            return blas.multiply(a, b)
         if a.ndim == 2:
             return a.dot(b)  # the same call of BLAS with half the overhead
     if dtype.itemsize < 4 and dtype.kind not in "iu":
@@ -358,9 +358,8 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     for name, vector in (("self", input), ("vec2", vec2)):
         if vector.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
-    from .arithmetic import mul
-
-    return mul(input.view(-1, 1), vec2, out=out)
+    column = wrap(input._array[:, None]) if unrecorded((input, vec2)) else input.view(-1, 1)
+    return OPS["mul"].function(column, vec2, out=out)
 
 
 ger = outer

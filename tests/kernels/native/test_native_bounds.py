@@ -60,7 +60,7 @@ for define, options in definitions():
             continue
         for at_end in (True, False):
             print(define.__module__, define.__name__, options, rows, columns, at_end, flush=True)
-            sizes = zip(kernel._sizes(rows, columns), kernel._element_sizes)
+            sizes = zip(kernel._find_sizes(rows, columns), [array.size for array in kernel._arrays])
             arrays = [fenced(size, at_end, BY_SIZE[each]) for size, each in sizes]
             kernel.check(tuple(arrays), rows, columns)
             whole = 3 + len(arrays)

@@ -485,10 +485,9 @@ class Kernel:
         self.written = [i for i, array in enumerate(builder.arrays) if array.pointer in builder.written]
         together = GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
         self.least = 8 if flat and builder.narrow else together  # rows or elements that one thread must take together
-        self._element_sizes = [array.size for array in builder.arrays]
         self.partial = builder.partial  # gives NaN where it cannot tell; so whoever finds NaN asks NumPy
         self.narrow = builder.narrow  # works on whole vectors only, see Note [Narrow arrays]
-        self._sizes = lru_cache(64)(self._find_sizes)
+        self._needs = lru_cache(64)(self._find_needs)
         work, self.length = _work(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, work)  # elements that are worth waking a thread for
         self.double = builder.double
@@ -502,6 +501,9 @@ class Kernel:
 
     def over(self, total: int, grain: int, *arguments: Any) -> None:
         """Run over all of `total` rows or elements, shared between threads if there are at least two times `grain`."""
+        if total < 2 * grain:
+            self.run(0, total, *arguments)
+            return
         step = -(-_pool.step(total, grain) // self.least) * self.least
         if step < total:
             self.shared(step, total, *arguments)
@@ -510,20 +512,28 @@ class Kernel:
 
     def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
         """Refuse arrays that are too small for so many rows and columns, not contiguous, or that must not be written to."""
-        if self.narrow and columns % 8:
-            raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
-        for array, least, size in zip(arrays, self._sizes(rows, columns), self._element_sizes, strict=True):
-            if array.nbytes < size * least:
+        needs = self._needs(rows, columns)
+        for array, (least, written) in zip(arrays, needs, strict=True):
+            flags = array.flags
+            if array.nbytes < least:
                 raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
-            if not array.flags.c_contiguous:
+            if not flags.c_contiguous:
                 raise ValueError("a native kernel got an array that is not contiguous")
-        self.check_written(arrays)
+            if written and not flags.writeable:
+                raise ValueError("output array is read-only")
 
     def check_written(self, arrays: Sequence[Any]) -> None:
         """Refuse arrays that the kernel would write to and must not, in NumPy's words."""
         for i in self.written:
             if not arrays[i].flags.writeable:
                 raise ValueError("output array is read-only")
+
+    def _find_needs(self, rows: int, columns: int) -> list[tuple[int, bool]]:
+        """For each array, how many bytes it must have, and whether it is written to."""
+        if self.narrow and columns % 8:
+            raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
+        sizes = self._find_sizes(rows, columns)
+        return [(a.size * size, i in self.written) for i, (a, size) in enumerate(zip(self._arrays, sizes))]
 
     def _find_sizes(self, rows: int, columns: int) -> list[int]:
         placed = sum(a.placed for a in self._arrays)
