@@ -65,3 +65,26 @@ def test_rms_norm_with_a_weight_of_another_dtype_does_not_overflow(dtype) -> Non
     x = torch.tensor([[100.0, 300.0, 500.0]], dtype=dtype)
     out = F.rms_norm(x, (3,), torch.ones(3), 0.5)
     assert out.dtype is dtype and torch.equal(out, F.rms_norm(x, (3,), torch.ones(3, dtype=dtype), 0.5))
+
+
+ONCE = {
+    "lerp": lambda a, b, c: torch.lerp(a, b, 0.3), "lerp by tensors": lambda a, b, c: torch.lerp(a, b, c), "addcmul": lambda a, b, c: torch.addcmul(a, b, c, value=0.7),
+    "addcdiv": lambda a, b, c: torch.addcdiv(a, b, c, value=0.7), "add": lambda a, b, c: torch.add(a, b, alpha=0.25), "sub": lambda a, b, c: torch.sub(a, b, alpha=0.25),
+    "rsub": lambda a, b, c: torch.rsub(a, b, alpha=0.25), "lerp_": lambda a, b, c: a.clone().lerp_(b, 0.3), "add_": lambda a, b, c: a.clone().add_(b, alpha=0.25),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [300, 9000])
+@pytest.mark.parametrize("name", ONCE)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_sums_of_products_round_once(dtype, name, size) -> None:
+    """As PyTorch does: what is between is float32. Optimisers are made of these."""
+    operands = [numbers(size, dtype=dtype, seed=seed) for seed in range(3)]
+    exact = ONCE[name](*[x.float() for x in operands])
+    found = ONCE[name](*operands)
+    assert found.dtype is dtype and (found == exact.to(dtype)).float().mean().item() > 0.99  # a product may be fused
+
+
+def test_a_mixture_of_large_halves_does_not_overflow() -> None:
+    low, high = torch.tensor([-60000.0]).half(), torch.tensor([60000.0]).half()
+    assert torch.lerp(low, high, 0.5).item() == 0.0

@@ -26,3 +26,17 @@ def in_float32(kernel: Any) -> Any:
         return inner(x, *args)
 
     return run
+
+
+def rounded_once(kernel: Any) -> Any:
+    """An elementwise kernel that computes with operands of 16 bits as float32, and rounds the result once, as machine code too."""
+
+    def run(*operands: Any) -> Any:
+        half = next((o.dtype for o in operands if type(o) is np.ndarray and is_half(o.dtype)), None)
+        if half is None:
+            return kernel(*operands)
+        with silent():
+            return cast(np.asarray(kernel(*[cast(o, _FLOAT) if type(o) is np.ndarray else o for o in operands])), half)
+
+    run.rounds_once = True  # type: ignore[attr-defined]
+    return run

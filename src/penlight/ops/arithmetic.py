@@ -14,6 +14,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise, quiet
+from ._halves import rounded_once
 from ._overloads import no_tensor
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
     """`ufunc(input, alpha * other)`, of large arrays in one pass, and the same into `input`; alpha is passed as a number that may change
     from call to call."""
 
+    @rounded_once
     def in_one_pass(input: Any, other: Any, alpha: Any) -> Any:
         return ufunc(input, np.multiply(other, alpha))
 
@@ -70,7 +72,7 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
         _dispatch.store(input, np.asarray(run(input, other, alpha)))
 
     def run(input: Any, other: Any, alpha: Any) -> Any:
-        if input.size >= _IN_ONE_PASS and isinstance(other, np.ndarray):
+        if isinstance(other, np.ndarray) and (input.size >= _IN_ONE_PASS or other.dtype.itemsize == 2):
             return run_function(in_one_pass, input, other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
         return ufunc(input, _times(other, alpha))
 
@@ -134,7 +136,7 @@ _subtract_from.takes_arrays = True  # type: ignore[attr-defined]
 def _rsub(input: Tensor, other: Tensor | Number) -> Tensor: ...
 
 
-@pointwise(lambda input, other, alpha: np.subtract(other, _times(input, alpha)), node="RsubBackward0", inplace=False, check=no_bools,
+@pointwise(lambda input, other, alpha: _subtract_multiple(other, input, alpha), node="RsubBackward0", inplace=False, check=no_bools,
            input=lambda grad, alpha: grad * -alpha,
            other=lambda grad: grad)  # fmt: skip
 def _rsub_tensor(input: Tensor, other: Tensor, alpha: Number) -> Tensor: ...

@@ -240,17 +240,19 @@ def _plan(steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers
         return None
     body = body_of(steps, values, len(arrays))
     for dtype in (*floats, _BOOL):  # whether the result is a number or a truth value shows when the kernel is made
-        plan = _plan_for(body, arrays, numbers, dtype)
+        plan = _plan_for(body, arrays, numbers, dtype, getattr(steps, "rounds_once", False))
         if plan is not None:
             return plan
     return None
 
 
-def _plan_for(body: Callable[..., None], arrays: list[np.ndarray], numbers: int, dtype: np.dtype[Any]) -> _Plan | None:
-    """The plan for a result of this dtype."""
+def _plan_for(
+    body: Callable[..., None], arrays: list[np.ndarray], numbers: int, dtype: np.dtype[Any], once: bool
+) -> _Plan | None:
+    """The plan for a result of this dtype; of 16 bits, it is rounded once, or whatever is computed on the way too."""
     shape = arrays[0].shape
     types = [traced.kind_of(a) for a in (*[a.dtype for a in arrays], dtype)]
-    precision = next((kind for kind in types if kind != "bool"), "float32")
+    precision = "float32" if once else next((kind for kind in types if kind != "bool"), "float32")
     if all(a.shape == shape for a in arrays):
         spread = tuple([i for i, a in enumerate(arrays) if not a.flags.c_contiguous])
         if len(spread) == len(arrays) and not any(any(a.strides) for a in arrays):
