@@ -248,49 +248,25 @@ QUANTILES = {  # of [3, 1, 4, 1, 5] at 0, .1, .25, .5, .625, .6, .875, 1
 @pytest.mark.parametrize("interpolation", QUANTILES)
 def test_quantile_pinned(interpolation):
     x, q = np.float32([3, 1, 4, 1, 5]), np.float32([0, 0.1, 0.25, 0.5, 0.625, 0.6, 0.875, 1])
-    values, lower, upper, weight = K.quantile(x, q, 0, False, interpolation)
+    values = K.quantiles(x, q, 0, interpolation, False)
     np.testing.assert_allclose(values, QUANTILES[interpolation], rtol=1e-6)
     assert values.dtype == np.float32
-    np.testing.assert_allclose(x[lower] * (1 - weight) + x[upper] * weight, values, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("error")
-def test_quantile_shapes_nan_and_errors():
+def test_quantile_shapes_and_nan():
     x = np.arange(12.0).reshape(3, 4)
     one, two = np.array(0.3), np.array([0.2, 0.7])
-    np.testing.assert_allclose(K.quantile(x, one, 0)[0], [2.4, 3.4, 4.4, 5.4])
-    assert K.quantile(x, two, 1)[0].shape == (2, 3)
-    assert K.quantile(x, two, 1, True)[0].shape == (2, 3, 1)
-    assert K.quantile(x, one, 1, True)[0].shape == (3, 1)
-    assert K.quantile(np.array(2.0), one, 0)[0].shape == ()
-    assert K.quantile(np.array(2.0), two, 0)[0].tolist() == [2, 2]
-    assert np.isnan(K.quantile(np.array([1, NAN, 2]), one, 0)[0])
-    np.testing.assert_allclose(
-        K.quantile(np.array([1, NAN, 2, 4]), np.array([0.3, 0.5]), 0, ignore_nan=True)[0], [1.6, 2]
-    )
-    assert np.isnan(K.quantile(np.array([NAN, NAN]), one, 0, ignore_nan=True)[0])
-    values = K.quantile(np.array([-INF, INF, 1]), np.array([0.25, 0.5, 0.75]), 0)[0]
+    np.testing.assert_allclose(K.quantiles(x, one, 0, "linear", False), [2.4, 3.4, 4.4, 5.4])
+    assert K.quantiles(x, two, 1, "linear", False).shape == (3, 2)
+    assert K.quantiles(x, one, None, "lower", False).shape == ()
+    assert K.quantiles(np.array(2.0), one, 0, "linear", False).shape == ()
+    assert K.quantiles(np.array(2.0), two, 0, "linear", False).tolist() == [2, 2]
+    missing = np.array([[1, NAN, 2], [1, 2, 3]])
+    np.testing.assert_array_equal(K.quantiles(missing, two, 1, "lower", False), [[NAN, NAN], [1, 2]])
+    assert K.quantiles(missing, one, 1, "linear", True) is None
+    values = K.quantiles(np.array([-INF, INF, 1]), np.array([0.25, 0.5, 0.75]), 0, "linear", False)
     np.testing.assert_array_equal(values, [-INF, 1, NAN])
-    with pytest.raises(RuntimeError, match="interpolation must be one of"):
-        K.quantile(x, one, 0, False, "cubic")
-    with pytest.raises(RuntimeError, match="input tensor must be non-empty"):
-        K.quantile(np.zeros(0), one, 0)
-
-
-@pytest.mark.parametrize("keepdim", [False, True])
-@pytest.mark.parametrize("q", [np.array(0.37), np.array([0.1, 0.5, 0.77])])
-def test_quantile_gradient(q, keepdim):
-    x = rng.standard_normal((4, 5, 3))
-    for dim in range(3):
-        values, lower, upper, weight = K.quantile(x, q, dim, keepdim)
-        grad = rng.standard_normal(values.shape)
-        dx = K.quantile_backward(grad, x.shape, dim, lower, upper, weight, keepdim, q.ndim)
-        expected = numerical_grad(lambda v, d=dim, g=grad: (K.quantile(v, q, d, keepdim)[0] * g).sum(), x)
-        np.testing.assert_allclose(dx, expected, atol=1e-8)
-    scalar = K.quantile(np.array(2.0), q, 0)
-    dx = K.quantile_backward(np.ones(q.shape), (), 0, *scalar[1:], False, q.ndim)
-    assert dx.shape == ()
-    assert dx == max(1, q.size)
 
 
 # Long and short rows, rows that are cut in pieces, all elements with and without a rest, columns, and both around.

@@ -10,10 +10,10 @@ from math import inf, prod
 
 import numpy as np
 
-from ._rowtools import GROUP, column_sum, each_block, is_half, narrow, row_max, row_sum, widen
+from ._rowtools import GROUP, column_sum, each_block, is_half, narrow, quiet, row_max, row_sum, widen
 from .folds import fold
 from .scan import cummax, cummin, cumprod_backward, logcumsumexp, logcumsumexp_backward, prod_backward
-from .sorting import argsort_rows, as_rows, pick, restore_rows
+from .slim import moveaxis
 
 __all__ = [
     "amax",
@@ -31,8 +31,7 @@ __all__ = [
     "norm",
     "norm_backward",
     "prod_backward",
-    "quantile",
-    "quantile_backward",
+    "quantiles",
     "reduce_sum",
     "var",
     "var_mean",
@@ -326,94 +325,29 @@ def nanmean(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     return narrow(_finish(mean, x.shape, axes, keepdim), x.dtype)
 
 
-_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+@quiet
+def quantiles(x: np.ndarray, q: np.ndarray, dim: int | None, interpolation: str, ignore_nan: bool) -> np.ndarray | None:
+    """Quantiles along a dimension, or of all elements; those of a 1-d q along a new last dimension.
 
-
-def quantile(
-    x: np.ndarray,
-    q: np.ndarray,
-    dim: int,
-    keepdim: bool = False,
-    interpolation: str = "linear",
-    ignore_nan: bool = False,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(values, lower, upper, weight): quantiles q (of the dtype of x, 0-d or 1-d) along `dim`.
-
-    Each value is interpolated with `weight` between the elements at the indices `lower` and `upper` along `dim`. For a
-    1-d q all have a first dimension for it. With `ignore_nan` only what is not NaN counts.
+    None if NaNs are to be ignored and there are some: then each row has ranks of its own.
     """
-    if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            f"{interpolation}"
-        )
-    if x.size == 0:
-        raise RuntimeError("quantile() input tensor must be non-empty")
-    rows = as_rows(x, dim)
-    n = rows.shape[1]
-    order = argsort_rows(rows, False)
-    ranks = _ranks(rows, q.reshape(-1), ignore_nan)
-    if interpolation == "nearest":
-        ranks = np.rint(ranks)
-    elif interpolation in ("lower", "higher"):
-        ranks = np.floor(ranks) if interpolation == "lower" else np.ceil(ranks)
-    below = np.floor(ranks)
-    weight = ranks - below if interpolation != "midpoint" else np.where(ranks > below, 0.5, 0).astype(x.dtype)
-    low = below.astype(np.int64)
-    high = np.minimum(np.ceil(ranks).astype(np.int64), n - 1)
-    lower, upper = pick(order, low), pick(order, high)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        values = _lerp(pick(rows, lower), pick(rows, upper), weight)
-        values = np.where(np.isnan(pick(rows, lower)), np.asarray(np.nan, x.dtype), values)
-    shaped = (_quantile_shape(part, x.shape, dim, keepdim, q.ndim) for part in (values, lower, upper, weight))
-    return tuple(shaped)  # type: ignore[return-value]
+    ordered = np.sort(x.reshape(-1) if dim is None or not x.ndim else moveaxis(x, dim, -1), -1)
+    missing = np.isnan(ordered[..., -1])  # NaNs are sorted behind all others
+    some = missing.any()
+    if some and ignore_nan:
+        return None
+    ranks = q * q.dtype.type(ordered.shape[-1] - 1)
+    if interpolation in _WHOLE_RANKS:
+        values = ordered.take(_WHOLE_RANKS[interpolation](ranks).astype(np.int64), -1)
+    else:
+        low = ranks.astype(np.int64)
+        weight = q.dtype.type(0.5) if interpolation == "midpoint" else ranks - low.astype(q.dtype)
+        first, second = ordered.take(low, -1), ordered.take(np.ceil(ranks).astype(np.int64), -1)
+        gap = second - first  # from the nearer end, as PyTorch computes it
+        values = np.where(weight < 0.5, first + weight * gap, second - gap * (1 - weight))
+    if some:
+        values = np.where(missing[..., None] if q.ndim else missing, q.dtype.type(np.nan), values)
+    return np.asarray(values)
 
 
-def _ranks(rows: np.ndarray, q: np.ndarray, ignore_nan: bool) -> np.ndarray:
-    """The fractional rank (rows, q) of each quantile in its sorted row; that of a NaN where one decides."""
-    nan = np.count_nonzero(np.isnan(rows), 1)[:, None]
-    n = rows.shape[1]
-    if ignore_nan:
-        return q * np.maximum(n - nan - 1, 0).astype(rows.dtype)
-    return np.where(nan > 0, rows.dtype.type(n - 1), q * rows.dtype.type(n - 1))
-
-
-def _lerp(low: np.ndarray, high: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Between low and high, computed from the nearer end, so that an infinite other end does not matter at weight 0."""
-    gap = high - low
-    return np.where(weight < 0.5, low + weight * gap, high - gap * (1 - weight))
-
-
-def _quantile_shape(part: np.ndarray, shape: tuple[int, ...], dim: int, keepdim: bool, q_ndim: int) -> np.ndarray:
-    """(rows, q) as (q, reduced shape); without the first dimension for a 0-d q."""
-    out = np.moveaxis(restore_rows(part, shape or (1,), dim), dim, 0)
-    if keepdim and shape:
-        out = np.expand_dims(out, dim + 1)
-    out = out.reshape(out.shape[0], *([] if not shape else out.shape[1:]))
-    return np.ascontiguousarray(out) if q_ndim else np.ascontiguousarray(out[0]).reshape(out.shape[1:])
-
-
-def quantile_backward(
-    grad: np.ndarray,
-    shape: tuple[int, ...],
-    dim: int,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    weight: np.ndarray,
-    keepdim: bool = False,
-    q_ndim: int = 0,
-) -> np.ndarray:
-    """Gradient (of `shape`) of `quantile` from the parts that it returned."""
-    from .scatter import scatter_add
-
-    def along(part: np.ndarray) -> np.ndarray:
-        """A part with its quantiles along `dim`."""
-        part = part if q_ndim else part[None]
-        if keepdim and shape:
-            part = part.squeeze(dim + 1)
-        return np.moveaxis(part, 0, dim) if shape else part.reshape(-1)
-
-    g, w = along(grad), along(weight)
-    out = scatter_add(shape or (1,), dim, along(lower), np.asarray(g * (1 - w)))
-    out = scatter_add(out, dim, along(upper), np.asarray(g * w), inplace=True)
-    return out.reshape(shape)
+_WHOLE_RANKS = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}

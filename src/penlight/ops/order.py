@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.reduce import quantiles
+from ..kernels.slim import moveaxis
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import as_int, merge_dim, values_of, wrap_dim
 from ._declare import differentiable, method, plain
-from ._guards import lazy, not_implemented
+from ._guards import lazy, not_implemented, unrecorded
 from .extremes import _place_rule
 from .reduction import named_result
 
@@ -293,7 +295,8 @@ _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
     """What PyTorch has against these arguments; q as a tensor."""
-    if not isinstance(q, Tensor):
+    number = not isinstance(q, Tensor)
+    if number:
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = wrap(np.asarray(q, input.dtype.np if input.dtype.category == dtypes.FLOATING else np.float64))
@@ -309,9 +312,10 @@ def _check_quantile(input: Tensor, q: Any, interpolation: str) -> Tensor:
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
-    found = values_of(q)
-    if not ((found >= 0) & (found <= 1)).all():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    if not number:
+        found = values_of(q)
+        if not ((found >= 0) & (found <= 1)).all():
+            raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 
@@ -319,6 +323,15 @@ def _quantiles(name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, interp
     """Sorted, then read at the fractional ranks: differentiable in the values and in q."""
     q = _check_quantile(input, q, interpolation)
     place = None if dim is None else wrap_dim(dim, input.dim())
+    if unrecorded((input, q)):
+        array = input._array
+        values = quantiles(array, q._array, place, interpolation, name == "nanquantile")
+        if values is not None:
+            if keepdim and array.ndim:
+                lead = (1,) * array.ndim if place is None else (*array.shape[:place], 1, *array.shape[place + 1 :])
+                values = values.reshape((*lead, *values.shape[values.ndim - q._array.ndim :]))
+            values = moveaxis(values, -1, 0) if q._array.ndim else values
+            return _dispatch.given("quantile", wrap(values), out)
     shape = [1] * input.dim() if place is None else [1 if d == place else n for d, n in enumerate(input.shape)]
     if place is None:
         ordered = sort(input.flatten()).values
