@@ -14,6 +14,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
 from .ops._boundary import guard_all as _guard_all
+from .ops._guards import late as _late
 from .ops.matmul import matmul as matmul
 from .ops.norms import vector_norm as vector_norm
 
@@ -74,6 +75,9 @@ _WHERE = {name: table for table, names in _TABLES.items() for name in names.spli
 __all__ = sorted([*_WHERE, "cross", "diagonal", "matmul", "vector_norm"])  # noqa: PLE0605
 
 
+_linalg_cross = _late("ops.products", "linalg_cross")
+
+
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None, axis: Any = None) -> Tensor:
     """The cross product of vectors of length 3 along a dimension, broadcasting.
 
@@ -81,10 +85,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    dim = dim if axis is None else axis
-    from .ops.products import linalg_cross
-
-    return linalg_cross(input, other, dim, out)
+    return _linalg_cross(input, other, dim if axis is None else axis, out)  # type: ignore[no-any-return]
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

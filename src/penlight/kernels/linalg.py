@@ -157,14 +157,19 @@ def _eliminate(LU: Array, j: int, stop: int, each: Array, pivots: Array, info: A
         LU[:, j + 1 :, j + 1 : stop] -= below[:, :, None] * LU[:, j, None, j + 1 : stop]
 
 
+def _exchanged(pivots: Array, rows: int) -> list[int]:
+    """The same for one matrix: as many steps as it has rows, which is little beside what its factorisation takes."""
+    order = list(range(rows))
+    for at, place in enumerate(pivots.tolist()):
+        order[at], order[place - 1] = order[place - 1], order[at]
+    return order
+
+
 def order_of(pivots: Array, rows: int) -> Array:
     """The row that each row comes from, after all exchanges that `pivots` names."""
     batch = pivots.shape[:-1]
     if not batch:
-        rows_now = list(range(rows))
-        for at, place in enumerate((pivots - 1).tolist()):
-            rows_now[at], rows_now[place] = rows_now[place], rows_now[at]
-        return np.array(rows_now, np.int64)
+        return np.array(_exchanged(pivots, rows), np.int64)
     flat = pivots.reshape(math.prod(batch), pivots.shape[-1]).astype(np.int64) - 1
     order = np.tile(np.arange(rows), (len(flat), 1))
     each = np.arange(len(flat))
@@ -178,12 +183,14 @@ def order_of(pivots: Array, rows: int) -> Array:
 
 def permutation_matrix(pivots: Array, rows: int, np_dtype: Any) -> Array:
     """P with A = P L U."""
+    if pivots.ndim == 1:
+        back = [0] * rows
+        for place, row in enumerate(_exchanged(pivots, rows)):
+            back[row] = place
+        return eye(rows, rows, np.dtype(np_dtype)).take(back, 0)
     order = order_of(pivots, rows)
     out = np.zeros((*order.shape, rows), np_dtype)
-    if out.ndim == 2:
-        out[order, np.arange(rows)] = 1
-    else:
-        np.put_along_axis(out, order[..., None, :], np.ones((), np_dtype), -2)
+    np.put_along_axis(out, order[..., None, :], np.ones((), np_dtype), -2)
     return out
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..kernels._rowtools import widen
 from ..tensor import Tensor
 from . import _dispatch
@@ -81,7 +79,7 @@ def _times(column: Any, row: Any, xp: Any) -> Any:
     return xp.reshape(column, (-1, 1)) * xp.reshape(row, (1, -1))
 
 
-@differentiable(lambda input, vec1, vec2, beta, alpha: _added(np.multiply.outer(widen(vec1), widen(vec2)), input, beta, alpha), node="AddrBackward0",
+@differentiable(lambda input, vec1, vec2, beta, alpha: _added(widen(vec1)[:, None] * widen(vec2), input, beta, alpha), node="AddrBackward0",
                 inplace=True,
                 input=lambda grad, beta, input_shape, xp: xp.sum_to(_scaled_back(grad, beta), input_shape),
                 vec1=lambda grad, vec2, alpha, xp: _scaled_back(xp._mv(grad, xp.conj(vec2)), alpha),
@@ -100,9 +98,17 @@ def _addmv_arguments(input: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: 
     return input, mat, vec, beta, alpha
 
 
+_NUMBERS = (int, float)
+
+
 def _addr_arguments(
     input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, inplace: bool = False
 ) -> tuple[Any, ...]:
+    if type(input) is type(vec1) is type(vec2) is Tensor and type(beta) in _NUMBERS and type(alpha) in _NUMBERS:
+        a, b, c = input._array, vec1._array, vec2._array
+        if a.dtype is b.dtype is c.dtype and a.dtype.char in "fd" and b.ndim == c.ndim == 1:
+            if a.shape == b.shape + c.shape:
+                return input, vec1, vec2, beta, alpha
     if vec1.dim() != 1 or vec2.dim() != 1:
         raise RuntimeError(
             f"addr: Expected 1-D argument {'vec1' if vec1.dim() != 1 else 'vec2'}, but got {(vec1 if vec1.dim() != 1 else vec2).dim()}-D"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -99,10 +100,14 @@ def _check_pair(first: dtypes.dtype, second: dtypes.dtype) -> None:
 def _complex_array(real: Any, imag: Any) -> Any:
     if real.dtype.itemsize == 2:
         raise NotImplementedError("complex numbers of half precision (torch.complex32): use float32 or float64 parts")
-    real, imag = np.broadcast_arrays(real, imag)
-    out = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
+    out = np.empty(
+        broadcast_shapes(real.shape, imag.shape), _COMPLEX.get(real.dtype) or np.result_type(real.dtype, np.complex64)
+    )
     out.real, out.imag = real, imag
     return out
+
+
+_COMPLEX: Any = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
 
 
 def _of_reals(kernel: Any) -> Any:

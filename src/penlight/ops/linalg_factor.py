@@ -435,7 +435,7 @@ def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
         raise RuntimeError("linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
                            f"{list(pivots.shape)} and LU with shape {list(LU.shape)}")  # fmt: skip
     array = values_of(pivots)
-    if array.size and (array.max() > LU.shape[-2] or array.min() < 1):
+    if array.size and not _all_between(array, 1, LU.shape[-2]):
         which = "smaller or equal to LU.size(-2)" if array.max() > LU.shape[-2] else "greater or equal to 1"
         raise RuntimeError(
             f"Pivots given to lu_solve must all be {which}. Did you properly pass the result of lu_factor?"
@@ -463,6 +463,13 @@ def _unpack_rule(grads: Any, LU_data_shape: Any, xp: Any) -> Any:
 def _lu_unpack(LU_data: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
+def _all_between(places: Any, low: int, high: int) -> bool:
+    if places.size < 64:
+        numbers = places.reshape(-1).tolist()
+        return low <= min(numbers) and max(numbers) <= high
+    return bool(low <= places.min() and places.max() <= high)
+
+
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None
 ) -> Any:
@@ -474,7 +481,8 @@ def lu_unpack(
     tensor([[1., 2.],
             [2., 2.]])
     """
-    need_tensor("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
+    if not are_matrices(LU_data) or type(LU_pivots) is not Tensor:
+        need_tensor("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
     if LU_data.dim() < 2:
         raise RuntimeError(
             f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
@@ -486,7 +494,7 @@ def lu_unpack(
         )
     rows, empty = LU_data.shape[-2], np.zeros(0, LU_data._array.dtype)
     places = values_of(LU_pivots)
-    if unpack_pivots and places.size and not 1 <= places.min() <= places.max() <= rows:
+    if unpack_pivots and places.size and not _all_between(places, 1, rows):
         raise RuntimeError(
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.matrix_exp import matrix_exp as _exp_kernel
-from ..kernels.silence import silent
+from ..kernels.silence import hush, unhush
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
@@ -108,12 +108,16 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
             raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(part).__name__}")
     if len(parts) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
-    shape = _check_chain(parts)
-    if out is None and len(parts) == 3 and plain_floats(parts):
+    if out is None and len(parts) == 3 and all(type(p) is Tensor for p in parts) and plain_floats(parts):
         a, b, c = [p._array for p in parts]
-        first = _first_pair(a.shape[0], *[p.shape[1] for p in (a, b, c)])
-        with silent():
-            return wrap((np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c))).reshape(shape))
+        if a.ndim == b.ndim == c.ndim == 2 and a.shape[1] == b.shape[0] and b.shape[1] == c.shape[0]:
+            first = _first_pair(*a.shape, *c.shape)
+            token = hush()
+            try:
+                return wrap(np.matmul(np.matmul(a, b), c) if first else np.matmul(a, np.matmul(b, c)))
+            finally:
+                unhush(token)
+    shape = _check_chain(parts)
     result = _cheapest(parts)
     result = result.view(shape)
     return into("linalg_multi_dot", out, result, *parts)

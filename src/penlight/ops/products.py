@@ -85,7 +85,7 @@ _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def _cross_array(input: Any, other: Any, dim: int) -> Any:
-    if input.size <= _FEW and input.shape == other.shape:
+    if input.size <= _FEW and other.size <= _FEW:
         a, b = input.take(_NEXT, dim), other.take(_NEXT, dim)
         c, d = input.take(_AFTER, dim), other.take(_AFTER, dim)
         return a * d - c * b
@@ -114,7 +114,8 @@ def linalg_cross(input: Tensor, other: Tensor, dim: int = -1, out: Tensor | None
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[place]} and {other.shape[place]}"
         )
-    broadcast_shape(tuple(input.shape), tuple(other.shape))
+    if input.shape != other.shape:
+        broadcast_shape(tuple(input.shape), tuple(other.shape))
     if input.dtype is dtypes.bool_:
         raise not_implemented("cross", input._array.dtype)
     need_one_dtype(input, other)
