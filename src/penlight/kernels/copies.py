@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
 _GRAIN = 1 << 17  # bytes that are worth waking a thread for
 _SHARED = 1 << 21  # bytes that threads copy together
 _ROW = 1 << 14  # bytes, of such a copy
+_SQUARE = 1 << 17  # bytes of a transposed matrix; NumPy copies smaller ones as fast
 _PIECE = 64  # rows of a transposed matrix that a thread takes together
 
 
@@ -100,9 +102,11 @@ def _plans(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, .
         return None
     length, step, into = dims[-1]
     if into != size or abs(step) != size or length * size < 32 or (step < 0 and size < 4):
-        square = _squares(dims, size)
+        square, bytes_ = _squares(dims, size), prod(shape) * size
         if square is not None:
-            return square
+            return None if bytes_ < _SQUARE else square
+        if size == 8 and bytes_ < _SHARED:  # which NumPy copies as fast
+            return None
         way = "singles"
     elif step == size:
         if length * size >= _LONG_ROW:

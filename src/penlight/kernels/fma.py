@@ -21,9 +21,15 @@ def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
             _kernels.append(fma)
         else:
             _kernels.append(None)
-    if _kernels[0] is None or type(a) is not np.ndarray or not a.size or not a.flags.c_contiguous or np.ndim(b):
+    if (
+        _kernels[0] is None
+        or type(a) is not np.ndarray
+        or not a.size
+        or not a.flags.c_contiguous
+        or getattr(b, "ndim", 0)
+    ):
         return None
-    if np.ndim(c):
+    if getattr(c, "ndim", 0):
         if c.shape != a.shape or c.dtype != a.dtype:
             return None
         return _kernels[0].scaled_and_added(a, float(b), np.ascontiguousarray(c))

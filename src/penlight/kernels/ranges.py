@@ -9,6 +9,8 @@ what is left at the end is counted from the start again. For float32 the sums ru
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from .fma import fma64
@@ -57,11 +59,20 @@ def _linspace32(first: np.float32, last: np.float32, steps: int) -> np.ndarray:
 def _linspace64(first: float, last: float, steps: int) -> np.ndarray:
     """The same for one row of float64."""
     half = steps // 2
-    step = (last - first) / (steps - 1)
-    values = np.empty(steps)
-    values[:half] = fma64(np.arange(half, dtype=np.float64), step, first)
-    values[half:] = fma64(np.arange(steps - half - 1, -1, -1, dtype=np.float64), -step, last)
-    return values
+    ends = np.empty(steps)
+    ends[:half] = first
+    ends[half:] = last
+    return fma64((_kept_counts if steps <= _PART else _counts)(steps), (last - first) / (steps - 1), ends)
+
+
+def _counts(steps: int) -> np.ndarray:
+    """How many steps each point is from its end: behind the first one in the first half, before the last one in the other."""
+    counts = np.arange(steps, dtype=np.float64)
+    counts[steps // 2 :] -= steps - 1
+    return counts
+
+
+_kept_counts = lru_cache(32)(_counts)
 
 
 def _linspace32_by_parts(first: float, last: float, step: float, steps: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ._late import late
 from ._rowtools import is_half, narrow, split_shape, widen
+from .copies import contiguous
 from .silence import hush, unhush
 
 definitions = late(globals(), "definitions", ".native.scan")
@@ -36,13 +37,19 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
     if not native.available() or x.dtype not in (_SINGLE, _DOUBLE):
         return None
     outer, n, inner = split_shape(x.shape, dim)
+    if not x.size:
+        return None
     product, wide = ufunc is np.multiply, x.dtype == _DOUBLE
     out = np.empty(x.shape, x.dtype)
     if inner == 1:
         shape = (outer, 2 * n if wide else n)
         native.over_rows(definitions.running, shape, x, out, product=product, wide=wide)
         return out
-    if wide or inner < 8 or n * inner < _BLOCK:
+    if wide and inner > 1:  # columns as rows
+        columns = contiguous(x.reshape(outer, n, inner).transpose(0, 2, 1))
+        rows = _running_natively(columns, 2, ufunc)
+        return None if rows is None else contiguous(rows.transpose(0, 2, 1)).reshape(x.shape)
+    if inner < 8 or n * inner < _BLOCK:
         return None
     so_far = np.empty(-(-inner // 8) * 8, np.float64)
     for part, result in zip(x.reshape(outer, n, inner), out.reshape(outer, n, inner)):

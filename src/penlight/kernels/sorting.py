@@ -22,6 +22,7 @@ from .copies import contiguous
 from .slim import moveaxis, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
+_FEW = 8  # elements of a row that are found one after the other
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
 _POSITION = 0xFFFFFFFF
 
@@ -107,7 +108,7 @@ def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
             return np.ascontiguousarray(order[:, ::-1]) if descending else order
     if descending and rows.dtype.kind in "iub":
         return np.invert(rows).argsort(1, kind="stable")
-    if descending and not _has_nan(rows):
+    if descending and rows.size >= _SMALL and not _has_nan(rows):
         return np.negative(rows).argsort(1, kind="stable")
     if descending:
         order = rows[:, ::-1].argsort(1, kind="stable")[:, ::-1]
@@ -120,9 +121,7 @@ def pick(rows: np.ndarray, order: np.ndarray) -> np.ndarray:
     count, n = rows.shape
     if count == 1:
         return rows.take(order)
-    return (
-        rows.take(order + (_starts if count <= 4096 else _all_starts)(count, n)) if count else rows.reshape(order.shape)
-    )
+    return rows.take(order + _starts(count, n)) if count else rows.reshape(order.shape)
 
 
 def _all_starts(count: int, n: int) -> np.ndarray:
@@ -130,7 +129,12 @@ def _all_starts(count: int, n: int) -> np.ndarray:
     return np.arange(0, count * n, n)[:, None]
 
 
-_starts = lru_cache(64)(_all_starts)
+_kept_starts = lru_cache(64)(_all_starts)
+
+
+def _starts(count: int, n: int) -> np.ndarray:
+    """The same, kept for the next call if they are few. Not to be written to."""
+    return (_kept_starts if count <= 4096 else _all_starts)(count, n)
 
 
 @quiet
@@ -168,6 +172,23 @@ def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
     return candidates[order]
 
 
+def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """Positions of the k first of each sorted row, one after the other; None if there is no telling those that were found from the rest."""
+    left = rows.copy() if largest else np.negative(rows)
+    if not largest and _has_nan(left):
+        return None
+    flat, starts = left.reshape(-1), _starts(*rows.shape)[:, 0]
+    order = np.empty((len(rows), k), np.int64)
+    for i in range(k):
+        found = left.argmax(1)  # the first of equal ones, and of all if there is a NaN
+        order[:, i] = found
+        found += starts
+        if i == k - 1:
+            return None if (flat.take(found) == -np.inf).any() else order
+        flat[found] = -np.inf
+    return order
+
+
 def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
     if k < 0 or k > (x.shape[dim] if x.ndim else 1):
@@ -175,7 +196,16 @@ def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndar
     rows = as_rows(x, dim)
     n = rows.shape[1]
     if 0 < k < n and n >= _LONG and len(rows):
-        order = np.stack([_top_of_long_row(row, k, largest) for row in rows])
+        order = np.stack(
+            [_top_of_long_row(row, k, largest) for row in rows]
+        )  # what a row takes is much more than a step of Python
+    elif (
+        0 < k <= _FEW < n
+        and rows.size >= _SMALL
+        and rows.dtype.char in "fd"
+        and (few := _first_few(rows, k, largest)) is not None
+    ):
+        order = few
     else:
         packed = _packed(rows, largest) if 0 < 4 * k < n else None
         if packed is None:
@@ -200,8 +230,12 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
         return take_along(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     if rows.size < _SMALL:
         return argsort_rows(rows, False)[:, rank].copy()
-    value = np.partition(rows, rank, 1)[:, rank, None]
-    equal, below = rows == value, rows < value
+    ordered = np.partition(rows, rank, 1)
+    value = ordered[:, rank, None]
+    equal = rows == value
+    if not _has_nan(value) and not (ordered[:, :rank] == value).any():
+        return equal.argmax(1)  # the first of equal ones is wanted
+    below = rows < value
     if rows.dtype.kind not in "iub":
         nan = np.isnan(rows)
         is_nan = np.isnan(value)
@@ -269,23 +303,27 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     order = argsort_rows(rows, False)
     ordered = pick(rows, order)
     changed = _changes(ordered)
-    if changed.all():  # each is there once: the smallest
+    if rows.size >= _SMALL and changed.all():  # each is there once: the smallest
         return _reduced(ordered[:, 0].copy(), x.shape, dim, keepdim), _reduced(
             order[:, 0].copy(), x.shape, dim, keepdim
         )
-    places = np.arange(rows.shape[1])
-    starts = np.where(changed, places, 0)
+    count, n = rows.shape
+    if not count:
+        return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
+    places = _starts(n, 1)[:, 0]
+    starts = changed * places
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
-    best = (places - starts).argmax(1)[:, None] if rows.size else np.zeros((0, 1), np.int64)
-    index = take_along(order, best, 1)[:, 0]
-    values = take_along(ordered, best, 1)[:, 0]
-    return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
+    best = np.subtract(places, starts, out=starts).argmax(1)
+    if count > 1:
+        best += _starts(count, n)[:, 0]
+    return _reduced(ordered.take(best), x.shape, dim, keepdim), _reduced(order.take(best), x.shape, dim, keepdim)
 
 
 def _changes(ordered: np.ndarray) -> np.ndarray:
     """Where an element differs from the one before it in its row; the first always does."""
-    changed = np.ones(ordered.shape, bool)
+    changed = np.empty(ordered.shape, bool)
+    changed[:, :1] = True
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=changed[:, 1:])
     return changed
 
@@ -295,15 +333,19 @@ Unique = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: bool) -> Unique:
     """(starts, inverse, counts) of runs that begin where `changed`, for elements that were ordered by `order`."""
-    starts = np.flatnonzero(changed)
-    back = None
+    starts = changed.nonzero()[0]
+    back = sizes = None
     if inverse:
-        number = np.cumsum(changed) - 1
-        back = number
+        back = number = changed.cumsum()
+        number -= 1
         if order is not None:
             back = np.empty_like(number)
             back[order] = number
-    return starts, back, np.diff(starts, append=len(changed)) if counts else None
+    if counts:
+        sizes = np.empty_like(starts)
+        np.subtract(starts[1:], starts[:-1], out=sizes[:-1])
+        sizes[-1:] = len(changed) - starts[-1:]
+    return starts, back, sizes
 
 
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
@@ -312,12 +354,12 @@ def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = Fa
     if not return_inverse:
         ordered = np.sort(_comparable(flat), 1)
         starts, _, counts = _runs(_changes(ordered)[0], None, False, return_counts)
-        return ordered[0, starts].astype(x.dtype, copy=False), None, counts
+        return ordered.take(starts).astype(x.dtype, copy=False), None, counts
     order = argsort_rows(flat, False)
     ordered = flat[0].take(order)
     starts, inverse, counts = _runs(_changes(ordered)[0], order[0], True, return_counts)
     assert inverse is not None
-    return ordered[0, starts], inverse.reshape(x.shape), counts
+    return ordered.take(starts), inverse.reshape(x.shape), counts
 
 
 def _slices(x: np.ndarray, dim: int) -> np.ndarray:
@@ -348,7 +390,7 @@ def unique_consecutive(
     if dim is None:
         flat = x.reshape(1, -1)
         starts, inverse, counts = _runs(_changes(flat)[0], None, return_inverse, return_counts)
-        return flat[0, starts], None if inverse is None else inverse.reshape(x.shape), counts
+        return flat.take(starts), None if inverse is None else inverse.reshape(x.shape), counts
     starts, inverse, counts = _runs(_slice_changes(_slices(x, dim)), None, return_inverse, return_counts)
     return np.take(x, starts, dim), inverse, counts
 

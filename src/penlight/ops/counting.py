@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
-from ..kernels.silence import silent
+from ..kernels.silence import hush, silent, unhush
 from ..tensor import Tensor, wrap
 from ._args import wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain
@@ -212,10 +213,14 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int =
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if limits is None:
-        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        low, high = (
+            (float(np.minimum.reduce(values, None)), float(np.maximum.reduce(values, None)))
+            if values.size
+            else (0.0, 1.0)
+        )
     else:
         low, high = limits
-    if not (np.isfinite(low) and np.isfinite(high)):
+    if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.{name}: dimension 0's range [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError(f"torch.{name}: min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
@@ -226,6 +231,28 @@ def _edges(values: Any, bins: Any, limits: Any, dtype: Any, name: str, at: int =
     return linspace_array(low, high, bins + 1, dtypes.from_np(dtype))
 
 
+def _bins(x: Any, edges: Any, uneven: bool, inside: Any) -> Any:
+    """The number of the bin that each value falls into; any, for values outside of all."""
+    last = len(edges) - 2
+    low, high = float(edges[0]), float(edges[-1])
+    if uneven or x.size < 1 << 10 or (last + 1) * max(abs(low), abs(high)) > (high - low) * (1 << 18):
+        place = edges.searchsorted(x, "right")
+        place -= 1
+    else:  # even ones are found by their number, which rounding takes across one edge at most
+        token = hush()
+        guess = x - edges[0]
+        guess *= (last + 1) / (high - low)
+        if inside is not None:
+            guess *= inside
+        place = guess.astype(np.int64)
+        unhush(token)
+        np.minimum(np.maximum(place, 0, out=place), last, out=place)
+        place -= x < edges.take(place)
+        place += x >= edges[1:].take(place)
+    np.minimum(place, last, out=place)
+    return np.maximum(place, 0, out=place)
+
+
 def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any, density: bool, name: str) -> Any:
     """Counts (or weights) in the cells of a grid, then its edges along each dimension. Points are rows of `input`."""
     if input.dtype.kind != "f" or input.dtype.itemsize < 4:
@@ -233,21 +260,24 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     points = input.reshape(-1, len(bins))
     spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
     edges = [_edges(points[:, d], b, spans[d], input.dtype, name, d) for d, b in enumerate(bins)]
-    shape = tuple(len(e) - 1 for e in edges)
-    inside = np.ones(len(points), bool)
-    cell = np.zeros(len(points), np.int64)
-    for d, e in enumerate(edges):
+    shape = tuple([len(e) - 1 for e in edges])
+    inside = cell = None
+    for d, (e, b) in enumerate(zip(edges, bins)):
         x = points[:, d]
-        inside &= (x >= e[0]) & (x <= e[-1])
-        place = np.searchsorted(e, x, "right") - 1
-        cell = cell * shape[d] + np.clip(place, 0, shape[d] - 1)
-    weights = None if weight is None else weight.reshape(-1)[inside]
-    hist = np.bincount(cell[inside], weights, int(np.prod(shape))).astype(input.dtype).reshape(shape)
+        if limits is not None or isinstance(b, np.ndarray):  # else all are
+            within = (x >= e[0]) & (x <= e[-1])
+            inside = within if inside is None else inside & within
+        place = _bins(x, e, isinstance(b, np.ndarray), inside)
+        cell = place if cell is None else cell * shape[d] + place
+    weights = None if weight is None else weight.reshape(-1)
+    if inside is not None:
+        cell, weights = cell[inside], None if weights is None else weights[inside]
+    hist = np.bincount(cell, weights, math.prod(shape)).astype(input.dtype).reshape(shape)
     if density:
         with silent():
             hist = hist / hist.sum()
-        for d, e in enumerate(edges):
-            hist = hist / np.diff(e).reshape([-1 if k == d else 1 for k in range(len(edges))])
+            for d, e in enumerate(edges):
+                hist = hist / np.diff(e).reshape([-1 if k == d else 1 for k in range(len(edges))])
     return hist.astype(input.dtype, copy=False), *edges
 
 

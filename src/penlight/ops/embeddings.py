@@ -11,7 +11,9 @@ import numpy as np
 from .. import dtypes
 from ..autograd import views
 from ..kernels.moves import all_inside
+from ..kernels.moves import places as nonzero_places
 from ..kernels.scatter import embedding_backward as _embedding_back_kernel
+from ..kernels.scatter import reduce_rows
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
@@ -148,18 +150,19 @@ class Bags:
 
     def __init__(self, indices: Any, offsets: Any, count: int, mode: int, padding_idx: int) -> None:
         self.count, self.starts, self.padding = count, offsets, padding_idx
-        self.bounds = np.append(offsets[:count], offsets[count] if len(offsets) > count else indices.size)
+        self.bounds = bounds = np.empty(count + 1, np.int64)
+        bounds[:count], bounds[count] = offsets[:count], offsets[count] if len(offsets) > count else indices.size
         self._indices, self._mode = indices, mode
 
-    @property
+    @cached_property
     def lengths(self) -> Any:
         """How many indices each bag has."""
-        return np.diff(self.bounds)
+        return self.bounds[1:] - self.bounds[:-1]
 
     @cached_property
     def owners(self) -> Any:
         """For each index its bag."""
-        return np.repeat(np.arange(self.count), self.lengths)
+        return np.arange(self.count).repeat(self.lengths)
 
     @cached_property
     def kept(self) -> Any:
@@ -199,18 +202,17 @@ def _bag_array(
                 quick /= np.maximum(bags.lengths, 1).astype(quick.dtype)[:, None]
             return quick, np.zeros((0,), np.int64)
     out = np.zeros((bags.count, weight.shape[1]), weight.dtype)
-    sizes = np.bincount(bags.owners, minlength=bags.count)
     rows = weight.take(indices[: bags.owners.size], 0)
     if mode == 2:
         return _bag_largest(rows, indices, bags, out)
     if not plain_mean:
         rows = _bag_rows(rows, bags, per_sample_weights)
     if not _added(out, bags.owners, rows):
-        full = np.flatnonzero(sizes)
+        full = np.flatnonzero(bags.lengths)
         if full.size:
             out[full] = np.add.reduceat(rows, bags.starts[full], 0)
     if plain_mean:
-        out /= np.maximum(sizes, 1).astype(out.dtype)[:, None]
+        out /= np.maximum(bags.lengths, 1).astype(out.dtype)[:, None]
     return out, np.zeros((0,), np.int64)
 
 
@@ -227,9 +229,9 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.native.scatter import reduce_rows
+    from ..kernels.native.scatter import reduce_rows as add_rows
 
-    return reduce_rows(out, owners, rows)
+    return add_rows(out, owners, rows)
 
 
 def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
@@ -240,11 +242,15 @@ def _bag_largest(rows: Any, indices: Any, bags: Bags, out: Any) -> Any:
     else:
         owners = bags.owners
     if owners.size:
-        full, starts = np.unique(owners, return_index=True)
-        out[full] = np.maximum.reduceat(rows, starts, 0)
-        hits = rows == out[owners]
-        first = np.where(hits, np.arange(len(rows))[:, None], len(rows))
-        places[full] = indices[np.minimum.reduceat(first, starts, 0)]
+        rows = np.ascontiguousarray(rows)
+        out[owners] = -np.inf
+        reduce_rows(np.maximum, out, owners, rows)
+        hits = nonzero_places((rows == out.take(owners, 0)).reshape(-1))[0]
+        hit = hits // out.shape[1]
+        hits += ((owners - np.arange(len(owners))) * out.shape[1]).take(hit)
+        places.reshape(-1)[hits[::-1]] = indices.take(hit)[
+            ::-1
+        ]  # the last of several writes holds: the first that is largest
     return out, places
 
 

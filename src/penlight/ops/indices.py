@@ -11,7 +11,7 @@ from .. import dtypes
 from ..autograd.modes import is_grad_enabled
 from ..autograd.saved import input_modified, version_of
 from ..kernels.moves import FROM as MOVES_FROM
-from ..kernels.moves import all_inside, places, take_along, take_slices
+from ..kernels.moves import all_inside, places, put_along, take_along, take_slices
 from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -71,18 +71,26 @@ def _index_array(input: Any, indices: Any) -> Any:
 
 def _many_elements(input: Any, index: tuple[Any, ...]) -> Any:
     """Many elements of a contiguous array by an index for each of its dimensions, or None: by their positions in memory."""
+    position = _positions(input, index)
+    if position is None:
+        return None
+    found = take_along(input.reshape(-1), position.reshape(-1), 0)
+    return None if found is None else found.reshape(position.shape)
+
+
+def _positions(array: Any, index: tuple[Any, ...]) -> Any:
+    """The positions in memory of many elements of a contiguous array by an index for each of its dimensions, or None."""
     first = index[0]
-    if len(index) != input.ndim or input.ndim < 2 or not input.flags.c_contiguous or type(first) is slice:
+    if len(index) != array.ndim or array.ndim < 2 or not array.flags.c_contiguous or type(first) is slice:
         return None
     if first.size < MOVES_FROM:
         return None
     position: Any = None
-    for n, place in zip(input.shape, index):
+    for n, place in zip(array.shape, index):
         if type(place) is slice or place.shape != first.shape or place.dtype is not _INT64 or not within(place, n):
             return None
         position = place if position is None else position * n + place
-    found = take_along(input.reshape(-1), position.reshape(-1), 0)
-    return None if found is None else found.reshape(first.shape)
+    return position
 
 
 def _add_at(input: Any, shape: tuple[int, ...], indices: Any) -> Any:
@@ -180,8 +188,20 @@ def _put_array(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     if accumulate:
         return _index_put_add(input, place, values.astype(input.dtype, copy=False))
     out = input.copy()
-    out[place] = values
+    _put_at(out, place, values)
     return out
+
+
+def _put_at(out: Any, index: tuple[Any, ...], values: Any) -> None:
+    position = _positions(out, index)
+    if position is None:
+        out[index] = values
+    elif (
+        type(values) is not np.ndarray
+        or values.shape != position.shape
+        or not put_along(out.reshape(-1), position, values, 0)
+    ):
+        out.reshape(-1)[position] = values
 
 
 def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
@@ -190,7 +210,7 @@ def _put_input_rule(grad: Any, indices: Any, accumulate: bool, xp: Any) -> Any:
 
 def _clear_at(grad: Any, indices: Any) -> Any:
     out = np.array(grad)
-    out[_np_index(indices)] = 0
+    _put_at(out, _np_index(indices), 0)
     return out
 
 

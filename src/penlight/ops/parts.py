@@ -331,14 +331,31 @@ def _unfold_array(input: Any, dimension: int, size: int, step: int) -> Any:
     return views.strided_window(input, shape, strides, 0)
 
 
+_SHORT = 16  # places of a window
+
+
 def _fold_back(grad: Any, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
     """The transpose of `unfold`: each window added where it came from."""
     out = np.zeros(shape, grad.dtype)
     count = grad.shape[dimension] if shape else 1
     if not shape:
         return grad.sum()
-    for k in range(size):
-        out[_at(dimension, slice(k, k + step * (count - 1) + 1, step))] += grad[..., k]
+    if not count or not size:
+        return out
+    if size <= _SHORT:
+        for k in range(size):
+            out[_at(dimension, slice(k, k + step * (count - 1) + 1, step))] += grad[..., k]
+        return out
+    windows = _unfold_array(out, dimension, size, step)
+    together = -(-size // step)  # windows so far from each other lie apart
+    if together < count:
+        for k in range(together):
+            part = _at(dimension, slice(k, None, together))
+            windows[part] += grad[part]
+    else:
+        for k in range(count):
+            part = _at(dimension, k)
+            windows[part] += grad[part]
     return out
 
 
@@ -425,6 +442,16 @@ def _apart(size: Sequence[int], stride: Sequence[int]) -> bool:
     return True
 
 
+def _stacked_dim(size: Sequence[int], stride: Sequence[int]) -> int | None:
+    """The dimension, a short one, without which elements of a window have places of their own; -1 if they have, None if there is none."""
+    if _apart(size, stride):
+        return -1
+    for d in sorted(range(len(size)), key=lambda d: size[d]):
+        if size[d] <= _SHORT and _apart((*size[:d], *size[d + 1 :]), (*stride[:d], *stride[d + 1 :])):
+            return d
+    return None
+
+
 def _start_inside(geometry: Any, window: Any) -> int | None:
     """Where a window begins in a tensor that lies in one piece and has all of the window's elements; None if it is not so."""
     shape, strides, start = geometry
@@ -441,9 +468,15 @@ def _start_inside(geometry: Any, window: Any) -> int | None:
 
 def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
     begin = _start_inside(geometry, window)
-    if begin is not None and _apart(*window[:2]):
+    loop = None if begin is None else _stacked_dim(*window[:2])
+    if loop is not None:
         out = np.zeros(geometry[0], input.dtype)
-        views.strided_window(out, window[0], tuple([s * out.itemsize for s in window[1]]), begin)[...] = input
+        part = views.strided_window(out, window[0], tuple([s * out.itemsize for s in window[1]]), begin)
+        if loop < 0:
+            part[...] = input
+        else:
+            for k in range(window[0][loop]):
+                part[_at(loop, k)] += input[_at(loop, k)]
         return out
     tensor_places, window_places, span = _flat_map(geometry, window)
     if _overlaps(window_places):
