@@ -50,6 +50,8 @@ from .copies import contiguous
 from .native import blas
 from .silence import silent
 
+_MOST_ZEROS = 4  # places for each that holds a number
+
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """The shape ``(N, O, *spatial)`` of a convolution's result; a spatial size may come out as zero or less."""
@@ -120,6 +122,13 @@ def conv_input_grad(
                 patches_input(grad, w, stride, groups, x, bias)
                 return x
             strided = prod(stride) > 1
+            if (
+                strided
+                and w.shape[1] == 1
+                and groups == len(w)
+                and _spread(grad, w, padding, stride, dilation, x, bias)
+            ):
+                return x
             together = strided and _suits_flat_phases(grad, w.shape, input_shape, stride, groups)
             if strided and not together and _is_few(w.shape[1], w.shape[0] // groups, w.shape[2:]):
                 scatter(grad, w, padding, stride, dilation, groups, x, bias)
@@ -168,6 +177,8 @@ def _quick_weight(
     if weight_shape[1] == 1 and groups == x.shape[1] and weight_shape[0] <= 2 * groups:
         if weight_shape[0] == groups and suits_planes(x, stride, padding, kernel, dilation, grad.shape[2:]):
             return planes_weight(grad, x, padding, kernel, stride, dilation)
+        if suits_flat(*sizes):
+            return flat_weight(grad, x, padding, kernel, stride, dilation, groups)
         return depthwise_weight(grad, x, padding, kernel, stride, dilation)
     if suits_points(weight_shape, padding):
         return points_weight(grad, x, weight_shape, stride, groups)
@@ -201,6 +212,8 @@ def _correlate(
     if w.shape[1] == 1 and groups == x.shape[1] and each <= 2:
         if each == 1 and suits_planes(x, stride, low, kernel, dilation, out.shape[2:]):
             planes(x, w, low, stride, dilation, out, bias)
+        elif suits_flat(x, w.shape, stride, dilation, groups, out.shape):
+            flat(x, w, low, stride, dilation, groups, out, bias)
         else:
             depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_points(w.shape, low) and out.flags.c_contiguous:
@@ -264,6 +277,24 @@ def _suits_flat_phases(grad: np.ndarray, weight: Ints, input_shape: Ints, stride
     size = [n // s for n, s in zip(input_shape[2:], stride, strict=True)]  # of the smallest
     flipped = (weight[1] * groups, weight[0] // groups, *kernel)
     return suits_flat(grad, flipped, ones, ones, groups, (*input_shape[:2], *size))
+
+
+def _spread(
+    grad: np.ndarray, w: np.ndarray, padding: Ints, stride: Ints, dilation: Ints, x: np.ndarray, bias: np.ndarray | None
+) -> bool:
+    """The transpose of a strided convolution of single channels: a plain one of the gradient with zeros between. Says whether it could be done.
+
+    More products than with `_correlate_phases`, but all of neighbours, and in one go. An infinite weight must not meet those zeros.
+    """
+    if grad.dtype != np.float32 or prod(stride) > _MOST_ZEROS or not np.isfinite(w).all():
+        return False
+    ones, low = (1,) * len(stride), tuple([d * (k - 1) - p for k, d, p in zip(w.shape[2:], dilation, padding)])
+    wide = np.zeros((*grad.shape[:2], *[(n - 1) * s + 1 for n, s in zip(grad.shape[2:], stride)]), np.float32)
+    if not suits_planes(wide, ones, low, w.shape[2:], dilation, x.shape[2:]):
+        return False
+    wide[(slice(None), slice(None), *[slice(None, None, s) for s in stride])] = grad
+    planes(wide, _flip(w, 1).swapaxes(0, 1), low, ones, dilation, x, bias)
+    return True
 
 
 # Where a phase's weights are in those of the flipped kernel, its border, and where its results are in the input.

@@ -24,7 +24,8 @@ from .native._table import At, Plan, address, ranges, scratch
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
-_LEAST_WORK = 1 << 16  # products for each group: below, preparations take longer
+_LEAST_WORK = 1 << 14  # products: below, preparations take longer
+_LEAST_IN_GROUP = 1 << 10  # the same for each group
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
 _PACKED = 1 << 15  # weights that are worth another thread
@@ -35,9 +36,9 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
     """Whether this can be done, and is worth while."""
-    work = prod(out) // groups * prod(weight[1:])
+    work = prod(out) * prod(weight[1:])
     item = x.itemsize
-    if x.dtype not in _FLOATS or work < _LEAST_WORK or item * out[-1] < 16:
+    if x.dtype not in _FLOATS or work < max(_LEAST_WORK, groups * _LEAST_IN_GROUP) or item * out[-1] < 16:
         return False
     return item * (prod(out[1:]) + prod(x.shape[1:])) <= _MOST_BYTES and native.available()
 

@@ -62,7 +62,7 @@ def points_last(
 ) -> np.ndarray:
     """`points` with stride 1, or its transpose in the input if `turned`, of what has its channels last in memory: so has the result."""
     weight = w.reshape(w.shape[:2])
-    y = blas.multiply(source, weight if turned else weight.T)
+    y = _product(source, weight if turned else weight.T)
     if bias is not None:
         y += bias
     return _as_channels(y, lead, place)
@@ -144,7 +144,7 @@ def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, 
     """The transpose of `whole` in its weights."""
     upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
     source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
-    return blas.multiply(upstream, source).reshape(weight)
+    return _product(upstream, source).reshape(weight)
 
 
 def suits_patches(weight: Ints, stride: Ints, low: Ints, dilation: Ints) -> bool:

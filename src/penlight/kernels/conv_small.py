@@ -5,6 +5,9 @@ Where the elements that each tap meets lie in a flattened image is worked out on
 columns of a small batch are taken by it in one call, borders included: a tap that falls outside stands for a zero behind the image. The transpose
 multiplies first, and takes by the table of which products belong to each element of the input; those are added up. What meets nothing is added as a
 zero, and never multiplied, so infinities stay what they are.
+
+Of many images with few places each, the numbers at a position are put side by side, one of each image. So they are taken together, and there
+is one product of large matrices instead of many small ones.
 """
 
 from __future__ import annotations
@@ -18,11 +21,14 @@ import numpy as np
 from .conv_gather import Ints
 from .silence import hush, unhush
 
-SMALL = 8192  # elements of a batch
+SMALL = 1 << 15  # elements of a batch
 _TABLE = 1 << 14  # positions of a table
 _TAKEN = 1 << 15  # elements of all columns together
 _PRODUCTS = 1 << 18
+_NARROW = 3  # places in a row: machine code has no way for fewer
+_MOST = 1 << 17  # elements of all columns of those
 _MATRICES = 64  # products of matrices, each of which has its price
+_FEW = 64  # places that are too few for a product of matrices for each image
 
 
 def block_counts(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
@@ -60,6 +66,12 @@ class Positions:
         padded[:, :-1] = x.reshape(len(x), -1)
         return padded.take(self.columns, 1)
 
+    def take_beside(self, x: np.ndarray) -> np.ndarray:
+        """The same with the images side by side: ``(channels * taps * places, N)``."""
+        beside = np.zeros((self.size + 1, len(x)), x.dtype)
+        beside[:-1] = x.reshape(len(x), -1).T
+        return beside.take(self.columns, 0)
+
     @cached_property
     def back(self) -> tuple[np.ndarray, bool]:
         """For each element of an image the columns that it is in, and one behind the last where it is in fewer than others; whether there is such a one."""
@@ -73,9 +85,13 @@ class Positions:
         table[rank, element] = owner
         return table, bool((table == self.columns.size).any())
 
-    def room(self, count: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    def room(self, count: int, dtype: Any, beside: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Memory for columns that `add_up` adds, with a zero behind each if that is needed; and the columns in it."""
         size = self.columns.size
+        if beside:
+            room = np.empty((size + 1, count), dtype)
+            room[size] = 0
+            return room, room[:size]
         if not self.back[1]:
             room = np.empty((count, size), dtype)
             return room, room
@@ -89,6 +105,10 @@ class Positions:
         if len(table) == 1:
             return room.take(table[0], 1)
         return np.add.reduce(room.take(table, 1), 1)
+
+    def add_beside(self, room: np.ndarray) -> np.ndarray:
+        """The same with the images side by side: ``(channels * size, N)``."""
+        return np.add.reduce(room.take(self.back[0], 0))
 
 
 @lru_cache(32)
@@ -111,9 +131,12 @@ class Small:
         self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, places)
         self.windows = (x[0], *lead, rows, places)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
+        self.beside = groups == 1 and x[0] > 3 and places < _FEW
 
     def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         """The result."""
+        if self.beside:
+            return self._correlate_beside(x, w, bias)
         columns = self.positions.take(x).reshape(self.windows)
         token = hush()
         y = np.matmul(w.reshape(self.weights), columns)
@@ -124,6 +147,8 @@ class Small:
 
     def transpose(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         """The transpose in the input, and a bias."""
+        if self.beside:
+            return self._transpose_beside(grad, w, bias)
         positions = self.positions
         room, columns = positions.room(len(grad), grad.dtype)
         token = hush()
@@ -136,12 +161,40 @@ class Small:
 
     def weigh(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The transpose in the weights."""
+        if self.beside:
+            token = hush()
+            total = self._results_beside(grad) @ self.positions.take_beside(x).reshape(self.weights[1], -1).T
+            unhush(token)
+            return total.reshape(self.w)
         columns = self.positions.take(x).reshape(self.windows)
         token = hush()
         total = np.matmul(grad.reshape(self.results), columns.swapaxes(-1, -2))
         total = total[0] if len(total) == 1 else np.add.reduce(total)
         unhush(token)
         return total.reshape(self.w)
+
+    def _results_beside(self, grad: np.ndarray) -> np.ndarray:
+        """Results or their gradient as a matrix, with the images side by side."""
+        return grad.reshape(len(grad), -1).T.reshape(self.out[1], -1)
+
+    def _correlate_beside(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        columns = self.positions.take_beside(x).reshape(self.weights[1], -1)
+        token = hush()
+        y = w.reshape(self.weights) @ columns
+        if bias is not None:
+            y += bias[:, None]
+        unhush(token)
+        return np.ascontiguousarray(y.reshape(-1, len(x)).T).reshape(self.out)
+
+    def _transpose_beside(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        room, columns = self.positions.room(len(grad), grad.dtype, True)
+        token = hush()
+        np.matmul(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
+        x = np.ascontiguousarray(self.positions.add_beside(room).T).reshape(self.x)
+        if bias is not None:
+            x += bias.reshape(self.shift)
+        unhush(token)
+        return x
 
 
 @lru_cache(256)
@@ -156,9 +209,14 @@ def find_small(
         return None
     columns = x[1] * prod(w[2:]) * prod(out[2:])
     count = x[0] * columns
-    if columns > _TABLE or count > _TAKEN or count * w[0] // groups > _PRODUCTS or x[0] * groups > _MATRICES:
+    narrow = groups == 1 and prod(out[2:]) > 1 and out[-1] <= _NARROW
+    if columns > _TABLE or count > (_MOST if narrow else _TAKEN):
         return None
-    if prod(x[1:]) * prod([-(-k // s) for k, s in zip(w[2:], stride)]) > _TABLE:
+    if x[0] * groups > _MATRICES and not (groups == 1 and prod(out[2:]) < _FEW):
+        return None
+    if count * w[0] // groups > _PRODUCTS and not narrow:
+        return None
+    if prod(x[1:]) * prod([min(-(-k // s), o) for k, s, o in zip(w[2:], stride, out[2:])]) > _TABLE:
         return None
     return Small(x, w, out, stride, padding, dilation, groups)
 

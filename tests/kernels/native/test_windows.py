@@ -84,6 +84,7 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
 )  # fmt: skip
 def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, dtype, monkeypatch):
     monkeypatch.setattr(conv_flat, "_LEAST_WORK", 0)
+    monkeypatch.setattr(conv_flat, "_LEAST_IN_GROUP", 0)
     calls = []
     monkeypatch.setattr(
         "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), conv_flat.flat_together(*args))
