@@ -63,3 +63,30 @@ def test_float64_becomes_float32_on_its_way_to_sixteen_bits():
     assert x[:3].half().tolist() == [1.0] * 3  # and not 1 + 2**-10, as if rounded once
     assert torch.equal(x.half(), torch.ones(3000, dtype=torch.float16))
     assert x.view(60, 50).t().half().stride() == (1, 50)
+
+
+@pytest.mark.parametrize("dims", [(0, 2), (2, 0), (0, 1), (0, 1, 2), (1,), (2,)])
+@pytest.mark.parametrize("layout", ["whole", "part", "rows repeated", "numbers repeated", "turned"])
+def test_folds_over_several_dimensions_of_any_layout(layout, dims):
+    x = torch.tensor(rng.standard_normal((60, 40, 30)).astype(np.float32))
+    made = {
+        "whole": x, "part": x[:, :, :20], "rows repeated": x[:1].expand(60, 40, 30), "numbers repeated": x[:, :, :1].expand(60, 40, 30),
+        "turned": x.permute(2, 0, 1),
+    }[layout]  # fmt: skip
+    plain = made.numpy()
+    for keepdim in (False, True):
+        for ours, theirs in ((torch.sum, np.sum), (torch.amax, np.max), (torch.mean, np.mean)):
+            result, wanted = ours(made, dims, keepdim).numpy(), theirs(plain.astype(float), dims, keepdims=keepdim)
+            assert result.shape == wanted.shape
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-3)
+
+
+def test_integers_are_clamped_as_in_c():
+    x = torch.tensor([0, 3, 100, 120] * 2000, dtype=torch.uint8)
+    assert x.clamp(-1, 5)[:4].tolist() == [5, 5, 5, 5]  # -1 is 255, and the upper limit prevails
+    assert x.clamp(None, -5)[:4].tolist() == [0, 3, 100, 120]
+    assert x.int().clamp_min(7)[:4].tolist() == [7, 7, 100, 120]
+    with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+        x.clamp(0, 300)
+    with pytest.raises(RuntimeError, match="value cannot be converted to type int without overflow"):
+        x.int().clamp(0, 2**40)

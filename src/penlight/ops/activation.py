@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, install_method, method, pointwise, quiet
-from ._guards import need_number
+from ._guards import c_name, need_number
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -41,8 +41,28 @@ __all__ = [
 # ----- Clamping -----------------------------------------------------------------------------------------------------
 
 
+def _clip_integers(input: Any, min: Any, max: Any) -> Any:
+    """Limited by one call for both sides, which NumPy is quicker at than at either with one number for an operand."""
+    limits = np.iinfo(input.dtype)
+    low = limits.min if min is None else _as_limit(min, limits)
+    return input.clip(low, limits.max if max is None else _as_limit(max, limits))
+
+
+def _as_limit(value: int, limits: Any) -> int:
+    """A number as it is in C: a negative one wraps around in an unsigned type."""
+    if not (limits.min or -limits.max) <= value <= limits.max:
+        name = c_name(dtypes.from_np(limits.dtype))
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return value if limits.min else value & limits.max
+
+
+_WHOLE = (int, None.__class__)
+
+
 @one_pass
 def _clamp_array(input: Any, min: Any, max: Any) -> Any:
+    if input.dtype.kind in "iu" and type(min) in _WHOLE and type(max) in _WHOLE:
+        return _clip_integers(input, min, max)
     if min is not None:
         input = np.maximum(input, min)
     return input if max is None else np.minimum(input, max)
@@ -59,12 +79,12 @@ def _inside(input: Any, min: Any, max: Any) -> Any:
 def _clamp(input: Tensor, min: Any, max: Any) -> Tensor: ...
 
 
-@pointwise(one_pass(lambda input, min: np.maximum(input, min)), node="ClampMinBackward0",
+@pointwise(one_pass(lambda input, min: _clamp_array(input, min, None)), node="ClampMinBackward0",
            input=lambda grad, input, min, xp: xp.where(input >= min, grad, 0.0))  # fmt: skip
 def _clamp_min(input: Tensor, min: Any) -> Tensor: ...
 
 
-@pointwise(one_pass(lambda input, max: np.minimum(input, max)), node="ClampMaxBackward0",
+@pointwise(one_pass(lambda input, max: _clamp_array(input, None, max)), node="ClampMaxBackward0",
            input=lambda grad, input, max, xp: xp.where(input <= max, grad, 0.0))  # fmt: skip
 def _clamp_max(input: Tensor, max: Any) -> Tensor: ...
 

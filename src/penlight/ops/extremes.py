@@ -200,9 +200,10 @@ def _filled_dims(name: str, input: Tensor, dim: Any) -> tuple[int, ...]:
     """The dimensions to reduce, none of which may be empty."""
     if not input._array.size and (dim is None or (isinstance(dim, (tuple, list)) and not dim)):
         raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")  # fmt: skip
-    dims = wrap_dims(dim, input.dim())
+    shape = input._array.shape
+    dims = wrap_dims(dim, len(shape))
     for d in dims:
-        if input.shape[d] == 0:
+        if shape[d] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
     return dims
 

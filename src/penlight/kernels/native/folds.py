@@ -44,12 +44,14 @@ def fold(
         return None
     if dims is None:
         dims = tuple(range(x.ndim))
+    elif len(dims) > 1:
+        dims = tuple(sorted(dims))
     plan = _single(x.shape, x.strides, kind, how, of, dims, keepdim)
     if plan is not None:
-        kernel, total, grain, before, after, shape, dtype = plan
+        kernel, total, grain, before, after, shape, dtype, rest = plan
         out = np.empty(shape, dtype)
         folding.over(kernel, total, grain, *before, id(x), id(out), *after)
-        return out
+        return out if rest is None else _reduce(out, how, rest[0]).reshape(rest[1])
     if not x.flags.c_contiguous:
         result = _in_memory_order(x, kind, how, of, dims)
     elif len(dims) == x.ndim:
@@ -89,23 +91,27 @@ def _merged(shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[int, .
 def _single(
     shape: tuple[int, ...], strides: tuple[int, ...], kind: str, how: str, of: str, dims: tuple[int, ...], keepdim: bool
 ) -> Any:
-    """How to fold with one call of a kernel, if that can be: the kernel, its rows or units, its arguments, and the result's shape and dtype."""
+    """How to fold with one call of a kernel, if that can be: the kernel, its rows or units, its arguments, the result's shape and dtype, and which
+    dimensions of that are left to be folded, with the final shape, or None."""
     if not dims or not shape or min(strides) < 0:
         return None
     traits = folding.KINDS[kind]
-    order = sorted(range(len(shape)), key=lambda k: -strides[k])
+    order = sorted(range(len(shape)), key=lambda k: (strides[k] != 0, -strides[k]))  # what is repeated is outermost
     kept = [k for k in order if k not in dims and shape[k] > 1]
     folded = tuple([i for i, k in enumerate(order) if k in dims])
     sizes, steps, are = _merged(tuple([shape[k] for k in order]), tuple([strides[k] for k in order]), folded)
     if kept != sorted(kept) or not steps or steps[-1] != traits.size:
         return None
     result = _result_shape(shape, dims, keepdim), traits.result
-    if are in ([True], [False, True]):
-        rows, length = (1, *sizes)[-2:]
-        if not traits.lanes <= length < 2 * _GRAIN:
+    if are[-1]:
+        *lead, length = sizes
+        left = tuple([i for i, folded_too in enumerate(are[:-1]) if folded_too])
+        even = all(steps[i] == sizes[i + 1] * steps[i + 1] for i in range(len(lead) - 1))
+        if not even or not traits.lanes <= length < 2 * _GRAIN or (left and prod(lead) > _SMALL):
             return None
-        stride = steps[0] if len(steps) > 1 else 0
-        return folding.rows_kernel(kind, how, of), rows, -(-_GRAIN // length), (length, stride), (), *result
+        work = prod(lead), -(-_GRAIN // length), (length, steps[-2] if lead else 0), ()
+        made = (*result, None) if not left else (tuple(lead), traits.result, (left, result[0]))
+        return folding.rows_kernel(kind, how, of), *work, *made
     if are not in ([True, False], [False, True, False]):
         return None
     (outer, n, inner), (apart, step) = (1, *sizes)[-3:], (0, *steps)[-3:-1]
@@ -113,7 +119,7 @@ def _single(
     if inner < max(_FEW_COLUMNS, traits.lanes) or rows < n:
         return None
     kernel = folding.columns_kernel(kind, how, of)
-    return kernel, outer, -(-_GRAIN // (n * inner)), (n, inner), (step, apart, 1, n), *result
+    return kernel, outer, -(-_GRAIN // (n * inner)), (n, inner), (step, apart, 1, n), *result, None
 
 
 def _rows_of_a_unit(outer: int, n: int, inner: int) -> int:
