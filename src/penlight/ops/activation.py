@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, install_method, method, pointwise, quiet
-from ._guards import c_name, need_number
+from ._guards import need_number
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _clip_integers(input: Any, min: Any, max: Any) -> Any:
 def _as_limit(value: int, limits: Any) -> int:
     """A number as it is in C: a negative one wraps around in an unsigned type."""
     if not (limits.min or -limits.max) <= value <= limits.max:
-        name = c_name(dtypes.from_np(limits.dtype))
+        name = "int" if limits.dtype == np.int32 else f"{limits.dtype}_t"
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     return value if limits.min else value & limits.max
 
