@@ -67,63 +67,57 @@ class _Walk:
         over(kernel, self.total, -(-_GRAIN // self.count), *arguments)
 
 
-_kept_walk = lru_cache(512)(_Walk)
-
-
-def _walk(array: np.ndarray, index: np.ndarray, dim: int) -> _Walk | None:
-    """None if that is not possible: the index may be smaller than the array in its first dimension, or in the one behind `dim`."""
-    shape, other = array.shape, index.shape
-    if index.dtype is not _INDEX or index.ndim != array.ndim or not array.flags.c_contiguous:
+@lru_cache(1024)
+def _along(
+    shape: tuple[int, ...], index: tuple[int, ...], dim: int, dtype: np.dtype[Any], way: str
+) -> tuple[Any, _Walk] | None:
+    """The kernel for indices of a shape into an array of another along a dimension, and how it walks; None if there is none. The index may
+    be smaller than the array in its first dimension, or in the one behind `dim`."""
+    moving = _moving()
+    if moving is None or len(index) != len(shape) or dtype.kind == "O" or not prod(index):
         return None
-    if other[1:dim] != shape[1:dim] or (other[dim + 1 :] != shape[dim + 1 :] and len(shape) != dim + 2):
+    if index[1:dim] != shape[1:dim] or (index[dim + 1 :] != shape[dim + 1 :] and len(shape) != dim + 2):
         return None
-    return _kept_walk(shape, other, dim, array.itemsize)
-
-
-def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
-    """The elements that indices along a dimension point at, or None."""
-    if index.size < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O":
-        return None
-    walk, moving = _walk(array, index, dim), _moving()
-    if walk is None or moving is None:
-        return None
-    index = contiguous(index)
-    out = np.empty(index.shape, array.dtype)
-    walk.run(moving.along_kernel("take", "", array.itemsize, walk.along), array, index, out, True)
-    return out
+    if way == "take" or way == "put":
+        kind, served = "", dtype.itemsize in (_SIZES if way == "put" else (*_SIZES, 16))
+    else:
+        kind, served = dtype.kind, dtype in _ADDED and (way == "add" or dtype.kind == "f")
+    walk = _Walk(shape, index, dim, dtype.itemsize)
+    return (moving.along_kernel(way, kind, dtype.itemsize, walk.along), walk) if served else None
 
 
 _ADDED = frozenset((np.dtype(np.float32), np.dtype(np.float64), _INDEX))
 
 
+def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
+    """The elements that indices along a dimension point at, or None."""
+    if index.size < FROM or index.dtype is not _INDEX or not array.flags.c_contiguous:
+        return None
+    found = _along(array.shape, index.shape, dim, array.dtype, "take")
+    if found is None:
+        return None
+    index = contiguous(index)
+    out = np.empty(index.shape, array.dtype)
+    found[1].run(found[0], array, index, out, True)
+    return out
+
+
 def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int, way: str = "add") -> bool:
-    """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min".
-    Whether that was possible."""
-    if not index.size or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
+    """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min", and
+    any by "put", which replaces them. Whether that was possible."""
+    if index.dtype is not _INDEX or (values.dtype is not out.dtype and values.dtype != out.dtype):
         return False
-    if way != "add" and out.dtype.kind != "f":
+    found, flags = _along(out.shape, index.shape, dim, out.dtype, way), out.flags
+    if found is None or not flags.c_contiguous or not flags.writeable or values.shape != index.shape:
         return False
-    walk, moving = _walk(out, index, dim), _moving()
-    if walk is None or moving is None:
-        return False
-    index, values = contiguous(index), contiguous(values)
-    kernel = moving.along_kernel(way, out.dtype.kind, out.itemsize, walk.along)
-    walk.run(kernel, out, index, values, walk.rows == 1)
+    kernel, walk = found
+    walk.run(kernel, out, contiguous(index), contiguous(values), walk.rows == 1)
     return True
 
 
 def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) -> bool:
     """Put values, of the shape of the index, where indices along a dimension point; whether that was possible."""
-    if not index.size or values.dtype != out.dtype or out.itemsize not in _SIZES or out.dtype.kind == "O":
-        return False
-    if values.shape != index.shape or not out.flags.writeable:
-        return False
-    walk, moving = _walk(out, index, dim), _moving()
-    if walk is None or moving is None:
-        return False
-    index, values = contiguous(index), contiguous(values)
-    walk.run(moving.along_kernel("put", "", out.itemsize, walk.along), out, index, values, walk.rows == 1)
-    return True
+    return reduce_along(out, index, values, dim, "put")
 
 
 def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:

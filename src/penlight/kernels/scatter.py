@@ -155,8 +155,7 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         out, rows, columns = out.view(pair), rows.view(pair), columns // 2
     out = out.reshape(-1)
     if columns == 1:
-        if not reduce_along(out, index, rows.reshape(-1), 0, _WAYS[ufunc]):
-            _at(ufunc, out, index, rows.reshape(-1))
+        _at(ufunc, out, index, rows.reshape(-1))
         return
     step = max(1, _POSITION_BLOCK // max(columns, 1))
     places = np.arange(columns)
@@ -183,6 +182,8 @@ _WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"
 def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
     """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
     count, columns = rows.shape
+    if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
+        return
     if columns >= _NATIVE_COLUMNS and _natively()(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
         return
     if count * columns <= _FEW:
@@ -450,10 +451,6 @@ def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[li
 
 def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
     """(places, result shape, row length): the index selects, row by row, rows number `places` of that length."""
-    if 0 < len(indices) <= len(shape) and all([type(i) is np.ndarray and i.dtype is _INTP for i in indices]):
-        arrays = [_wrapped(i, dim, shape[dim]) for dim, i in enumerate(indices)]  # type: ignore[arg-type]
-        if all([array.shape == arrays[0].shape for array in arrays]):
-            return _rows_at(arrays, arrays[0].shape, shape)
     basic, advanced = _split_index(indices, shape)
     arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
     try:
@@ -487,6 +484,25 @@ def _rows_at(
     return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
 
 
+def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The numbers of the rows that values of a shape go to, whole ones, by an array of int64 for each of the first dimensions; None if it is
+    not as simple."""
+    first, count = indices[0] if indices else None, len(indices)
+    if type(first) is not np.ndarray or count > len(shape) or values != (*first.shape, *shape[count:]):
+        return None
+    numbers: Any = None
+    for dim, array in enumerate(indices):
+        if type(array) is not np.ndarray or array.dtype is not _INTP or array.shape != first.shape:
+            return None
+        array = _wrapped(array, dim, shape[dim])
+        if numbers is None:
+            numbers = array
+        else:
+            numbers = numbers * shape[dim]
+            numbers += array
+    return numbers
+
+
 def _only_vector(indices: tuple[Index, ...]) -> int | None:
     """The dimension in which a vector of indices selects, if all others are whole; else None."""
     found = None
@@ -510,6 +526,15 @@ def index_put_add(
     meaning: ints select first, so that they do not move the dimensions of the arrays.
     """
     fresh = isinstance(base, tuple)
+    whole = base if isinstance(base, tuple) else base.shape
+    rows = _row_numbers(indices, values.shape, whole)
+    if rows is not None:
+        base, out = _accumulator(base, values.dtype, inplace)
+        if values.size:
+            columns = values.size // rows.size
+            table = widen(values).reshape(rows.size, columns)
+            reduce_rows(np.add, out.reshape(-1, columns), rows.reshape(-1), table, fresh)
+        return _finish(out, base, inplace)
     if fresh and len(indices) > 1 and (dim := _only_vector(indices)) is not None:
         size = base[dim]
         index = _wrapped(indices[dim], dim, size)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ import numpy as np
 
 from ._rowtools import is_half, quiet
 from .copies import contiguous
+from .moves import places
 from .slim import moveaxis, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
@@ -31,7 +32,7 @@ def as_rows(x: np.ndarray, dim: int) -> np.ndarray:
     """x as 2-d contiguous rows along `dim`."""
     if x.ndim == 0:
         return x.reshape(1, 1)
-    moved = x if dim == x.ndim - 1 else moveaxis(x, dim, x.ndim - 1)
+    moved = x if dim == x.ndim - 1 else x.T if x.ndim == 2 else moveaxis(x, dim, x.ndim - 1)
     return contiguous(moved).reshape(-1, x.shape[dim]) if x.size else moved.reshape(0, x.shape[dim])
 
 
@@ -42,6 +43,8 @@ def restore_rows(rows: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarr
     if dim == len(shape) - 1:
         rows = rows if rows.flags.c_contiguous else rows.copy()
         return rows.reshape(*shape[:dim], rows.shape[1])
+    if len(shape) == 2 and rows.size:
+        return rows.T.copy()
     laid_out = rows.reshape(*shape[:dim], *shape[dim + 1 :], rows.shape[1])
     return np.ascontiguousarray(moveaxis(laid_out, laid_out.ndim - 1, dim))
 
@@ -310,11 +313,11 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     count, n = rows.shape
     if not count:
         return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
-    places = _starts(n, 1)[:, 0]
-    starts = changed * places
+    numbers = _starts(n, 1)[:, 0]
+    starts = changed * numbers
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
-    best = np.subtract(places, starts, out=starts).argmax(1)
+    best = np.subtract(numbers, starts, out=starts).argmax(1)
     if count > 1:
         best += _starts(count, n)[:, 0]
     return _reduced(ordered.take(best), x.shape, dim, keepdim), _reduced(order.take(best), x.shape, dim, keepdim)
@@ -333,7 +336,7 @@ Unique = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
 
 def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: bool) -> Unique:
     """(starts, inverse, counts) of runs that begin where `changed`, for elements that were ordered by `order`."""
-    starts = changed.nonzero()[0]
+    starts = places(changed)[0]
     back = sizes = None
     if inverse:
         back = number = changed.cumsum()

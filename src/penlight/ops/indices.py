@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _index_put_add = lazy("scatter", "index_put_add")
+_INT64 = dtypes.int64.np
 
 
 def extremes(index: Any) -> tuple[int, int]:
@@ -37,12 +38,14 @@ def within(index: Any, n: int) -> bool:
     """Whether 0 <= index < n for all of some indices."""
     if index.size >= MOVES_FROM:
         return all_inside(index, n)
+    if index.dtype is _INT64 and index.size:
+        bits = index.view(np.uint64)  # as which negative ones are huge
+        return bits.item(bits.argmax()) < n
     low, high = extremes(index)
     return low >= 0 and high < n
 
 
 _ALL = slice(None)
-_INT64 = dtypes.int64.np
 
 
 def _np_index(indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -257,8 +260,13 @@ def _put_arguments(input: Tensor, indices: Any, values: Tensor, accumulate: bool
 
 def _indexed_shape(input: Tensor, indices: Sequence[Any]) -> tuple[int, ...]:
     """The shape that indexing gives: the indices' own where the first was, or in front if they are not side by side."""
-    if len(indices) == 1 and indices[0] is not None and indices[0]._array.dtype.kind != "b":
-        return indices[0]._array.shape + input._array.shape[1:]  # type: ignore[no-any-return]
+    if indices[0] is not None:
+        shape = indices[0]._array.shape
+        for item in indices:
+            if item is None or item._array.shape != shape or item._array.dtype.kind == "b":
+                break
+        else:
+            return shape + input._array.shape[len(indices) :]  # type: ignore[no-any-return]
     given = [d for d, i in enumerate(indices) if i is not None]
     if not given or any(indices[d].dtype is dtypes.bool_ for d in given):
         return input._array[_np_index(indices)].shape
