@@ -12,12 +12,14 @@ from . import dtypes
 from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
+from .kernels._late import late
 from .kernels.rng_engine import Engine
 from .ops._args import broadcast_shape
 from .ops._dispatch import interpreters
 from .ops._guards import lazy
 from .tensor import Tensor, wrap
 
+_sampling = late(globals(), "_sampling", ".ops.sampling")
 # Kernels that are imported when they are first called.
 _uniform, _normal, _normal_tensors = (
     lazy("rng_uniform", "uniform"),
@@ -476,9 +478,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         np_dtype = next(a for a in arrays if isinstance(a, np.ndarray)).dtype
         values = _normal_tensors(engine, shape, np_dtype, *arrays)
         if out is None and any(isinstance(v, Tensor) and v.requires_grad for v in (mean, std)):
-            from .ops.sampling import normal_of
-
-            return normal_of(mean, std, values)
+            return _sampling.normal_of(mean, std, values)
         return _into(out, values, requires_grad)
     if dtype is not None:
         dtype = dtypes.given(dtype)
@@ -508,7 +508,5 @@ def bernoulli(
     if made is not None:
         return made
     if out is None and input.requires_grad:
-        from .ops.sampling import _bernoulli_of
-
-        return _bernoulli_of(input, engine)
+        return _sampling._bernoulli_of(input, engine)
     return _into(out, _bernoulli_each(engine, input._array, input.dtype.np), False)

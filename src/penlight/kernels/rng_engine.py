@@ -10,8 +10,8 @@ import numpy as np
 
 from ._late import late
 
-machine = late(globals(), "machine", ".native.twister")
-native = late(globals(), "native", ".native")
+machine = late(globals(), "machine", ".native")
+twister = late(globals(), "twister", ".native.twister")
 
 BLOCK = 624  # words that the twister makes at a time
 PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache
@@ -57,6 +57,17 @@ def low53(words: np.ndarray) -> np.ndarray:
     return bits.view(np.int64)
 
 
+def unit53(words: np.ndarray) -> np.ndarray:
+    """The same as multiples of 2**-53 below 1, in float64."""
+    if not machine.available():
+        return low53(words) * 2.0**-53
+    out = np.empty(words.size // 2)
+    if out.size:
+        pairs = words.astype(np.uint32, copy=False)
+        machine.kernel(twister.uniform53, flat=True).run(0, out.size, id(pairs), id(out))
+    return out
+
+
 class Engine:
     """The stream of 32-bit draws, and the second half of the last pair of normal samples.
 
@@ -83,6 +94,7 @@ class Engine:
         "_fresh",
         "_next",
         "_normal",
+        "_pairs",
         "_seed",
         "_singles",
         "_words",
@@ -107,6 +119,7 @@ class Engine:
         self._normal: float | None = None
         self._float_normal: float | None = None
         self._ahead: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)  # Note [Normal samples ahead]
+        self._pairs: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
         self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         return self
@@ -136,13 +149,13 @@ class Engine:
 
     def get_state(self) -> np.ndarray:
         """The state as the 5056 bytes of `torch.get_rng_state()`."""
-        twister = self._twister().state
+        twisted = self._twister().state
         state = np.zeros((), _STATE)
         state["seed"] = self._seed
         state["left"] = 1 if self._fresh else BLOCK + 1 - self._next
         state["seeded"] = 1
         state["next"] = 0 if self._fresh else self._next
-        state["words"] = twister["state"]["key"]
+        state["words"] = twisted["state"]["key"]
         if self._normal is not None:
             state["normal"], state["has_normal"] = self._normal, 1
         if self._float_normal is not None:
@@ -175,13 +188,13 @@ class Engine:
     def _load(self, seed: int, key: np.ndarray, place: int, fresh: bool) -> None:
         """Put a twister's words in place, and make again the block that is being read."""
         self.manual_seed(seed)
-        twister = self._twister()
-        if fresh and np.array_equal(twister.state["state"]["key"], key):
+        bits = self._twister()
+        if fresh and np.array_equal(bits.state["state"]["key"], key):
             return
         self._fresh = False
-        twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK if fresh else 0}}
+        bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK if fresh else 0}}
         if not fresh:
-            self._words = twister.random_raw(BLOCK)
+            self._words = bits.random_raw(BLOCK)
             self._next = place
 
     def raw(self, n: int) -> np.ndarray:
@@ -193,9 +206,9 @@ class Engine:
             return self._words[start:stop]
         missing = stop - BLOCK
         blocks = -(-missing // BLOCK)
-        twister = self._twister() if self._fresh else self._bits
+        bits = self._twister() if self._fresh else self._bits
         self._fresh = False
-        made: np.ndarray = twister.random_raw(blocks * BLOCK)
+        made: np.ndarray = bits.random_raw(blocks * BLOCK)
         rest = self._words[start:]
         self._words = made if blocks == 1 else made[-BLOCK:].copy()
         self._next = missing - (blocks - 1) * BLOCK
@@ -224,7 +237,7 @@ class Engine:
         words, odd, samples = self._doubles
         if words is not self._words or odd != start & 1:
             odd = start & 1
-            samples = low53(self._words[odd : BLOCK - odd]) * 2.0**-53
+            samples = unit53(self._words[odd : BLOCK - odd])
             self._doubles = self._words, odd, samples
         self._next = stop
         first = (start - odd) >> 1
@@ -232,10 +245,9 @@ class Engine:
 
     def _natively(self, n: int) -> np.ndarray | None:
         """The next n draws, more than a block, as uint32 by machine code; None where there is none. See native/twister.py."""
-        if not native.available():
+        if not machine.available():
             return None
-        twister = self._twister() if self._fresh else self._bits
-        state = machine.state_of(twister)
+        state = twister.state_of(self._twister() if self._fresh else self._bits)
         if state is None:
             return None
         if self._fresh:
@@ -244,7 +256,7 @@ class Engine:
         blocks = -(-(n - rest.size) // BLOCK)
         made = np.empty(rest.size + blocks * BLOCK, np.uint32)
         made[: rest.size] = rest
-        machine.draw(state, blocks, made[rest.size :])
+        twister.draw(state, blocks, made[rest.size :])
         self._words = made[-BLOCK:].astype(np.uint64)
         self._next = BLOCK - (made.size - n)
         return made[:n]

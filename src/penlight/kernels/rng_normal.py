@@ -10,6 +10,7 @@ import numpy as np
 from .fma import fma32, fma64
 from .rng_boxmuller import box_muller32
 from .rng_engine import BLOCK, Engine
+from .rng_rejection import Reader, each
 from .rng_uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -66,7 +67,7 @@ def normal(
     if flat.size < 16:
         few = _few_normals(engine, flat.size)
         if mean != 0.0 or std != 1.0 or flat.dtype.itemsize == 2:
-            flat[...] = narrow(scale64(np.array(few), mean, std), flat.dtype)
+            flat[...] = narrow(scale64(few, mean, std), flat.dtype)
         else:
             flat[...] = few
     elif not contiguous:
@@ -107,7 +108,7 @@ def normal_tensors(
 def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
     if n < 16:
-        return np.array(_few_normals(engine, n))
+        return _few_normals(engine, n)
     out = np.empty(n)
     start = 0
     if engine._normal is not None:
@@ -130,20 +131,43 @@ def normal_pairs(engine: Engine, n: int) -> np.ndarray:
     return out
 
 
-def _few_normals(engine: Engine, n: int) -> list[float]:
-    """The same for a handful, one by one: less work than setting up whole-array operations."""
-    samples = []
-    if n and engine._normal is not None:
-        samples.append(engine._normal)
-        engine._normal = None
-    words = engine.raw(4 * ((n - len(samples) + 1) // 2)).tolist()
-    for i in range(0, len(words), 4):
-        radius = math.sqrt(-2.0 * math.log1p(-((words[i + 2] & 0x1FFFFF) << 32 | words[i + 3]) * 2.0**-53))
-        angle = 2.0 * math.pi * (((words[i] & 0x1FFFFF) << 32 | words[i + 1]) * 2.0**-53)
-        samples += (radius * math.cos(angle), radius * math.sin(angle))
-    if len(samples) > n:
-        engine._normal = samples.pop()
+def _few_normals(engine: Engine, n: int) -> np.ndarray:
+    """The same for a handful, from pairs that were made ahead as in Note [Normal samples ahead]."""
+    kept = engine._normal
+    missing = n if kept is None else n - 1
+    start, wanted = engine._next, (missing + 1) // 2
+    if not n or start + 4 * wanted > BLOCK:
+        return each(engine, _standard_normal, np.empty(n))
+    words, first, samples = engine._pairs
+    if words is not engine._words or (start - first) & 3 or not first <= start <= first + 2 * samples.size - 4 * wanted:
+        first = start
+        samples = _pairs_from_here(engine, max(min(_PAIRS, (BLOCK - start) // 4), wanted))
+    place = (start - first) >> 1
+    stop = place + missing
+    engine._next = start + 4 * wanted
+    engine._normal = samples.item(stop) if missing & 1 else None
+    if kept is None:
+        return samples[place:stop].copy()
+    made = np.empty(n)
+    made[0], made[1:] = kept, samples[place:stop]
+    return made
+
+
+_PAIRS = 24  # that are made ahead
+
+
+def _pairs_from_here(engine: Engine, count: int) -> np.ndarray:
+    """So many pairs of the block's next draws, which stay to be drawn, kept in the engine."""
+    start = engine._next
+    engine._normal = None
+    samples = each(engine, _standard_normal, np.empty(2 * count))
+    engine._next = start
+    engine._pairs = engine._words, start, samples
     return samples
+
+
+def _standard_normal(reader: Reader, _unused: float) -> float:
+    return reader.normal()
 
 
 def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:

@@ -13,9 +13,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from ._late import late
 from .rng_engine import BLOCK, Engine
 from .rng_uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 from .silence import silent
+
+scalar = late(globals(), "scalar", ".native.scalar")
 
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
@@ -40,7 +43,7 @@ class Reader:
 
     def _samples(self) -> Iterator[float]:
         while True:
-            pairs = max((BLOCK - self._engine._next) // 2, 1)
+            pairs = max(min((BLOCK - self._engine._next) // 2, _AT_A_TIME), 1)
             self._waiting = iter(uniform53(self._engine, (pairs,)).tolist())
             yield from self._waiting
 
@@ -56,55 +59,64 @@ class Reader:
         return radius * math.cos(angle)
 
 
-_FEW = 4  # samples, which are made before machine code is called
+_AT_A_TIME = 16  # draws that a reader asks for
 _MANY, _LARGE_PIECE = 2048, 8192  # samples, and draws that are then made at once
 
 
-def _each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
+def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
     """`sample(reader, *row)` for each row of the columns' elements, one after the other, as float64."""
     shape = columns[0].shape
     out = np.empty(shape)
-    run = None
-    if out.size > _FEW:
-        from .native.scalar import compiled
-
-        run = compiled(sample)
+    if not out.size:
+        return out
+    run = scalar.compiled(sample)
     if run is None:
         with Reader(engine) as reader:
             made = [sample(reader, *row) for row in zip(*[column.ravel().tolist() for column in columns], strict=True)]
         return np.array(made, np.float64).reshape(shape)
-    table = np.empty((out.size, len(columns)))
-    for i, column in enumerate(columns):
-        table[:, i] = column.ravel()
-    _run(engine, run, table, out.reshape(-1))
+    if len(columns) == 1:
+        table = np.ascontiguousarray(columns[0], np.float64)
+    else:
+        table = np.empty((out.size, len(columns)))
+        for i, column in enumerate(columns):
+            table[:, i] = column.ravel()
+    _run(engine, run, table, len(columns), out)
     return out
 
 
-def _run(engine: Engine, run: Any, table: np.ndarray, out: np.ndarray) -> None:
-    """Run compiled code over the table, with draws as long as it asks for more."""
-    done, count = 0, len(table)
-    draws = uniform53(engine, ((BLOCK - engine._next) // 2,))
+def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
+    """Run compiled code over a table of rows of so many numbers, with draws as long as it asks for more."""
+    left, rows, made = out.size, table, out
+    draws = engine.ahead53((BLOCK - engine._next) // 2)
+    assert draws is not None  # they are in the block
     before: np.ndarray | None = None  # the state before the latest draws, if they reach beyond a block
     state = np.zeros(4)
     whole = state.view(np.int64)
     state[1] = math.nan if engine._normal is None else engine._normal
     while True:
         whole[0] = draws.size
-        rows, made = table[done:], out[done:]
-        run(count - done, id(rows), id(draws), id(made), id(state))
-        done, draws = count - int(whole[2]), draws[int(whole[3]) :]
-        if done == count:
+        run(left, id(rows), id(draws), id(made), id(state))
+        _, _, left, used = whole.tolist()
+        draws = draws[used:]
+        if not left:
             break
+        rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
         # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
-        before = engine.get_state() if count - done >= _MANY else None
-        fresh = _LARGE_PIECE if before is not None else max((BLOCK - engine._next) // 2, 1)
-        draws = np.concatenate((draws, uniform53(engine, (fresh,))))
+        before = engine.get_state() if left >= _MANY else None
+        fresh = uniform53(engine, (1 if before is None else _LARGE_PIECE,))
+        if before is None:
+            rest = engine.ahead53((BLOCK - engine._next) // 2)
+            assert rest is not None
+            draws = np.concatenate((draws, fresh, rest))
+        else:
+            draws = np.concatenate((draws, fresh))
     if before is None:
         engine._next -= 2 * draws.size
     elif draws.size:
         engine.set_state(before)
         engine.raw(2 * (_LARGE_PIECE - draws.size))
-    engine._normal = None if math.isnan(state[1]) else float(state[1])
+    normal = state.item(1)
+    engine._normal = None if math.isnan(normal) else normal
 
 
 def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
@@ -120,7 +132,7 @@ def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
     with silent():
         power = 1 / alpha
     d = np.where(boosted, alpha + 1, alpha) - alpha.dtype.type(_THIRD)
-    samples = narrow(_each(engine, _gamma, alpha, boosted, power, d), alpha.dtype)
+    samples = narrow(each(engine, _gamma, alpha, boosted, power, d), alpha.dtype)
     tiny = np.finfo(alpha.dtype).tiny
     return np.where(samples > tiny, samples, tiny)  # also for the NaN of an invalid alpha
 
@@ -172,10 +184,10 @@ def poisson(engine: Engine, rate: np.ndarray) -> np.ndarray:
     """
     if not is_floating(rate.dtype):
         raise not_implemented("poisson_cpu", rate.dtype)
-    rates = rate.astype(np.float64)
-    if not (rates >= 0).all():
+    rates = rate.astype(np.float64, copy=False)
+    if rates.size and not np.minimum.reduce(rates, None) >= 0:  # NaN neither
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return narrow(_each(engine, _poisson, rates), rate.dtype)
+    return narrow(each(engine, _poisson, rates), rate.dtype)
 
 
 def _poisson(reader: Reader, rate: float) -> float:
@@ -194,8 +206,7 @@ def _poisson(reader: Reader, rate: float) -> float:
 
 def _poisson_large(reader: Reader, rate: float) -> float:
     """Hoermann's transformed rejection, for rates from ten on."""
-    root, log_rate = math.sqrt(rate), math.log(rate)
-    b = 0.931 + 2.53 * root
+    b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2.0)
@@ -211,7 +222,7 @@ def _poisson_large(reader: Reader, rate: float) -> float:
         if k < 0 or (us < 0.013 and v > us) or v == 0.0:
             continue
         tail = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
-        if tail <= -rate + k * log_rate - math.lgamma(k + 1):
+        if tail <= -rate + k * math.log(rate) - math.lgamma(k + 1):
             return k
 
 
@@ -236,7 +247,7 @@ def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     mean = count * rare
     with silent():
         columns = (count, prob, rare, mean, np.sqrt(mean * (1 - rare)), rare / (1 - rare), np.floor((count + 1) * rare))
-    return narrow(_each(engine, _binomial, *columns), count.dtype)
+    return narrow(each(engine, _binomial, *columns), count.dtype)
 
 
 def _binomial(

@@ -87,11 +87,9 @@ def log_normal(engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 1.0,
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if not is_floating(dtype):
         raise not_implemented("log_normal_cpu", dtype)
-    out = np.empty(shape)
-    flat = out.reshape(-1)
-    flat[...] = scale64(normal_pairs(engine, out.size), mean, std)
+    out = scale64(normal_pairs(engine, math.prod(shape)), mean, std).reshape(shape)
     with silent():
-        libm("exp")(flat, flat)
+        libm("exp")(out, out)
     return narrow(out, dtype)
 
 

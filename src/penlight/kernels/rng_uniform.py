@@ -8,7 +8,7 @@ import numpy as np
 
 from ._late import late
 from .fma import fma32, fma64
-from .rng_engine import PIECE, Engine, low53
+from .rng_engine import PIECE, Engine, low53, unit53
 from .silence import silent
 
 machine = late(globals(), "machine", ".native.twister")
@@ -18,7 +18,6 @@ Shape = tuple[int, ...]
 
 _LOW24 = np.int32(0xFFFFFF)
 _F32_SCALE = np.float32(2.0**-24)
-_F64_SCALE = 2.0**-53
 
 _NAMES = {
     "bool": ("Bool", "bool"),
@@ -90,7 +89,7 @@ def in_memory_order(array: np.ndarray) -> np.ndarray:
 
 
 _FEW = 256  # samples, for which the number of NumPy's calls counts
-_SINGLE = np.dtype(np.float32)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def fill24(engine: Engine, out: np.ndarray) -> None:
@@ -123,8 +122,7 @@ def fill53(engine: Engine, out: np.ndarray) -> None:
     start = 0
     for words in engine.pieces(2 * out.size):
         part = out[start : start + words.size // 2]
-        part[...] = low53(words)
-        part *= _F64_SCALE
+        part[...] = unit53(words)
         start += part.size
 
 
@@ -166,9 +164,9 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
     >>> uniform(Engine(0), (3,), np.dtype("float32"))
     array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
-    if dtype is _SINGLE and low == 0.0 and high == 1.0:
+    if (dtype is _SINGLE or dtype is _DOUBLE) and low == 0.0 and high == 1.0:
         n = math.prod(shape)
-        samples = engine.ahead24(n) if n <= _FEW else None
+        samples = (engine.ahead24(n) if dtype is _SINGLE else engine.ahead53(n)) if n <= _FEW else None
         if samples is not None:
             return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     low, high = float(low), float(high)
@@ -254,7 +252,7 @@ def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray
     if not is_floating(p.dtype):
         raise not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
     p = p if p.dtype.itemsize >= 4 else p.astype(np.float32)
-    if not ((p >= 0) & (p <= 1)).all():
+    if p.size and not (np.minimum.reduce(p, None) >= 0 and np.maximum.reduce(p, None) <= 1):  # NaN neither
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
             "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from operator import index
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import slow
+from ..kernels._late import late
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
-from ._guards import late, lazy, no_derivative
+from ._guards import lazy, no_derivative
 
 __all__ = [
     "binomial",
@@ -21,8 +23,7 @@ __all__ = [
     "poisson",
 ]
 
-engine_of, inside_vmap = late("random", "engine_of"), late("random", "inside_vmap")
-_drawn_from = late("random", "_drawn_from")
+_random = late(globals(), "_random", "..random")
 
 # ----- In place -----------------------------------------------------------------------------------------------------
 
@@ -35,12 +36,18 @@ def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
     return draw(tuple(array.shape[a] for a in axes)).transpose(np.argsort(axes))
 
 
-def _filler(module: str, name: str, contiguous: bool = False) -> Any:
-    """A kernel that draws for every element; `contiguous` tells the draw whether the tensor is."""
-
-    draw = lazy(module, name)
+def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = None) -> Any:
+    """A kernel that draws for every element; `contiguous` tells the draw whether the tensor is, `of_parts` gives the parameters for the real
+    and imaginary parts of complex numbers."""
+    draw: Any = None
 
     def kernel(input: Any, engine: Any, *parameters: Any) -> Any:
+        nonlocal draw
+        if draw is None:
+            draw = getattr(import_module("penlight.kernels." + module), name)
+        if of_parts is not None and input.dtype.kind == "c":
+            parts = np.ascontiguousarray(input).view(input.real.dtype)
+            return draw(engine, parts.shape, parts.dtype, *of_parts(*parameters)).view(input.dtype)
         if input.flags.c_contiguous:
             return draw(engine, input.shape, input.dtype, *parameters)
         more = (False,) if contiguous else ()
@@ -70,36 +77,20 @@ def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
     differentiable(kernel, node=node, inplace=True, input=_flat)(face)
 
 
-_fill_uniform, _fill_normal = _filler("rng_uniform", "uniform"), _filler("rng_normal", "normal", contiguous=True)
-
-
-def _complex_uniform(input: Any, engine: Any, low: float, high: float) -> Any:
-    if input.dtype.kind != "c":
-        return _fill_uniform(input, engine, low, high)
-    parts = np.ascontiguousarray(input).view(input.real.dtype)
-    return _fill_uniform(parts, engine, low, high).view(input.dtype)
-
-
-def _complex_normal(input: Any, engine: Any, mean: float, std: float) -> Any:
-    if input.dtype.kind != "c":
-        return _fill_normal(input, engine, mean, std)
-    parts = np.ascontiguousarray(input).view(input.real.dtype)
-    return _fill_normal(parts, engine, mean, std / 2**0.5).view(input.dtype)
-
-
-for _name, _kernel, _node, _parameters in (
-    ("uniform", _complex_uniform, "UniformBackward0", 2),
-    ("normal", _complex_normal, "NormalBackward0", 2),
-    ("exponential", _filler("rng_samplers", "exponential"), "ExponentialBackward0", 1),
-    ("geometric", _filler("rng_samplers", "geometric"), "GeometricBackward0", 1),
-    ("cauchy", _filler("rng_samplers", "cauchy"), "CauchyBackward0", 2),
-    ("log_normal", _filler("rng_samplers", "log_normal"), "LogNormalBackward0", 2),
-    ("random", _filler("rng_integers", "random"), "RandomBackward2", 0),
-    ("random_below", lambda input, engine, high: _randint(input, engine, 0, high), "RandomBackward1", 1),
-    ("random_between", lambda input, engine, low, high: _randint(input, engine, low, high), "RandomBackward0", 2),
-    ("bernoulli", lambda input, engine, p: _bernoulli(input, engine, p), "BernoulliBackward2", 1),
-    ("bernoulli_each", lambda input, engine, p: _bernoulli_each(input, engine, p), "BernoulliBackward1", 1),
-):
+_FILLERS: dict[str, tuple[Any, str, int]] = {
+    "uniform": (_filler("rng_uniform", "uniform", False, lambda low, high: (low, high)), "UniformBackward0", 2),
+    "normal": (_filler("rng_normal", "normal", True, lambda mean, std: (mean, std / 2**0.5)), "NormalBackward0", 2),
+    "exponential": (_filler("rng_samplers", "exponential"), "ExponentialBackward0", 1),
+    "geometric": (_filler("rng_samplers", "geometric"), "GeometricBackward0", 1),
+    "cauchy": (_filler("rng_samplers", "cauchy"), "CauchyBackward0", 2),
+    "log_normal": (_filler("rng_samplers", "log_normal"), "LogNormalBackward0", 2),
+    "random": (_filler("rng_integers", "random"), "RandomBackward2", 0),
+    "random_below": (lambda input, engine, high: _randint(input, engine, 0, high), "RandomBackward1", 1),
+    "random_between": (lambda input, engine, low, high: _randint(input, engine, low, high), "RandomBackward0", 2),
+    "bernoulli": (lambda input, engine, p: _bernoulli(input, engine, p), "BernoulliBackward2", 1),
+    "bernoulli_each": (lambda input, engine, p: _bernoulli_each(input, engine, p), "BernoulliBackward1", 1),
+}
+for _name, (_kernel, _node, _parameters) in _FILLERS.items():
     _declare_filler(_name, _kernel, _node, _parameters)
 
 
@@ -120,13 +111,16 @@ def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
     return _draw_bernoulli_each(engine, p if p.shape == input.shape else np.broadcast_to(p, input.shape), input.dtype)
 
 
+_INTO = {name: OPS[f"_{name}_into"] for name in _FILLERS}
+
+
 def _fill(name: str, input: Tensor, generator: Any, *parameters: Any) -> Tensor:
-    engine = engine_of(generator)
-    if slow() and inside_vmap():
+    engine = _random.engine_of(generator)
+    if slow() and _random.inside_vmap():
         from ..func.randomness import check_filled
 
         check_filled(input)
-    return _dispatch.inplace(OPS[f"_{name}_into"], (input, engine, *parameters))
+    return _dispatch.inplace(_INTO[name], (input, engine, *parameters))
 
 
 @method
@@ -149,7 +143,7 @@ def uniform_(input: Tensor, *bounds: float, generator: Any = None, **more: float
     >>> _ = torch.manual_seed(0); torch.empty(2).uniform_(0, 10)
     tensor([4.9626, 7.6822])
     """
-    low, high = _named_bounds("uniform_", bounds, more, (0.0, 1.0))
+    low, high = _named_bounds("uniform_", bounds, more, (0.0, 1.0)) if bounds or more else (0.0, 1.0)
     return _fill("uniform", input, generator, float(low), float(high))
 
 
@@ -178,6 +172,8 @@ def random_(input: Tensor, *bounds: Any, generator: Any = None, **more: Any) -> 
     """
     if len(bounds) == 1 and not more:
         return _fill("random_below", input, generator, int(bounds[0]))
+    if not bounds and not more:
+        return _fill("random", input, generator)
     low, high = _named_bounds("random_", bounds, more, (None, None))
     if low is None and high is None:
         return _fill("random", input, generator)
@@ -312,10 +308,10 @@ def multinomial(
     >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
-    made = _drawn_from((input,), lambda t: _multinomial_rows(t, num_samples, replacement, generator))
+    made = _random._drawn_from((input,), lambda t: _multinomial_rows(t, num_samples, replacement, generator))
     if made is not None:
         return made
-    drawn = wrap(_draw_multinomial(engine_of(generator), input._array, index(num_samples), bool(replacement)))
+    drawn = wrap(_draw_multinomial(_random.engine_of(generator), input._array, index(num_samples), bool(replacement)))
     return _dispatch.given("multinomial", drawn, out)
 
 
@@ -342,8 +338,8 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
     """
-    made = _drawn_from((input,), lambda t: poisson(t, generator))
-    return _poisson(input, engine_of(generator)) if made is None else made
+    made = _random._drawn_from((input,), lambda t: poisson(t, generator))
+    return _poisson(input, _random.engine_of(generator)) if made is None else made
 
 
 def _binomial_array(count: Any, prob: Any, engine: Any) -> Any:
@@ -372,5 +368,5 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {dtypes.LEGACY[value.dtype]}"
             )
-    made = _drawn_from((count, prob), lambda n, p: binomial(n, p, generator))
-    return _binomial(count, prob, engine_of(generator)) if made is None else made
+    made = _random._drawn_from((count, prob), lambda n, p: binomial(n, p, generator))
+    return _binomial(count, prob, _random.engine_of(generator)) if made is None else made

@@ -101,6 +101,23 @@ def uniform24(b: Builder) -> None:
     )
 
 
+def uniform53(b: Builder) -> None:
+    """Multiples of 2**-53 in [0, 1) from pairs of words, the first of which is the upper half: the lower 53 bits of each.
+
+    As the lowest bits of 2**52 and of 2**84 they are numbers, whose sum is exact.
+    """
+    pairs, out = b.array(kind="float64"), b.array(kind="float64")
+
+    def element() -> None:
+        pair = pairs.load()
+        lower = b.emit("vorps", b.emit("vpsrlq", pair, 32), Pooled(0x4330000000000000)) - 2.0**52
+        upper = b.emit("vpsrlq", b.emit("vpsllq", pair, 43), 43)
+        upper = b.emit("vorps", upper, Pooled(0x4530000000000000)) - 2.0**84
+        out.store((upper + lower) * 2.0**-53)
+
+    b.each(element)
+
+
 def bernoulli(words: np.ndarray, bound: int, out: np.ndarray) -> None:
     """1 where the lower 53 bits of a pair of words, the first of which is the upper half, are below a bound, else 0, as float32."""
     whole = out.size // 8
