@@ -13,12 +13,14 @@ from ..autograd.modes import slow
 from ..kernels import loss_loops
 from ..kernels.large import COSTLY, run_function
 from ..kernels.silence import silent
-from ..tensor import Tensor
-from ._args import values_of
+from ..tensor import Tensor, wrap
+from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import differentiable
+from ._guards import unrecorded
 from ._reduce import legacy_word, not_differentiable, reduce_values, reduction_number, unreduce
 from .norms import _norm_array, _norm_rule
 from .pointwise import minimum, where
+from .reduction import _sum_array
 
 __all__ = [
     "cosine_embedding_loss",
@@ -73,8 +75,6 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
     >>> torch.nn.functional.soft_margin_loss(torch.zeros(1), torch.ones(1))
     tensor(0.6931)
     """
-    from ._args import broadcast_shape
-
     number = reduction_number(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
     kind, shape = input.dtype, broadcast_shape(tuple(input.shape), tuple(target.shape))
@@ -443,6 +443,18 @@ def pairwise_distance(
     return _norm_along(apart, p, (apart.dim() - 1,) if apart.dim() else (), keepdim)
 
 
+def _cosines(x1: Any, x2: Any, length1: Any, length2: Any) -> Any:
+    return (x1 / length1) * (x2 / length2)
+
+
+def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+    """`cosine_similarity` outside of graphs: what is summed is made in one pass."""
+    with silent():
+        lengths = [np.maximum(_norm_array(x, 2, (dim,), True), x.dtype.type(eps)) for x in (x1, x2)]
+        cosines = run_function(_cosines, x1, x2, *lengths) if x1.size >= COSTLY else _cosines(x1, x2, *lengths)
+        return np.asarray(_sum_array(cosines, (dim,), False))
+
+
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, axis: Any = None) -> Tensor:
     """The cosine of the angle between vectors along a dimension; no norm counts below `eps`.
 
@@ -457,8 +469,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *
     if common.category != dtypes.FLOATING:
         name = dtypes.LEGACY[common]
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {name}")
-    from ._args import broadcast_shape
-
+    if x1.shape == x2.shape and x1.dim() and x1.dtype is x2.dtype and common.itemsize > 2 and unrecorded((x1, x2)):
+        return wrap(_cosine_array(x1._array, x2._array, wrap_dim(dim, x1.dim()), eps))
     shape = broadcast_shape(tuple(x1.shape), tuple(x2.shape))
     x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
     lengths = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]

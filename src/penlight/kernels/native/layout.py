@@ -31,8 +31,12 @@ class Layout(NamedTuple):
 
     def table(self) -> np.ndarray:
         """For each row, where it begins in each operand, in bytes from the operand's beginning."""
-        few = self.rows * len(self.steps) <= _KEPT
-        return (_table if few else _table.__wrapped__)(self.outer, self.steps)
+        return (_table if self.is_small else _table.__wrapped__)(self.outer, self.steps)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the table is kept."""
+        return self.rows * len(self.steps) <= _KEPT
 
 
 @lru_cache(64)

@@ -38,6 +38,7 @@ class _Plan(NamedTuple):
         0  # if not 0, the kernel is flat, without numbers for arrays or narrow ones, and runs over so many elements,
     )
     grain: int = 0  # of which a thread takes at least so many
+    table: Any = None  # of where rows are, unless it is too large to be kept, or arrays are widened; then the grain is one of rows
 
 
 _plans: dict[Any, _Plan | None] = {}
@@ -159,6 +160,9 @@ def _run_planned(
         return None
     if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
         kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
+    elif plan.layout is not None and plan.table is not None:
+        ids = [id(array) for array in arrays]
+        kernel.over(len(plan.table), plan.grain, plan.layout.columns, *ids, id(out), id(plan.table), *numbers)
     elif plan.layout is not None:
         run_rows(kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
     else:
@@ -267,7 +271,11 @@ def _plan_for(
         return None
     layout, wide, kinds = found
     kernel = traced.kernel_of(traced.define_rows, body, (*kinds, f"vector {types[-1]}"), numbers, precision=precision)
-    return None if kernel is None else _Plan(kernel, layout.shape, dtype, layout=layout, widened=wide)
+    if kernel is None:
+        return None
+    table = None if wide or not layout.is_small else layout.table()
+    grain = traced.grain_of(kernel) // layout.columns + 1
+    return _Plan(kernel, layout.shape, dtype, layout=layout, widened=wide, grain=grain, table=table)
 
 
 def placed(
