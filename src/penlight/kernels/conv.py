@@ -48,6 +48,7 @@ from .conv_tiles import suits_tiles, tiles, tiles_weight
 from .conv_winograd import suits_winograd, winograd, winograd_scatter, winograd_weight
 from .copies import contiguous
 from .native import blas
+from .parallel import blas_alone
 from .silence import silent
 
 _MOST_ZEROS = 4  # places for each that holds a number
@@ -233,7 +234,7 @@ def _correlate(
             winograd_scatter(x, _flip(w, groups), turned, dilation, out, bias)
         else:
             winograd(x, w, low, stride, dilation, out, bias)
-    elif unit and _is_few(each, w.shape[1], kernel):
+    elif unit and _is_few(each, w.shape[1], kernel) and prod(x.shape[2:]) <= 2 * prod(out.shape[2:]):
         scatter(x, _flip(w, groups), turned, stride, dilation, groups, out, bias)
     else:
         gather(x, w, low, stride, dilation, groups, out, bias)
@@ -265,7 +266,7 @@ def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
     input at all (masked convolutions), which holds only up to rounding there.
     """
     flat = x.reshape(-1)
-    with silent():
+    with silent(), blas_alone():  # see Note [One set of threads]
         finite = np.isfinite(np.dot(flat, flat))
     return bool(finite and np.isfinite(w).all() and w.all())
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .conv_gather import Ints
+from .native import blas
 from .silence import hush, unhush
 
 SMALL = 1 << 15  # elements of a batch
@@ -131,6 +132,8 @@ class Small:
         self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, places)
         self.windows = (x[0], *lead, rows, places)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
+        # So few products are too few for BLAS's own threads, which would be in the way of ours.
+        self.multiply = np.matmul if prod(self.results) * rows <= _PRODUCTS else blas.multiply
         self.beside = groups == 1 and x[0] > 3 and places < _FEW
 
     def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -139,7 +142,7 @@ class Small:
             return self._correlate_beside(x, w, bias)
         columns = self.positions.take(x).reshape(self.windows)
         token = hush()
-        y = np.matmul(w.reshape(self.weights), columns)
+        y = self.multiply(w.reshape(self.weights), columns)
         if bias is not None:
             y += bias.reshape(self.bias)
         unhush(token)
@@ -152,7 +155,9 @@ class Small:
         positions = self.positions
         room, columns = positions.room(len(grad), grad.dtype)
         token = hush()
-        np.matmul(w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows))
+        self.multiply(
+            w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows)
+        )
         x = positions.add_up(room).reshape(self.x)
         if bias is not None:
             x += bias.reshape(self.shift)
@@ -163,12 +168,14 @@ class Small:
         """The transpose in the weights."""
         if self.beside:
             token = hush()
-            total = self._results_beside(grad) @ self.positions.take_beside(x).reshape(self.weights[1], -1).T
+            total = blas.multiply(
+                self._results_beside(grad), self.positions.take_beside(x).reshape(self.weights[1], -1).T
+            )
             unhush(token)
             return total.reshape(self.w)
         columns = self.positions.take(x).reshape(self.windows)
         token = hush()
-        total = np.matmul(grad.reshape(self.results), columns.swapaxes(-1, -2))
+        total = self.multiply(grad.reshape(self.results), columns.swapaxes(-1, -2))
         total = total[0] if len(total) == 1 else np.add.reduce(total)
         unhush(token)
         return total.reshape(self.w)
@@ -180,7 +187,7 @@ class Small:
     def _correlate_beside(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         columns = self.positions.take_beside(x).reshape(self.weights[1], -1)
         token = hush()
-        y = w.reshape(self.weights) @ columns
+        y = blas.multiply(w.reshape(self.weights), columns)
         if bias is not None:
             y += bias[:, None]
         unhush(token)
@@ -189,7 +196,7 @@ class Small:
     def _transpose_beside(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         room, columns = self.positions.room(len(grad), grad.dtype, True)
         token = hush()
-        np.matmul(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
+        blas.multiply(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
         x = np.ascontiguousarray(self.positions.add_beside(room).T).reshape(self.x)
         if bias is not None:
             x += bias.reshape(self.shift)

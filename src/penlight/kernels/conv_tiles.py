@@ -23,6 +23,7 @@ import numpy as np
 from . import native, parallel
 from .conv_gather import Ints
 from .conv_places import sequences
+from .native import blas
 from .native._table import At, Plan, address, job_count, ranges, scratch
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
@@ -250,7 +251,7 @@ def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
     swapped = not w.flags.c_contiguous and w.swapaxes(0, 1).flags.c_contiguous
     if swapped:
         w = w.swapaxes(0, 1)
-    mixed = np.dot(mixing, w.reshape(-1, 9).T.astype(np.float32, copy=False))
+    mixed = blas.multiply(mixing, w.reshape(-1, 9).T.astype(np.float32, copy=False))
     return mixed, *((1, w.shape[1]) if swapped else (w.shape[1], 1))
 
 
@@ -318,4 +319,4 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.
     sums = sums[..., : plan.results, : plan.channels]
     total = sums[0] if plan.count == 1 else sums.sum(0)
     flat = total.swapaxes(0, 1).reshape(16, -1)
-    return np.dot(flat.T, _SIGNED).reshape(grad.shape[1], plan.channels, 3, 3)
+    return blas.multiply(flat.T, _SIGNED).reshape(grad.shape[1], plan.channels, 3, 3)
