@@ -79,6 +79,10 @@ def test_folds_over_several_dimensions_of_any_layout(layout, dims):
             result, wanted = ours(made, dims, keepdim).numpy(), theirs(plain.astype(float), dims, keepdims=keepdim)
             assert result.shape == wanted.shape
             np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-3)
+    np.testing.assert_allclose(made.norm().item(), np.sqrt(np.square(plain.astype(float)).sum()), rtol=1e-5)
+    np.testing.assert_allclose(
+        made.norm(dim=dims).numpy(), np.sqrt(np.square(plain.astype(float)).sum(dims)), rtol=1e-5
+    )
 
 
 def test_integers_are_clamped_as_in_c():

@@ -51,7 +51,7 @@ def fold(
         kernel, total, grain, before, after, shape, dtype, rest = plan
         out = np.empty(shape, dtype)
         folding.over(kernel, total, grain, *before, id(x), id(out), *after)
-        return out if rest is None else _reduce(out, how, rest[0]).reshape(rest[1])
+        return out if rest is None else _rest(out, how, *rest)
     if not x.flags.c_contiguous:
         result = _in_memory_order(x, kind, how, of, dims)
     elif len(dims) == x.ndim:
@@ -59,6 +59,15 @@ def fold(
     else:
         result = _contiguous(x, kind, how, of, dims)
     return None if result is None else result.reshape(_result_shape(x.shape, dims, keepdim))
+
+
+def _rest(x: np.ndarray, how: str, dims: tuple[int, ...], shape: tuple[int, ...], kernel: Any) -> np.ndarray:
+    """The fold of what a kernel has left, over some of its dimensions, or over all by another kernel."""
+    if kernel is None:
+        return np.asarray(_reduce(x, how, dims)).reshape(shape)
+    out = np.empty(shape, x.dtype)
+    kernel(0, 1, x.size, 0, id(x), id(out))
+    return out
 
 
 def _result_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
@@ -110,7 +119,11 @@ def _single(
         if not even or not traits.lanes <= length < 2 * _GRAIN or (left and prod(lead) > _SMALL):
             return None
         work = prod(lead), -(-_GRAIN // length), (length, steps[-2] if lead else 0), ()
-        made = (*result, None) if not left else (tuple(lead), traits.result, (left, result[0]))
+        made = (*result, None)
+        if left:
+            whole = len(left) == len(lead) and prod(lead) >= folding.KINDS[traits.result_name].lanes
+            last = folding.rows_kernel(traits.result_name, how, "") if whole else None
+            made = (tuple(lead), traits.result, (left, result[0], last))
         return folding.rows_kernel(kind, how, of), *work, *made
     if are not in ([True, False], [False, True, False]):
         return None
