@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..kernels import norm as kernels
 from ..kernels import norm_channels as channels
-from ..kernels import norm_small
+from ..kernels import norm_loops, norm_small
 from ..kernels.convert import is_half
 from ..tensor import Tensor
 from ._args import wrap_dim
@@ -90,6 +90,14 @@ def _small_half_layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> An
 
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
     dims = len(normalized_shape)
+    if (
+        input.dtype.itemsize == 8
+        or input.size < norm_small.NATIVE_FROM
+        or (dims > 1 and input.size < kernels.NATIVE_FROM)
+    ):
+        results = norm_loops.layer_norm(input, dims, weight, bias, eps)
+        if results is not None:
+            return results
     if dims == 1:
         if is_half(input.dtype):
             results = _small_half_layer_norm(input, weight, bias, eps)
@@ -102,6 +110,10 @@ def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps
 
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
     needs = (*needs, False)[:3]
+    if input.dtype.itemsize == 8 or input.size < kernels.NATIVE_FROM and (dims > 1 or mean is None):
+        grads = norm_loops.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
+        if grads is not None:
+            return grads
     if dims == 1 and mean is not None:
         grads = norm_small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
         if grads is not None:
@@ -146,7 +158,15 @@ def _rms_rule(place: int) -> Any:
     return rule
 
 
-@differentiable(lambda input, normalized_shape, weight, eps: kernels.rms_norm(input, len(normalized_shape), weight, eps),
+def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> Any:
+    dims = len(normalized_shape)
+    found = None
+    if input.dtype.itemsize == 8 or input.size < kernels.NATIVE_FROM:
+        found = norm_loops.layer_norm(input, dims, weight, None, eps, centred=False)
+    return kernels.rms_norm(input, dims, weight, eps) if found is None else (found[0], found[2])
+
+
+@differentiable(_rms_array,
                 node="FusedRmsNormBackward0", results=("result0", "result1"), input=_rms_rule(0), weight=_rms_rule(1))  # fmt: skip
 def _fused_rms_norm(input: Tensor, normalized_shape: Ints, weight: Tensor | None, eps: float) -> Any: ...
 
@@ -250,7 +270,9 @@ def _batch_array(
         return out, empty, empty
     if not input.size:
         return input.copy(), empty, empty
-    made = _small_batch_norm(input, weight, bias, eps) if input.size <= norm_small.SMALL else None
+    made = norm_loops.batch_norm(input, weight, bias, eps)
+    if made is None and input.size <= norm_small.SMALL:
+        made = _small_batch_norm(input, weight, bias, eps)
     out, mean, rstd, var = made or channels.batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         count = input.size // input.shape[1]
@@ -290,11 +312,19 @@ def _batch_kernel(
     if not input.size:
         zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
         return np.zeros_like(input), zeros, zeros.copy()
+    if training:
+        grads = norm_loops.batch_norm_backward(grad, input, mean, rstd, weight, True, needs)
+        if grads is not None:
+            return grads
     if training and input.size <= norm_small.SMALL:
         grads = norm_small.batch_norm_backward(grad, input, mean, rstd, weight, needs)
         if grads is not None:
             return grads
     mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
+    if not training:
+        grads = norm_loops.batch_norm_backward(grad, input, mean, rstd, weight, False, needs)
+        if grads is not None:
+            return grads
     return channels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)
 
 
@@ -470,7 +500,8 @@ def _group_grads(
 
 
 def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
-    return channels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+    found = norm_loops.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+    return found or channels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
 
 
 both("group_norm_backward", Together(_group_kernel), _group_grads)
@@ -518,9 +549,10 @@ def _group_rule(place: int) -> Any:
 
 
 def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
-    return norm_small.group_norm(input, group, weight, bias, eps) or channels.group_norm(
+    found = norm_loops.group_norm(input, group, weight, bias, eps) or norm_small.group_norm(
         input, group, weight, bias, eps
     )
+    return found or channels.group_norm(input, group, weight, bias, eps)
 
 
 @differentiable(_group_array,
