@@ -110,7 +110,7 @@ def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps
 
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
     needs = (*needs, False)[:3]
-    if input.dtype.itemsize == 8 or input.size < kernels.NATIVE_FROM and (dims > 1 or mean is None):
+    if input.dtype.itemsize == 8 or (input.size < kernels.NATIVE_FROM and (dims > 1 or mean is None)):
         grads = norm_loops.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
         if grads is not None:
             return grads
@@ -439,10 +439,12 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def batch_norm_by(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
                   training: bool, momentum: float, eps: float) -> Tensor:  # fmt: skip
     """`batch_norm` without the check for a single value, which is what `torch.batch_norm` is."""
+    if not input._array.size:  # PyTorch's way with nothing to normalise
+        out = input.clone()
+        out = out if weight is None else out * weight.select(0, 0)
+        return out if bias is None else out + bias.select(0, 0)
     if not _batch_fits(input, weight, bias, running_mean, running_var, training):
         tensors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-        if input._array.shape == (0,) and training and not any(t is not None and t.numel() for t in tensors.values()):
-            return input.clone()  # nothing to normalise
         _check_batch(input, tensors, training)
         weight, bias = [p if p is None or p._array.ndim == 1 else p.reshape(-1) for p in (weight, bias)]
     return _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
