@@ -157,7 +157,7 @@ def linspace(
     """
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    if _check(dtype, device, "linspace"):
+    if (dtype is not None or device is not None) and _check(dtype, device, "linspace"):
         return _on_meta(linspace, start, end, steps, dtype=dtype, requires_grad=requires_grad)
     _accept("linspace", more)
     start, end = _ends("linspace", start, end, steps)

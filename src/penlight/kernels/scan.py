@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ._late import late
@@ -58,6 +60,14 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
     return out
 
 
+def _places(n: int, behind: int) -> np.ndarray:
+    """The numbers of places along a dimension with so many others behind it."""
+    return np.arange(n).reshape((-1,) + (1,) * behind)
+
+
+_kept_places = lru_cache(64)(_places)
+
+
 def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
     """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
     if x.ndim == 0:
@@ -70,8 +80,7 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     reached = values == x
     if x.dtype.kind == "f" or is_half(x.dtype):
         reached |= np.isnan(x)
-    places = np.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - 1 - dim))
-    indices = reached * places
+    indices = reached * (_kept_places if x.shape[dim] <= _NATIVE_FROM else _places)(x.shape[dim], x.ndim - 1 - dim)
     np.maximum.accumulate(indices, dim, out=indices)
     return values, indices
 

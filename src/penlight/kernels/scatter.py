@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from ._late import late
 from ._rowtools import is_half, narrow, split_shape, widen
 from .moves import FROM as MOVES_FROM
 from .moves import add_columns, all_inside, places, reduce_along, spread
 from .silence import hush, silent, unhush
 from .slim import broadcast_to, positions
 
+native = late(globals(), "native", ".native.scatter")
 Index = np.ndarray | slice | int | None | EllipsisType
 
 _PAIRS: dict[np.dtype, np.dtype] = {
@@ -165,17 +167,6 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
 
 
-_native: Any = None
-
-
-def _natively() -> Any:
-    """`reduce_rows` by machine code, imported when it is first used: an import inside of a function takes a microsecond each time."""
-    global _native
-    if _native is None:
-        from .native.scatter import reduce_rows as _native
-    return _native
-
-
 _WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
@@ -184,7 +175,7 @@ def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.nd
     count, columns = rows.shape
     if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
         return
-    if columns >= _NATIVE_COLUMNS and _natively()(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+    if columns >= _NATIVE_COLUMNS and native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
         return
     if count * columns <= _FEW:
         flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)

@@ -98,6 +98,12 @@ def _comparable(x: np.ndarray) -> np.ndarray:
 
 def argsort_rows(rows: np.ndarray, descending: bool) -> np.ndarray:
     """Stable argsort of each row."""
+    if rows.size < _SMALL and rows.dtype.kind in "fiub":
+        if not descending:
+            return rows.argsort(1, kind="stable")
+        if rows.dtype.kind == "f":
+            return np.subtract(rows.shape[1] - 1, rows[:, ::-1].argsort(1, kind="stable")[:, ::-1])
+        return np.invert(rows).argsort(1, kind="stable")
     rows = _comparable(rows)
     packed = _packed(rows, descending)
     if packed is not None:

@@ -328,12 +328,13 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 
 def _rest(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    return tuple(d for d in range(len(shape)) if d != dim)
+    return tuple([d for d in range(len(shape)) if d != dim])
 
 
 def _renorm_array(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     size = _norm_array(input, p, _rest(input.shape, dim), True)
-    factor = np.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(size.dtype)
+    factor = np.divide(maxnorm, size + 1e-7).astype(size.dtype, copy=False)
+    np.copyto(factor, 1, where=~(size > maxnorm))
     return (input * factor).astype(input.dtype, copy=False)
 
 

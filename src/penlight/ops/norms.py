@@ -39,7 +39,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
     if ord != 0 and (input.size == 1 or (len(dim) == 1 and input.shape[dim[0]] == 1)):
         return size.sum(axis=axes, keepdims=keepdim)  # a number's norm of any order, without powers that overflow
     if ord == 2:
-        return np.sqrt(np.square(size).sum(axis=axes, keepdims=keepdim))
+        return np.sqrt(np.add.reduce(size * size, axes, keepdims=keepdim))
     if ord == 1:
         return size.sum(axis=axes, keepdims=keepdim)
     if ord == 0:

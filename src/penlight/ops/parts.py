@@ -245,8 +245,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tupl
     chunks = as_int(chunks)
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    dim = wrap_dim(dim, input.dim())
-    n = input.shape[dim]
+    shape = input._array.shape
+    dim = wrap_dim(dim, len(shape))
+    n = shape[dim]
     size = -(-n // chunks)
     if size == 0:
         return split_with_sizes(input, [0] * chunks, dim)

@@ -208,6 +208,12 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
+    if type(offset) is int and unrecorded((input,)):
+        flat = input._array.reshape(-1)
+        n = flat.size + abs(offset)
+        out = np.zeros((n, n), flat.dtype)
+        out.reshape(-1)[max(offset, -offset * n) :: n + 1][: flat.size] = flat
+        return wrap(out)
     return input.contiguous().view(-1).diag_embed(offset)
 
 
