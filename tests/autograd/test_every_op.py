@@ -29,7 +29,7 @@ UNCHECKED = {
          "_normal_about", "_normal_within", "_normal_about_within", "_rrelu_noisy", "_rrelu_noisy_backward", "_fractional_max_pool2d",
          "_fractional_max_pool3d"], "random"),
     **dict.fromkeys(
-        ["_zero", "_fill", "_copy", "_leaky_relu_written", "_threshold_written", "_rrelu_written", "_elu_written", "_celu_written"], "in place"),
+        ["_zero", "_fill", "_fill_tensor", "_copy", "_leaky_relu_written", "_threshold_written", "_rrelu_written", "_elu_written", "_celu_written"], "in place"),
     **dict.fromkeys(["_unique", "_unique_dim", "_unique_consecutive", "_geqrf", "_linalg_ldl_factor_ex", "_linalg_ldl_solve", "heaviside", "_zeta_number"],
                     "its derivative is refused, as in PyTorch"),
     **dict.fromkeys(["_shared_log_softmax", "_shared_nll"], "two halves of one function: tests/kernels/test_loss.py"),

@@ -86,6 +86,16 @@ def test_rule_is_loop_in_more_cases(names):
                 check(alike)
 
 
+def test_segments_of_samples():
+    x, lengths = penlight.randn(3, 5, 2), penlight.tensor([2, 3])
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        rows = [penlight.segment_reduce(sample, reduce, lengths=lengths) for sample in x]
+        assert penlight.equal(
+            penlight.vmap(lambda sample, how=reduce: penlight.segment_reduce(sample, how, lengths=lengths))(x),
+            penlight.stack(rows),
+        )
+
+
 def test_nothing_loops():
     """Random ops aside: they are drawn for each sample, or once for all, before they come to a rule (func/randomness.py)."""
     for module in pkgutil.iter_modules(penlight.ops.__path__):

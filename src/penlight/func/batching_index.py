@@ -349,10 +349,20 @@ def masked_scatter_backward(level: BatchLevel, input: Any, mask: Any, sizes: tup
     return out.reshape(level.size, *sizes)
 
 
+# ----- Segments -------------------------------------------------------------------------------------------------------
+
+
+@rule("_segment_reduce")
+def segment_reduce(level: BatchLevel, input: Any, owners: Any, parts: Any, shape: Any, *rest: Any) -> Any:
+    """The lengths are the same for all samples, which are columns like others: a last dimension."""
+    out = _run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
+    return out.movedim(-1, 0)
+
+
 # ----- Filling from a tensor ------------------------------------------------------------------------------------------
 
 
-@rule("_fill_tensor")
+@rule("_fill_tensor", "_fill_tensor_new")
 def fill_tensor(level: BatchLevel, input: Any, value: Any) -> Any:
     given = insert_dims(level, value, input.dim()) if level.has(value) else value
     return given.to(input.dtype).expand(level.size, *input.shape).clone()

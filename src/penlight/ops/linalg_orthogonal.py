@@ -271,7 +271,8 @@ def ormqr(
     tensor([[-3.],
             [-4.]])
     """
-    if not _fit(input, input2) or not make_product(input, input3, left):
+    ready = _fit(input, input2) and make_product(input, input3, left)
+    if not ready or input2._array.shape[-1] != input._array.shape[-1]:
         need_tensor("ormqr", input=input, input2=input2, input3=input3)
         _check_ormqr(input, input2, input3, left)
     return into("ormqr", out, _ormqr(input, input2, input3, left, transpose), input, input2, input3)
