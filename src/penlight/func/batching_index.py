@@ -354,9 +354,15 @@ def masked_scatter_backward(level: BatchLevel, input: Any, mask: Any, sizes: tup
 
 @rule("_segment_reduce")
 def segment_reduce(level: BatchLevel, input: Any, owners: Any, parts: Any, shape: Any, *rest: Any) -> Any:
-    """The lengths are the same for all samples, which are columns like others: a last dimension."""
-    out = _run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
-    return out.movedim(-1, 0)
+    """If the segments are the same for all samples, those are columns like others: a last dimension. Else each has its own."""
+    if not level.has(owners) and not level.has(parts):
+        out = _run("_segment_reduce", input._value.movedim(0, -1), owners, parts, (*shape, level.size), *rest)
+        return out.movedim(-1, 0)
+    data, owned = _solid(level, input), _solid(level, owners)
+    count = prod(shape) * owned.shape[1] // max(prod(data.shape[1:]), 1)
+    first = plain_tensor(np.arange(level.size).reshape(-1, 1) * count)
+    parts = None if parts is None else _solid(level, parts).reshape(-1, 1)
+    return _run("_segment_reduce", data, (owned + first).reshape(-1), parts, (level.size, *shape), *rest)
 
 
 # ----- Filling from a tensor ------------------------------------------------------------------------------------------
