@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight import _functorch as functorch
+from penlight import _functorch_package as functorch
 
 SOURCE = Path(torch.__file__).parent.parent
 

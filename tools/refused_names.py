@@ -34,7 +34,7 @@ FURTHER += ["distributed._tensor.experimental", "distributed._functional_collect
             "onnx.symbolic_opset12", "_dynamo.eval_frame", "_dynamo.exc", "_inductor.exc", "_inductor.codecache",
             "_subclasses.functional_tensor", "_subclasses.meta_utils", "ao.quantization.fx._decomposed"]  # fmt: skip
 FURTHER += ["_custom_op", "_custom_op.impl", "_decomp", "_higher_order_ops", "_higher_order_ops.associative_scan", "_inductor.async_compile", "_inductor.pattern_matcher",
-            "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter"]  # fmt: skip
+            "_subclasses", "_subclasses.fake_tensor", "utils.flop_counter", "onnx.symbolic_opset11", "onnx.operators"]  # fmt: skip
 _FSDP = [
     "BackwardPrefetch!",
     "CPUOffload!",
@@ -52,7 +52,15 @@ EXTRA = {
     "fx.node": ["Target!"],
     "distributed.checkpoint.state_dict": ["_init_optim_state"],
     "distributed.optim": ["_apply_optimizer_in_backward"],
-    "onnx": ["OnnxRegistry!", "_export", "dynamo_export"],
+    "onnx": [
+        "OnnxRegistry!",
+        "TensorProtoDataType!FLOAT,INT32,INT64,BOOL,FLOAT16,DOUBLE",
+        "OperatorExportTypes!ONNX,ONNX_ATEN,ONNX_ATEN_FALLBACK,ONNX_FALLTHROUGH",
+        "TrainingMode!EVAL,PRESERVE,TRAINING",
+        "_export",
+        "dynamo_export",
+    ],
+    "fx.graph_module": ["_USER_PRESERVED_ATTRIBUTES_KEY"],
     "export": ["export_for_training"],
     "sparse": [
         f"{kind}Tensor!" for kind in ["BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]

@@ -146,7 +146,7 @@ _CLASSES = {
     "AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType", "FutureType", "IntType",
     "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType", "PyObjectType", "RRefType", "StreamObjType", "StringType",
     "SymBoolType", "SymIntType", "TensorType", "TupleType", "Type", "UnionType",
-    "Argument", "Block", "CompilationUnit", "DispatchKey", "DispatchKeySet", "FunctionSchema", "Graph", "Node", "ScriptFunction",
+    "Argument", "Block", "CompilationUnit", "FunctionSchema", "Graph", "Node", "ScriptFunction",
     "ScriptMethod", "ScriptModule", "ScriptObject", "StorageBase", "Value",
     "PyTorchFileReader", "PyTorchFileWriter",
 }  # fmt: skip
@@ -161,6 +161,10 @@ def __getattr__(name: str) -> Any:
         from . import _c_functorch
 
         return _c_functorch
+    if name in ("DispatchKey", "DispatchKeySet"):
+        from . import _dispatch_keys
+
+        return getattr(_dispatch_keys, name)
     if name.startswith("__"):
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
     from ._refused import NotAvailable, message, refused_class

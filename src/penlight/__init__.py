@@ -248,7 +248,10 @@ _LAZY |= set(
         "__future__",
         "_custom_op",
         "_decomp",
+        "_functorch",
+        "_guards",
         "_higher_order_ops",
+        "_ops",
         "_subclasses",
         "inspect",
     ]

@@ -1,10 +1,11 @@
-"""torch._C._functorch: questions about tensors inside transformed functions. Its layers of wrapping are refused."""
+"""torch._C._functorch: tensors inside transformed functions, what they hold, and the steps of `vmap` one by one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._refused import refused_function
+from .func.mapping import _add_batch_dim as _add_batch_dim
+from .func.mapping import _remove_batch_dim as _remove_batch_dim
 
 
 def is_batchedtensor(tensor: Any) -> bool:
@@ -24,11 +25,35 @@ def is_gradtrackingtensor(tensor: Any) -> bool:
 
 is_functionaltensor = is_legacy_batchedtensor = is_gradtrackingtensor
 
-_WHY = "Penlight's transforms are built otherwise. Use torch.vmap and torch.func."
-_add_batch_dim = refused_function("_C._functorch._add_batch_dim", _WHY)
-_remove_batch_dim = refused_function("_C._functorch._remove_batch_dim", _WHY)
-_vmap_increment_nesting = refused_function("_C._functorch._vmap_increment_nesting", _WHY)
-_vmap_decrement_nesting = refused_function("_C._functorch._vmap_decrement_nesting", _WHY)
-get_unwrapped = refused_function("_C._functorch.get_unwrapped", _WHY)
-maybe_get_bdim = refused_function("_C._functorch.maybe_get_bdim", _WHY)
-maybe_get_level = refused_function("_C._functorch.maybe_get_level", _WHY)
+
+def get_unwrapped(tensor: Any) -> Any:
+    """What a tensor inside of `vmap` holds: all samples, the batch in dimension 0."""
+    return tensor._value if is_batchedtensor(tensor) else tensor
+
+
+def maybe_get_bdim(tensor: Any) -> int:
+    """Which dimension of what a tensor holds is the batch: 0, or -1 for a tensor outside of `vmap`."""
+    return 0 if is_batchedtensor(tensor) else -1
+
+
+def maybe_get_level(tensor: Any) -> int:
+    """The number of the `vmap` that a tensor is one sample of, or -1."""
+    return tensor._level.number if is_batchedtensor(tensor) else -1
+
+
+_opened: list[Any] = []
+
+
+def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
+    """Open a level of `vmap`; its number."""
+    from .func.level import BatchLevel
+
+    _opened.append(BatchLevel(batch_size, randomness).__enter__())
+    return _opened[-1].number
+
+
+def _vmap_decrement_nesting() -> int:
+    """Close the level that was opened last; its number."""
+    level = _opened.pop()
+    level.__exit__()
+    return level.number

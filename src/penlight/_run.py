@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +29,24 @@ _ELSEWHERE = {
     "_jit_internal": "jit",
     "_tensor_str": "printing",
     "_C._functorch": "_c_functorch",
+    "_functorch.vmap": "func.mapping",
+    "jit.annotations": "_jit_annotations",
 }
 
 # Modules of Penlight that PyTorch has not: `import torch.kernels` must fail.
 _OURS = {"kernels", "_run", "_cli", "as_torch", "dtypes", "indexing", "creation", "printing", "inspect", "safetensors"}
 
 # Packages that PyTorch installs beside itself.
-_BESIDE = {"functorch": "penlight._functorch"}
+_BESIDE = {"functorch": "penlight._functorch_package"}
 
-# Packages that are built on PyTorch's C++ and cannot work with Penlight.
-_NATIVE = {
+# Packages that are built on PyTorch's C++ and cannot work with Penlight. Of the first two much is in Python: where they are installed
+# they are loaded, and what they have in C++ raises an error of theirs.
+_PARTLY = {
     "torchvision": "Read images with Pillow or NumPy, and write transforms as functions on tensors",
     "torchaudio": "Read sound with scipy.io.wavfile or soundfile",
+}
+_NATIVE = {
+    **_PARTLY,
     "torchtext": "Read texts with plain Python",
     "torchcodec": "Read videos with imageio",
     "torchao": "Use float32, or float16 by module.half()",
@@ -76,6 +82,8 @@ class TorchFinder(MetaPathFinder):
             module = import_module(_BESIDE[name])
             return ModuleSpec(name, _Alias(module), is_package=hasattr(module, "__path__"))
         if top in _NATIVE and not below:
+            if top in _PARTLY and PathFinder.find_spec(name, path) is not None:
+                return None
             hint = f"Penlight stands in for torch alone, and {name} needs PyTorch's C++ library. {_NATIVE[top]}"
             return _missing(name, hint)
         if top != "torch":

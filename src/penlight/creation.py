@@ -193,29 +193,6 @@ def frombuffer(
     return _leaf(wrap(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
 
 
-def legacy_tensor(dtype: dtypes.dtype, *args: Any, device: Any = None, size: Any = None) -> Tensor:
-    """`torch.FloatTensor(...)`: a shape makes an uninitialised tensor, data is copied."""
-    require_cpu(device)
-    if size is not None:
-        args = tuple(size)
-    if not args:
-        return wrap(np.empty(0, dtype.np))
-    if len(args) == 1 and not isinstance(args[0], int):
-        data = args[0]
-        if isinstance(data, tuple) and type(data) is not tuple:
-            return wrap(np.empty(tuple(data), dtype.np))
-        if isinstance(data, Tensor):
-            if data.dtype is not dtype:
-                raise TypeError(f"expected {dtypes.LEGACY[dtype]} (got {dtypes.LEGACY[data.dtype]})")
-            return data.detach()
-        if isinstance(data, (float, complex)):
-            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-        return wrap(array_of(data, dtype, copy=True))
-    if any(not isinstance(a, int) for a in args):
-        raise TypeError("new() received an invalid combination of arguments")
-    return wrap(np.empty(_size(args, "new"), dtype.np))
-
-
 # ----- Filled -------------------------------------------------------------------------------------------------------
 
 
@@ -550,6 +527,8 @@ def _install() -> None:
         >>> torch.tensor([1]).new([2, 3])
         tensor([2, 3])
         """
+        from ._legacy import legacy_tensor
+
         return legacy_tensor(self.dtype, *args, **kwargs)
 
     for function in (new_tensor, new_empty_strided, new):

@@ -29,6 +29,57 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _dir[0] = os.path.expanduser(d)
 
 
+# ----- Progress -------------------------------------------------------------------------------------------------------
+
+
+class _Faketqdm:
+    """A progress bar with the methods that downloads use, where the package tqdm is not installed.
+
+    >>> from penlight.hub import _Faketqdm
+    >>> with _Faketqdm(total=4, disable=True) as bar:
+    ...     bar.update(3)
+    >>> bar.n
+    3
+    """
+
+    def __init__(
+        self, total: int | None = None, disable: bool = False, unit: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        self.total, self.disable, self.n = total, disable, 0
+
+    def update(self, n: int) -> None:
+        """So many more are done."""
+        self.n += n
+        if not self.disable:
+            sys.stderr.write(f"\r{100 * self.n / self.total:.1f}%" if self.total else f"\r{self.n} bytes")
+            sys.stderr.flush()
+
+    def set_description(self, *args: Any, **kwargs: Any) -> None:
+        """Without effect."""
+
+    def close(self) -> None:
+        """End the line."""
+        if not self.disable:
+            sys.stderr.write("\n")
+
+    def __enter__(self) -> _Faketqdm:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def __getattr__(name: str) -> Any:
+    """`tqdm`, which others import from here: the package's, or ours if there is none."""
+    if name != "tqdm":
+        raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _Faketqdm
+    return tqdm
+
+
 # ----- Files ----------------------------------------------------------------------------------------------------------
 
 
@@ -57,16 +108,12 @@ def _copy(source: Any, target: BinaryIO | Any, size: int, progress: bool) -> str
     """Copy a stream, showing how far it is; returns the SHA-256 of what was copied."""
     import hashlib
 
-    digest, done = hashlib.sha256(), 0
-    while block := source.read(1 << 17):
-        target.write(block)
-        digest.update(block)
-        done += len(block)
-        if progress:
-            sys.stderr.write(f"\r{100 * done / size:.1f}%" if size else f"\r{done} bytes")
-            sys.stderr.flush()
-    if progress:
-        sys.stderr.write("\n")
+    digest = hashlib.sha256()
+    with _Faketqdm(size, not progress) as bar:
+        while block := source.read(1 << 17):
+            target.write(block)
+            digest.update(block)
+            bar.update(len(block))
     return digest.hexdigest()
 
 

@@ -88,7 +88,9 @@ def _same(fn: Any) -> Any:
     return fn
 
 
-export = unused = interface = script_method = script_if_tracing = _overload = _overload_method = _same
+export = unused = interface = script_method = script_if_tracing = _script_if_tracing = _overload = _overload_method = (
+    _same
+)
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -192,3 +194,13 @@ def __getattr__(name: str) -> Any:
     from penlight._refused import missing
 
     raise missing(__name__, name)
+
+
+def _annotations() -> None:
+    """Make `torch.jit.annotations` a module below this one, in place of the name that the compiler leaves here."""
+    from . import _jit_annotations
+
+    globals().update(annotations=_jit_annotations, __path__=[])
+
+
+_annotations()

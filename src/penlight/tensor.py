@@ -88,9 +88,9 @@ class Tensor(_Parts):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """`torch.Tensor(2, 3)` is uninitialised, `torch.Tensor([1, 2])` holds the data: the legacy constructor."""
-        from .creation import legacy_tensor
+        from ._legacy import legacy_tensor
 
-        made = legacy_tensor(dtypes.get_default_dtype(), *args, **kwargs)
+        made = legacy_tensor(None, *args, **kwargs)
         if cls is not Tensor:
             _notice(cls)
             made.__class__ = cls

@@ -119,7 +119,7 @@ class tensortype(type):
     is_cuda = is_sparse = False
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .creation import legacy_tensor
+        from ._legacy import legacy_tensor
 
         return legacy_tensor(cls.dtype, *args, **kwargs)
 

@@ -142,3 +142,40 @@ def check_vector(vector: Sequence[Tensor], like: Sequence[Tensor], several: bool
         if v.shape != tensor.shape:
             which = f"Entry {place} in v" if several or len(like) > 1 else "v"
             raise RuntimeError(f"{which} has invalid size: should be {tensor.shape} but got {v.shape}.")
+
+
+# ----- By PyTorch's names, for libraries that import them -----------------------------------------------------------
+
+
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
+    """A tensor or tuple of tensors as a tuple, and whether it was one. Without names, they may be anything."""
+    if arg_name is None and fn_name is None:
+        return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
+    return as_tuple(inp, str(arg_name), str(fn_name))
+
+
+def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
+    """Tuples, or tuples of tuples, as what they were made from: those of one element without the tuple."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        rows = res if inner else tuple(row[0] for row in res)
+        return rows if outer else rows[0]
+    return res if to_unpack else res[0]
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Gradients, also in tuples of tuples, outside of the graph unless it was asked for."""
+    if create_graph:
+        return inputs
+    return tuple(t.detach() if isinstance(t, Tensor) else _grad_postprocess(t, create_graph) for t in inputs)
+
+
+def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> tuple[Tensor, ...]:
+    """The unit vectors of all elements of some tensors: for each tensor its part of them, one vector in a row."""
+    rows, start, parts = sum(tensor_numels), 0, []
+    for tensor, count in zip(tensors, tensor_numels):
+        part = tensor.new_zeros(rows, count)
+        part.diagonal(-start).fill_(1)
+        parts.append(part)
+        start += count
+    return tuple(parts)

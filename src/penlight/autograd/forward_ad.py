@@ -304,6 +304,13 @@ def _remember_on_node(level: DualLevel, tensor: Tensor, tangent: Tensor) -> None
 _levels: list[DualLevel] = []
 
 
+def __getattr__(name: str) -> int:
+    """`_current_level`, which libraries read: 0 while a level is open, -1 otherwise."""
+    if name == "_current_level":
+        return len(_levels) - 1
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute '{name}'")
+
+
 def open_level(name: int = 0) -> DualLevel:
     """Open a level for this thread's ops."""
     level = DualLevel(name)

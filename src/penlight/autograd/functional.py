@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._functional_arguments import _as_tuple as _as_tuple
+from ._functional_arguments import _construct_standard_basis_for as _construct_standard_basis_for
+from ._functional_arguments import _grad_postprocess as _grad_postprocess
+from ._functional_arguments import _tuple_postprocess as _tuple_postprocess
 from ._functional_arguments import (
     as_tuple,
     check_vector,

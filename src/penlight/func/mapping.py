@@ -4,6 +4,11 @@
 >>> x, y = torch.arange(6.0).view(3, 2), torch.ones(3, 2)
 >>> torch.vmap(torch.dot)(x, y)
 tensor([1., 5., 9.])
+
+# Note [Steps that others replace]
+This module is also `torch._functorch.vmap`. Libraries with containers of tensors (tensordict) put functions of their own in
+the place of `_process_batched_inputs`, `_create_batched_inputs` and `_unwrap_batched`, and `vmap` must then go through
+theirs. So these have PyTorch's names and arguments, and a level is given by its number, as there.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..ops._dispatch import interpreters
 from ..tensor import Tensor
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 from .batched import spread, wrap
@@ -43,8 +49,7 @@ def vmap(
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         _check_out_dims(func, out_dims)
-        dims, flat, spec = _inputs(func, in_dims, args)
-        size = _batch_size(dims, flat)
+        size, dims, flat, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is not None:
             return _in_chunks(func, size, dims, flat, spec, out_dims, randomness, chunk_size, kwargs)
         return run(func, BatchLevel(size, randomness), dims, flat, spec, out_dims, kwargs)
@@ -57,43 +62,46 @@ def _like(wrapped: Callable[..., Any], func: Any) -> Callable[..., Any]:
     return functools.update_wrapper(wrapped, func, updated=())
 
 
-def name_of(func: Any) -> str:
+def _get_name(func: Any) -> str:
     if hasattr(func, "__name__"):
         return func.__name__
     if isinstance(func, functools.partial):
-        return f"functools.partial({name_of(func.func)}, ...)"
+        return f"functools.partial({_get_name(func.func)}, ...)"
     return repr(func)
 
 
 # ----- Inputs -------------------------------------------------------------------------------------------------------
 
 
-def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[int | None], list[Any], TreeSpec]:
-    """The inputs as a flat list, each with its batch dimension."""
+def _process_batched_inputs(
+    in_dims: Any, args: tuple[Any, ...], func: Any
+) -> tuple[int, list[int | None], list[Any], TreeSpec]:
+    """The size of the batch, and the inputs as a flat list, each with its batch dimension."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
             f"tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
     flat, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
             f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
-    return [_in_dim(func, in_dims, d, arg) for d, arg in zip(dims, flat)], flat, spec
+    dims = [_in_dim(func, in_dims, d, arg) for d, arg in zip(dims, flat)]
+    return _batch_size(dims, flat), dims, flat, spec
 
 
 def _in_dim(func: Any, in_dims: Any, dim: Any, arg: Any) -> int | None:
     if dim is None:
         return None
-    head = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for "
+    head = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for "
     if not isinstance(dim, int):
         raise ValueError(head + "an input but in_dim must be either an integer dimension or None.")
     if not isinstance(arg, Tensor):
@@ -126,6 +134,29 @@ def enter(level: BatchLevel, tensor: Tensor, dim: int) -> Any:
     return wrap(level, tensor.movedim(dim, 0) if dim else tensor)
 
 
+def _open_level(number: int) -> BatchLevel:
+    """The open vmap with this number. See Note [Steps that others replace]."""
+    for level in interpreters.get():
+        if level.batching and level.number == number:
+            return level
+    raise RuntimeError(f"vmap: there is no open level {number}")
+
+
+def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Any:
+    """A tensor as one sample of the batch in one of its dimensions, at the vmap with this number."""
+    return enter(_open_level(level), tensor, dim)
+
+
+def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Any:
+    """A tensor with the batch of the vmap with this number as one of its dimensions."""
+    return leave(_open_level(level), tensor, out_dim, "")
+
+
+def _create_batched_inputs(dims: list[int | None], flat: list[Any], level: int, spec: TreeSpec) -> Any:
+    """The inputs of the function, each as one sample."""
+    return tree_unflatten([arg if d is None else _add_batch_dim(arg, d, level) for d, arg in zip(dims, flat)], spec)
+
+
 # ----- Running ------------------------------------------------------------------------------------------------------
 
 
@@ -140,11 +171,12 @@ def run(
 ) -> Any:
     """Call a function with a level open and its batch put on the inputs; take it off the outputs."""
     with level:
-        inputs = [arg if d is None else enter(level, arg, d) for d, arg in zip(dims, flat)]
-        return _outputs(func, level, func(*tree_unflatten(inputs, spec), **kwargs), out_dims)
+        inputs = _create_batched_inputs(dims, flat, level.number, spec)
+        return _unwrap_batched(func(*inputs, **kwargs), out_dims, level.number, level.size, func)
 
 
-def _outputs(func: Any, level: BatchLevel, outputs: Any, out_dims: Any) -> Any:
+def _unwrap_batched(outputs: Any, out_dims: Any, level: int, batch_size: int, func: Any) -> Any:
+    """The outputs of the function, each with the batch as a dimension."""
     flat, spec = tree_flatten(outputs)
     if isinstance(outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         dims: Any = list(out_dims)
@@ -154,10 +186,18 @@ def _outputs(func: Any, level: BatchLevel, outputs: Any, out_dims: Any) -> Any:
         dims = _broadcast_to_and_flatten(out_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
             f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
-    return tree_unflatten([leave(level, out, d, name_of(func)) for out, d in zip(flat, dims)], spec)
+    name = _get_name(func)
+    return tree_unflatten(
+        [_maybe_remove_batch_dim(name, out, level, batch_size, d) for out, d in zip(flat, dims)], spec
+    )
+
+
+def _maybe_remove_batch_dim(name: str, output: Any, level: int, batch_size: int, out_dim: int | None) -> Any:
+    """One output of the function `name` with the batch as a dimension, or as it is where `out_dim` is None."""
+    return leave(_open_level(level), output, out_dim, name)
 
 
 def leave(level: BatchLevel, out: Any, dim: int | None, name: str) -> Any:
@@ -179,7 +219,7 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
     for d in tree_leaves(out_dims):
         if d is not None and not isinstance(d, int):
             raise ValueError(
-                f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                f"vmap({_get_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
                 "representing where in the outputs the vmapped dimension should appear."
             )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penlight._refused import refuse
+from penlight.onnx import symbolic_helper as symbolic_helper
 
 __getattr__ = refuse(
     __name__,
@@ -14,3 +17,11 @@ __getattr__ = refuse(
 def is_in_onnx_export() -> bool:
     """False: nothing is exported."""
     return False
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
+    """Accepted: nothing is exported."""
+
+
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
+    """Accepted: nothing is exported."""

@@ -72,5 +72,6 @@ def __getattr__(name: str) -> object:
         return SimpleNamespace(**own)
     why = "Penlight has PyTorch's own operators (torch.ops.aten) and no registry for others. Call the Python function itself"
     if name == "load_library":
-        return refused_function("ops.load_library", why)
+        # PyTorch's error for a library that can't be loaded: packages like torchvision then do without it.
+        return refused_function("ops.load_library", message("ops.load_library", why), OSError)
     raise NotAvailable(message(f"ops.{name}", why))

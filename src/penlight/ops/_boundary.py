@@ -9,10 +9,11 @@ added to the code of public functions, as the compiler would have written them:
     try:
         <body>
     except:
-        explain()
+        if explain(): return explain()
         raise
 
-The instructions are copied from a function that the compiler has made. Whether this Python's code is laid out as assumed is tested once,
+`explain` raises a better error, or says yes when it has a result all the same: where an argument is of a class that takes over functions,
+the first that this process has met (Note [Functions taken over] in `_takeover.py`). The instructions are copied from a function that the compiler has made. Whether this Python's code is laid out as assumed is tested once,
 by doing it to a function of which the compiler knows the result; if it is not, functions stay as they are.
 """
 
@@ -30,31 +31,39 @@ from ..autograd.modes import NAMESPACE
 
 _RESUME = opmap["RESUME"]
 _PLAIN = "def f(a): return a.b\n"
-_TRIED = "def f(a):\n try: return a.b\n except:\n  'EXPLAIN'()\n  raise\n"
+_TRIED = "def f(a):\n try: return a.b\n except:\n  if 'EXPLAIN'(): return 'EXPLAIN'()\n  raise\n"
 
 
 class Explainer:
-    """What the added branch calls: raises a better error than the one that is being handled, if there is one."""
+    """What the added branch calls: raises a better error than the one that is being handled, if there is one.
+
+    It gives True where the call has a result, which the next call from the same frame gives."""
 
     __slots__ = ("function", "name")
 
     def __init__(self, function: FunctionType, name: str) -> None:
         self.function, self.name = function, name
 
-    def __call__(self) -> None:
+    def __call__(self) -> Any:
         error = sys.exception()
         frame = sys._getframe(1)
+        if frame in _results:
+            return _results.pop(frame)
         caller = caller_of(frame)
         inside = caller is not None and _ours(caller.f_globals.get("__name__"))
         if not isinstance(error, _MISTAKES if inside else Exception):
-            return
-        from ._mistakes import explained
+            return False
+        from ._mistakes import explained, taken_over
 
+        if not inside and taken_over(frame, self.function, _results):
+            return True
         better = explained(frame, self.function, self.name, error)  # type: ignore[arg-type]
         if better is not None:
             raise better from None
+        return False
 
 
+_results: dict[FrameType, Any] = {}
 _MISTAKES = (AttributeError, TypeError)
 
 
@@ -134,7 +143,7 @@ class _Branch:
         self.stack = made.co_stacksize
         place = made.co_consts.index("EXPLAIN")
         load = opmap["LOAD_CONST"]
-        [self.load] = [i for i in range(0, len(self.code), 2) if self.code[i] == load and self.code[i + 1] == place]
+        self.loads = [i for i in range(0, len(self.code), 2) if self.code[i] == load and self.code[i + 1] == place]
         units = len(self.code) // 2
         # Where it is in the source: at the line before it.
         self.lines = b"".join(bytes((0x80 | 13 << 3 | min(8, units - at) - 1, 0)) for at in range(0, units, 8))
@@ -156,10 +165,13 @@ class _Branch:
         if start < end:
             table += _write(start, end, end, 0)
         shift = end - self.start
+        own = bytearray(self.code)
+        for load in self.loads:
+            own[load + 1] = place
         for entry in self.own:
             table += _write(entry.start + shift, entry.end + shift, entry.target + shift, entry.depth)
         return code.replace(
-            co_code=instructions + self.code[: self.load + 1] + bytes((place,)) + self.code[self.load + 2 :],
+            co_code=instructions + bytes(own),
             co_consts=(*code.co_consts, explain),
             co_exceptiontable=table,
             co_linetable=code.co_linetable + self.lines,

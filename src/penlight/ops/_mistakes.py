@@ -304,6 +304,19 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     return TypeError(found)
 
 
+def taken_over(frame: FrameType, function: FunctionType, results: dict[FrameType, Any]) -> bool:
+    """Whether an argument is of a class that takes over functions, while none did so far; then the call is made again."""
+    from .. import _takeover
+
+    if _takeover._originals:
+        return False
+    call = _call(frame, function)
+    if not _takeover.foreign((*call.args, *call.kwargs.values())):
+        return False
+    results[frame] = function(*call.args, **call.kwargs)
+    return True
+
+
 @cache
 def _sets_parameters(code: CodeType) -> bool:
     """Whether a function gives one of its parameters another value."""

@@ -130,3 +130,25 @@ def _away_from_ends(t: Any, bracket: list[Point], stalled: bool) -> tuple[Any, b
     if not (stalled or t >= right or t <= left):
         return t, True
     return (right - margin if abs(t - right) < abs(t - left) else left + margin), False
+
+
+def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:
+    """`cubic_minimum` as PyTorch's module has it: places, values and slopes one by one. Libraries import it."""
+    return cubic_minimum(Point(x1, f1, g1, g1), Point(x2, f2, g2, g2), bounds)
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any],
+    x: Any,
+    t: Any,
+    d: Tensor,
+    f: Any,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[Any, Tensor, Any, int]:
+    """`strong_wolfe` as PyTorch's module has it: ``obj_func(x, t, d)`` returns the value and the gradient. Libraries import it."""
+    return strong_wolfe(lambda at: obj_func(x, at, d), t, d, f, g, gtd, c1, c2, tolerance_change, max_ls)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import penlight
+from penlight.optim._wolfe import _cubic_interpolate as _cubic_interpolate
+from penlight.optim._wolfe import _strong_wolfe as _strong_wolfe
 from penlight.optim._wolfe import strong_wolfe
 from penlight.optim.optimizer import Optimizer, ParamsT, _to_scalar
 

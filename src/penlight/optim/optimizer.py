@@ -114,6 +114,11 @@ def _default_to_fused_or_foreach(
     return False, False
 
 
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """The devices on which PyTorch's optimisers can be captured in a graph. The CPU is none of them."""
+    return ["cuda", "xpu", "hpu", "privateuseone"] + (["xla"] if supports_xla else [])
+
+
 # Sentences for the docstrings of optimisers written elsewhere, which import them from here.
 _params_doc = "params (iterable): parameters, ``(name, parameter)`` pairs, or dicts that describe parameter groups"
 _foreach_doc = "foreach (bool, optional): accepted; the result does not depend on it (default: None)"
@@ -357,6 +362,13 @@ class Optimizer:
         loaded
         """
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> dict[Any, Any]:
+        """Rows of tensors in columns of one dtype each, for optimisers written elsewhere."""
+        from penlight.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters: set them to None, or with ``set_to_none=False`` fill them with zeros.

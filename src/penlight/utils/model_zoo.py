@@ -1,8 +1,19 @@
-"""torch.utils.model_zoo: the old name of a function of torch.hub."""
+"""torch.utils.model_zoo: the old name of a function of torch.hub, and the progress bar that others take from here."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from penlight.hub import _download_url_to_file as _download_url_to_file
 from penlight.hub import load_state_dict_from_url as load_url
 
 __all__ = ["load_url"]
+
+
+def __getattr__(name: str) -> Any:
+    """`tqdm`, as `torch.hub` has it."""
+    if name != "tqdm":
+        raise AttributeError(f"module 'torch.utils.model_zoo' has no attribute '{name}'")
+    from penlight import hub
+
+    return hub.tqdm

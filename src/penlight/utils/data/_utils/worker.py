@@ -84,10 +84,16 @@ def _seed_everything(base_seed: int, worker_id: int) -> int:
     seed = base_seed + worker_id
     random.seed(seed)
     penlight.manual_seed(seed)
-    # Python and NumPy share a generator: a mixed seed keeps their streams apart.
-    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    np.random.seed(_generate_state(base_seed, worker_id))
     return seed
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four numbers to seed NumPy's generator with. Python's is of the same kind: a mixed seed keeps their streams apart."""
+    from numpy.random import SeedSequence
+
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return SeedSequence(entropy).generate_state(4).tolist()
 
 
 class _Inbox:

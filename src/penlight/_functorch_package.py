@@ -66,7 +66,7 @@ class FunctionalModuleWithBuffers(Module):
     """A module that takes its parameters and buffers as arguments: `f(params, buffers, *args)`.
 
     >>> import penlight as torch
-    >>> from penlight._functorch import FunctionalModuleWithBuffers
+    >>> from penlight._functorch_package import FunctionalModuleWithBuffers
     >>> f, params, buffers = FunctionalModuleWithBuffers._create_from(torch.nn.Linear(2, 1))
     >>> f(params, buffers, torch.ones(3, 2)).shape
     torch.Size([3, 1])
@@ -102,7 +102,7 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
     """A function of a module's parameters, and copies of them.
 
     >>> import penlight as torch
-    >>> from penlight._functorch import make_functional
+    >>> from penlight._functorch_package import make_functional
     >>> f, params = make_functional(torch.nn.Linear(2, 1))
     >>> f(params, torch.ones(3, 2)).shape
     torch.Size([3, 1])
@@ -120,7 +120,7 @@ def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool 
     """A function of a module's parameters and buffers, and copies of both.
 
     >>> import penlight as torch
-    >>> from penlight._functorch import make_functional_with_buffers
+    >>> from penlight._functorch_package import make_functional_with_buffers
     >>> f, params, buffers = make_functional_with_buffers(torch.nn.BatchNorm1d(2))
     >>> len(params), len(buffers)
     (2, 3)
@@ -133,7 +133,7 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, Any, Any]
     """A function of the parameters and buffers of one of several modules, and those of all, stacked.
 
     >>> import penlight as torch
-    >>> from penlight._functorch import combine_state_for_ensemble
+    >>> from penlight._functorch_package import combine_state_for_ensemble
     >>> f, params, buffers = combine_state_for_ensemble([torch.nn.Linear(2, 1) for _ in range(3)])
     >>> torch.vmap(f, (0, 0, None))(params, buffers, torch.ones(4, 2)).shape
     torch.Size([3, 4, 1])
