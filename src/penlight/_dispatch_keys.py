@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Any
 
-_BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta".split()
 _OTHERS = (
     "Undefined CompositeExplicitAutogradNonFunctional CompositeExplicitAutograd CompositeImplicitAutogradNestedTensor "
     "CompositeImplicitAutograd AutogradNestedTensor AutogradOther Autograd Conjugate ZeroTensor Negative BackendSelect "
     "ADInplaceOrView PythonTLSSnapshot Python PythonDispatcher PreDispatch Functionalize Dense Quantized Sparse SparseCsr "
-    "NestedTensor AutogradFunctionality"
-).split()
-_AUTOCAST = [f"Autocast{backend}" for backend in ("CPU", "MPS", "XPU", "HPU", "IPU", "CUDA", "PrivateUse1")]
+    "NestedTensor AutogradFunctionality AutocastCPU AutocastMPS AutocastXPU AutocastHPU AutocastIPU AutocastCUDA AutocastPrivateUse1"
+)
+_EACH = " {0}CPU {0}CUDA {0}HIP {0}XLA {0}MPS {0}IPU {0}XPU {0}HPU {0}VE {0}Lazy {0}MTIA {0}MAIA {0}PrivateUse1 {0}PrivateUse2 {0}PrivateUse3 {0}Meta"
 _KINDS = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd")
 
-DispatchKey = Enum("DispatchKey", [*_OTHERS, *_AUTOCAST, *(kind + b for kind in _KINDS for b in _BACKENDS)])  # type: ignore[misc]
+DispatchKey: Any = Enum("DispatchKey", _OTHERS + "".join(map(_EACH.format, _KINDS)))  # type: ignore[misc]
 
 
 class DispatchKeySet:
@@ -26,21 +26,21 @@ class DispatchKeySet:
     DispatchKeySet(CPU, AutocastCPU)
     """
 
-    def __init__(self, *keys: DispatchKey) -> None:
+    def __init__(self, *keys: Any) -> None:
         self._keys = dict.fromkeys(keys)
 
-    def _with(self, keys: Iterable[DispatchKey]) -> DispatchKeySet:
+    def _with(self, keys: Iterable[Any]) -> DispatchKeySet:
         return type(self)(*keys)
 
-    def has(self, key: DispatchKey) -> bool:
+    def has(self, key: Any) -> bool:
         """Whether a key is among them."""
         return key in self._keys
 
-    def add(self, key: DispatchKey) -> DispatchKeySet:
+    def add(self, key: Any) -> DispatchKeySet:
         """These and another."""
         return self._with([*self._keys, key])
 
-    def remove(self, key: DispatchKey) -> DispatchKeySet:
+    def remove(self, key: Any) -> DispatchKeySet:
         """These without one."""
         return self._with(k for k in self._keys if k is not key)
 

@@ -1034,7 +1034,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of `tanh`: writes the result into this tensor and returns it."""
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., out: Tensor | None = ...) -> Tensor:
     """Products summed over dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""

@@ -1053,7 +1053,7 @@ class TensorMethods:
         """The hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """In-place version of `tanh`: writes the result into this tensor and returns it."""
-    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = ..., *, axis: Any = ...) -> builtins.tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any = ..., dim: builtins.int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ..., axis: Any = ...) -> builtins.tuple[Tensor, ...]:
         """Parts along a dimension: a number of nearly equal ones, or cut at the given places."""
     def tile(self, *args: Any, dims: Any = ...) -> Tensor:
         """Like `repeat`, with missing dimensions taken as one."""

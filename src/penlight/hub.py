@@ -74,7 +74,7 @@ def __getattr__(name: str) -> Any:
     if name != "tqdm":
         raise AttributeError(f"module 'torch.hub' has no attribute '{name}'")
     try:
-        from tqdm import tqdm
+        from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return _Faketqdm
     return tqdm

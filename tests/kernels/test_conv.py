@@ -286,3 +286,16 @@ def test_kernels_of_one_number_with_channels_last(dtype, sizes):
     np.testing.assert_allclose(
         weights, conv_weight_grad(g, x, w.shape, ones, zeros, ones, 1), rtol=1e-4 if dtype is np.float32 else 1e-9
     )
+
+
+@pytest.mark.parametrize("images", [1, 2])
+def test_one_kernel_for_all_channels_by_expanding_it(images):
+    """A copy of an expanded array is not laid out by rows; the kernels that read its memory must not mind."""
+    generator = np.random.default_rng(0)
+    x = generator.random((images, 8, 16, 20), np.float32)
+    for size in (3, 5):
+        w = np.broadcast_to(generator.random((size, size), np.float32), (8, 1, size, size))
+        for function, more in ((conv, ()), (conv_input_grad, ((images, 8, 15 + size, 19 + size),))):
+            found = function(x, w, *more, (1, 1), (0, 0), (1, 1), 8)
+            expected = function(x, np.ascontiguousarray(w), *more, (1, 1), (0, 0), (1, 1), 8)
+            np.testing.assert_allclose(found, expected, rtol=1e-5)

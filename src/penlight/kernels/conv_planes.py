@@ -109,7 +109,8 @@ def planes(
     wide = max(plane.columns, 8)
     result = out if direct else np.empty((*out.shape[:-1], wide), np.float32)
     vectors = plane.vectors
-    weight = np.tile(w.reshape(channels, taps).astype(np.float32, copy=False), (len(x), 1))
+    # A copy of an expanded array has the layout that its strides suggest, which is not by rows.
+    weight = np.ascontiguousarray(np.tile(w.reshape(channels, taps).astype(np.float32, copy=False), (len(x), 1)))
     shift = np.zeros(count, np.float32) if bias is None else np.tile(bias.astype(np.float32, copy=False), len(x))
     numbers = Numbers(depthwise.TABLE)
     numbers.put(

@@ -305,11 +305,11 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
 
 
 def taken_over(frame: FrameType, function: FunctionType, results: dict[FrameType, Any]) -> bool:
-    """Whether an argument is of a class that takes over functions, while none did so far; then the call is made again."""
+    """Whether an argument is of a class that takes over functions, and nobody has looked for one; then the call is made again."""
     from .. import _takeover
 
-    if _takeover._originals:
-        return False
+    if frame.f_back is None or frame.f_back.f_code.co_filename == _takeover.__file__:
+        return False  # it came through a function that looks
     call = _call(frame, function)
     if not _takeover.foreign((*call.args, *call.kwargs.values())):
         return False

@@ -24,8 +24,11 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
             return op.function(*arguments)
     elif all(op.kinds[p] == PLAIN or hasattr(a, "_array") or (a is None and op.kinds[p] == OPTIONAL) for a, p in zip(arguments, op.parameters)):  # fmt: skip
         raise error
+    taken = _taken_over(op, arguments)
+    if taken and not _looks(op):
+        raise error  # the public function that called this one makes the call again: see `taken_over` in _mistakes.py
     try:
-        return op.function(*arguments) if _taken_over(op, arguments) else dispatch(op, arguments)
+        return op.function(*arguments) if taken else dispatch(op, arguments)
     except Exception as mistake:
         if mistake.__context__ is error:  # how it was found out is of no use to whoever made the mistake
             mistake.__suppress_context__ = True
@@ -37,6 +40,13 @@ def _taken_over(op: Op, arguments: tuple[Any, ...]) -> bool:
     from .._takeover import foreign
 
     return foreign(a for a, p in zip(arguments, op.parameters) if op.kinds[p] != PLAIN)
+
+
+def _looks(op: Op) -> bool:
+    """Whether an op's function is one of those that look at their arguments: public ones are."""
+    from .._takeover import _originals
+
+    return op.function in _originals
 
 
 # Note [Beside ndarrays]

@@ -38,7 +38,9 @@ LinAlgError = _LinAlgError
 
 
 def columns(x: Any) -> Any:
-    """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them."""
+    """The same matrices laid out column by column, as LAPACK leaves them and PyTorch gives them; a vector as it is."""
+    if x.ndim < 2:
+        return x
     size, shape = x.itemsize, x.shape
     if x.strides == ((size, size * shape[0]) if len(shape) == 2 else _column_strides(shape, size)):
         return x

@@ -255,13 +255,25 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tupl
 
 
 @method
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+    tensor_indices_or_sections: Any = None,
+    axis: Any = None,
+) -> tuple[Tensor, ...]:
     """Parts along a dimension: a number of nearly equal ones, or cut at the given places.
 
     >>> import penlight as torch
     >>> torch.arange(5).tensor_split(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
+    if indices_or_sections is None:
+        named = (indices, sections, tensor_indices_or_sections)
+        indices_or_sections = next((value for value in named if value is not None), None)
     dim = dim if axis is None else axis
     if input.dim() == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

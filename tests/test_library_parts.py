@@ -1,0 +1,224 @@
+"""Private parts of PyTorch that libraries import: tensordict, torchvision, torchmin, timm. Values are PyTorch's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import penlight as torch
+
+SOURCE = Path(torch.__file__).parent.parent
+
+
+def run(program: str, *paths: object) -> str:
+    """What a program prints in a process where `import torch` gives Penlight."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *map(str, paths)])}
+    start = "import penlight.as_torch\n"
+    done = subprocess.run([sys.executable, "-c", start + program], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+TAKEN_OVER = """
+import torch
+class Pair:  # not a tensor; the first that this process sees of its kind
+    def __init__(self, *tensors): self.tensors = tensors
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return function.__name__, [t.__name__ for t in types], len(args), kwargs
+pair = Pair(torch.ones(2), torch.zeros(2))
+print({})
+print(torch.stack([torch.ones(1)]), torch.add(pair, 1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("torch.stack([pair, pair], 0)", "('stack', ['Pair'], 2, None)"),
+        ("torch.cat((pair, pair), dim=1)", "('cat', ['Pair'], 1, {'dim': 1})"),
+        ("torch.ones_like(pair)", "('ones_like', ['Pair'], 1, None)"),
+        ("torch.full_like(pair, 2.0)", "('full_like', ['Pair'], 2, None)"),
+        ("torch.ones(2).add(pair)", "('add', ['Pair'], 2, None)"),
+    ],
+)
+def test_first_foreign_class_takes_over_any_function(call, said):
+    assert run(TAKEN_OVER.format(call)) == said + "\ntensor([[1.]]) ('add', ['Pair'], 2, None)\n"
+
+
+def test_vmap_goes_through_steps_that_a_library_replaced():
+    assert (
+        run(
+            "import torch, torch._functorch.vmap as source\n"
+            "from torch._functorch.vmap import _add_batch_dim, _process_batched_inputs, _create_batched_inputs, _unwrap_batched\n"
+            "seen = []\n"
+            "def process(in_dims, args, func): seen.append('in'); return _process_batched_inputs(in_dims, args, func)\n"
+            "def create(dims, flat, level, spec): seen.append(level); return _create_batched_inputs(dims, flat, level, spec)\n"
+            "def unwrap(*args): seen.append('out'); return _unwrap_batched(*args)\n"
+            "source._process_batched_inputs, source._create_batched_inputs, source._unwrap_batched = process, create, unwrap\n"
+            "x = torch.arange(6.0).view(2, 3)\n"
+            "print(torch.vmap(torch.sum)(x), torch.vmap(torch.vmap(torch.sin))(x).shape, seen)\n"
+        )
+        == "tensor([ 3., 12.]) torch.Size([2, 3]) ['in', 1, 'out', 'in', 1, 'in', 2, 'out', 'out']\n"
+    )
+
+
+def test_steps_of_vmap_one_by_one():
+    from penlight import _c_functorch as steps
+
+    x = torch.arange(6.0).view(2, 3)
+    level = steps._vmap_increment_nesting(3, "error")
+    try:
+        one = steps._add_batch_dim(x, 1, level)
+        assert one.shape == (2,) and steps.maybe_get_level(one) == level == 1 and steps.maybe_get_bdim(one) == 0
+        assert steps.get_unwrapped(one).shape == (3, 2) and steps.is_batchedtensor(one)
+        back = steps._remove_batch_dim(one * 2, level, 3, 1)
+    finally:
+        assert steps._vmap_decrement_nesting() == 1
+    assert torch.equal(back, x * 2) and steps.maybe_get_level(x) == -1
+
+
+def test_package_with_parts_in_python_is_loaded_where_it_is_installed(tmp_path):
+    package = tmp_path / "torchvision"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import torch\n"
+        "try: torch.ops.load_library('no/such.so')\n"
+        "except OSError: has_ops = False\n"
+        "keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)\n"
+        "@torch.library.register_fake('torchvision::nms')\n"
+        "def shape(dets): return dets\n"
+        "from torch.onnx import symbolic_opset11, register_custom_op_symbolic\n"
+        "from torch.onnx.symbolic_helper import parse_args\n"
+        "register_custom_op_symbolic('torchvision::nms', parse_args('v')(shape), 11)\n"
+        "from torch.jit.annotations import BroadcastingList2\n"
+        "from torch.utils.model_zoo import tqdm\n"
+        "print(has_ops, keys, symbolic_opset11.__name__, BroadcastingList2[int], tqdm.__name__ in ('tqdm', '_Faketqdm'))\n"
+    )
+    assert run("import torchvision\n", tmp_path) == (
+        "False DispatchKeySet(AutocastCPU, CPU) penlight.onnx.symbolic_opset11 None True\n"
+    )
+
+
+def test_tensor_of_a_tensor_is_a_view_of_it():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.Tensor(x)
+    assert y.grad_fn.name() == "AliasBackward0" and torch.FloatTensor(x).requires_grad and x.new(x).requires_grad
+    (y * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    n = torch.arange(3)
+    view = torch.Tensor(n)
+    view[0] = 5
+    assert view.dtype == torch.int64 and n.tolist() == [5, 1, 2]
+
+    class Own(torch.Tensor):
+        pass
+
+    assert type(Own(n)) is Own and Own(n).dtype == torch.int64
+    with pytest.raises(
+        TypeError, match=r"expected TensorOptions\(dtype=float, .* \(got TensorOptions\(dtype=long int, "
+    ):
+        torch.FloatTensor(n)
+
+
+def test_members_by_name():
+    from penlight.nn.utils._named_member_accessor import NamedMemberAccessor, set_tensor, swap_submodule, swap_tensor
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    access = NamedMemberAccessor(model)
+    old = access.swap_tensor("0.weight", torch.ones(2, 2))
+    assert isinstance(old, torch.nn.Parameter) and type(model[0].weight) is torch.Tensor
+    assert "weight" in model[0]._parameters
+    assert access.check_keys(["0.weight", "x"]) == (["0.bias"], ["x"])
+    before, absent = access.swap_tensors_dict({"0.weight": old, "0.extra": torch.ones(1)}, allow_missing=True)
+    assert absent == ["0.extra"] and model[0].weight is old
+    access.swap_tensors_dict(before, allow_missing=True)
+    assert not hasattr(model[0], "extra") and model[0].weight is before["0.weight"]
+    with pytest.raises(RuntimeError, match="Missing key"):
+        access.swap_tensors_dict({"0.weight": old, "0.extra": torch.ones(1)})
+    assert model[0].weight is before["0.weight"] and not hasattr(model[0], "extra")
+    with pytest.raises(AttributeError, match=r"Linear has no attribute `0\.w`"):
+        access.get_tensor("0.w")
+    with pytest.raises(TypeError, match=r"2 is not an instance of torch\.Tensor"):
+        access.get_tensor("0.in_features")
+    with pytest.raises(AttributeError, match="Sequential has no attribute `7`"):
+        access.get_submodule("7")
+    with pytest.raises(KeyError, match="submodule bias does not exist"):
+        swap_submodule(model[0], "bias", model)
+    with pytest.raises(AttributeError, match="Linear has no attribute `zz`"):
+        swap_tensor(model[0], "zz", torch.ones(3))
+    with pytest.raises(TypeError, match=r"3 is not an instance of torch\.Tensor"):
+        set_tensor(model[0], "bias", 3)
+    assert access.swap_submodule("1", torch.nn.Tanh())._get_name() == "ReLU"
+
+
+def test_helpers_of_functional_and_lbfgs():
+    from penlight.autograd import forward_ad, functional
+    from penlight.optim import lbfgs
+    from penlight.optim.optimizer import Optimizer, _get_capturable_supported_devices
+
+    first, second = functional._construct_standard_basis_for(
+        (torch.ones(2), torch.ones(1, dtype=torch.float64)), (2, 1)
+    )
+    assert first.tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert second.tolist() == [[0], [0], [1]] and second.dtype == torch.float64
+    assert functional._tuple_postprocess(((1, 2), (3,)), (True, False)) == (1, 3)
+    assert functional._tuple_postprocess((1, 2), False) == 1
+    assert not functional._grad_postprocess(((torch.ones(1, requires_grad=True) * 2,),), False)[0][0].requires_grad
+    t = torch.tensor
+    assert abs(float(lbfgs._cubic_interpolate(0.0, 1.0, t(-1.0), 1.0, 0.5, t(0.3))) - 0.8550) < 1e-4
+
+    def objective(x, t, d):
+        place = x + t * d
+        return float((place**2).sum()), 2 * place
+
+    x = torch.tensor([1.0, 2.0])
+    f, g = objective(x, 0, -2 * x)
+    value, _, step, calls = lbfgs._strong_wolfe(objective, x, 1.0, -2 * x, f, g, g.dot(-2 * x))
+    assert value == 0.0 and float(step) == 0.5 and calls == 2
+    groups = Optimizer._group_tensors_by_device_and_dtype([[x, x.double()]], with_indices=True)
+    assert [places for _, places in groups.values()] == [[0], [1]]
+    assert "cpu" not in _get_capturable_supported_devices()
+    assert forward_ad._current_level == -1
+    with forward_ad.dual_level():
+        assert forward_ad._current_level == 0
+
+
+def test_context_managers_that_decorate():
+    from penlight.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager, context_decorator
+
+    depth = []
+
+    class Counted(_DecoratorContextManager):
+        def __enter__(self):
+            depth.append(1)
+
+        def __exit__(self, *exc):
+            depth.pop()
+
+    class Bare(_NoParamDecoratorContextManager, Counted):
+        pass
+
+    @Counted()
+    def each():
+        yield len(depth)
+        yield len(depth)
+
+    assert [(n, len(depth)) for n in each()] == [(1, 0), (1, 0)]
+    assert Bare(lambda: len(depth))() == 1 and context_decorator(lambda: Counted(), lambda: len(depth))() == 1
+    with pytest.raises(AssertionError, match="is both callable and also a valid context manager"):
+        context_decorator(Counted(), len)
+
+
+def test_vectors_on_the_right_of_least_squares_and_split_by_name():
+    a, b = torch.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), torch.tensor([2.0, 8.0, 1.0])
+    for driver in ("gels", "gelsy", "gelsd", "gelss", None):
+        assert torch.linalg.lstsq(a, b, driver=driver).solution.tolist() == pytest.approx([1.0, 2.0])
+    x = torch.arange(6)
+    assert [len(part) for part in torch.tensor_split(x, indices=(2, 3))] == [2, 1, 3]
+    assert [len(part) for part in x.tensor_split(sections=4)] == [2, 2, 1, 1]
+    assert [len(part) for part in x.tensor_split(tensor_indices_or_sections=torch.tensor(2), dim=0)] == [3, 3]
