@@ -193,7 +193,7 @@ def row_sum(x: np.ndarray) -> np.ndarray:
     columns = x.shape[1]
     if columns > _LONG_ROW:
         return np.add.reduce(x, 1)
-    return np.vecdot(x, _ones(x.dtype)[:columns])
+    return np.vecdot(_ones(x.dtype)[:columns], x)  # in this order, since it conjugates the first
 
 
 def column_sum(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:

@@ -34,7 +34,9 @@ _FEW = 1024  # elements, for which the number of NumPy's calls counts
 
 def drop(values: np.ndarray, dropped: np.ndarray, out: np.ndarray) -> None:
     """out = 0 where `dropped`, `values` elsewhere; see Note [Selecting without branches]."""
-    if type(values) is not np.ndarray:
+    if isinstance(values, np.generic):  # a gradient of no dimension
+        values = np.asarray(values)
+    elif type(values) is not np.ndarray:
         values.drop(dropped, out)  # type: ignore[attr-defined]  # see Note [Bodies as machine code]
         return
     kind = _INTEGERS[values.dtype.itemsize]

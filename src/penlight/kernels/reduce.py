@@ -1,6 +1,6 @@
 """Reductions: sums, variance, norms, extrema with their gradients, quantiles, and those that skip NaN.
 
-`dims` are the dimensions to reduce, sorted and non-negative; for a 0-d array they are ignored. The running reductions are in
+`dims` are the dimensions to reduce, in any order and non-negative; for a 0-d array they are ignored. The running reductions are in
 scan.py.
 """
 
@@ -82,7 +82,7 @@ def _sum_middle(x: np.ndarray) -> np.ndarray:
 
 def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The sum of a float or complex array over `dims`, as accurate along any dimension as along the last one."""
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     quick = fold(x, "sum", dims, keepdim) if dims else None
     if quick is not None:
         return narrow(quick, x.dtype)
@@ -105,7 +105,7 @@ def reduce_sum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
 
 def var_mean(x: np.ndarray, dims: Dims, correction: float = 1, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(variance, mean) over `dims`: the squared distances from the mean, over max(0, count - correction)."""
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     wide = widen(x)
     count = prod(x.shape[k] for k in dims)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -161,7 +161,7 @@ def _check_norm(x: np.ndarray, p: float, dims: Dims) -> None:
 
 def norm(x: np.ndarray, p: float, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """(sum |x|^p)^(1/p) over `dims`; for 0 the number of nonzeros, for inf and -inf the largest and smallest |x|."""
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     _check_norm(x, p, dims)
     wide = widen(x)
     real = wide.real.dtype
@@ -202,7 +202,7 @@ def norm_backward(
     grad: np.ndarray, x: np.ndarray, p: float, result: np.ndarray, dims: Dims, keepdim: bool = False
 ) -> np.ndarray:
     """Gradient of `norm`; where it is not defined (at zeros, or a norm of 0) it is 0."""
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     wide, g, total = widen(x), widen(grad), widen(result)
     if not keepdim:
         g, total = np.expand_dims(g, dims), np.expand_dims(total, dims)
@@ -240,7 +240,7 @@ def _check_extremum(name: str, x: np.ndarray, dims: Dims) -> None:
 
 def _extremum(name: str, ufunc: np.ufunc, x: np.ndarray, dims: Dims, keepdim: bool) -> np.ndarray:
     _check_extremum(name, x, dims)
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     rows = _trailing_rows(x, dims) if ufunc is np.maximum and dims and x.size > _SMALL else None
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if rows is not None and 1 < rows.shape[1] <= 512 and len(rows) > 16:
@@ -267,7 +267,7 @@ def extremum_backward(
 
     A NaN reaches nothing, so that its gradient is NaN, as for amax(dim); with `share_nan` NaNs share it, as for max().
     """
-    dims = dims if x.ndim else ()
+    dims = tuple(sorted(dims)) if x.ndim else ()
     g, best = widen(grad), result
     if not keepdim:
         g, best = np.expand_dims(g, dims), np.expand_dims(best, dims)
@@ -318,7 +318,7 @@ def nansum(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
 def nanmean(x: np.ndarray, dims: Dims, keepdim: bool = False) -> np.ndarray:
     """The mean over `dims` of what is not NaN."""
     clean, nan = _without_nan(widen(x))
-    axes = dims if x.ndim else ()
+    axes = tuple(sorted(dims)) if x.ndim else ()
     count = np.count_nonzero(~nan, axes, keepdims=True)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         mean = np.asarray(reduce_sum(clean, axes, True) / np.asarray(count).astype(clean.real.dtype))

@@ -317,7 +317,7 @@ def _trunc_quotient(input: Any, other: Any) -> Any:
 
 
 def _refuse_zero(input: Any, other: Any) -> None:
-    if input.dtype.kind in "iub" and not (other if isinstance(other, (int, float)) else np.all(other)):
+    if input.dtype.kind in "iub" and not (other if isinstance(other, (int, float)) else np.all(other)) and input.size:
         raise RuntimeError("ZeroDivisionError")
 
 

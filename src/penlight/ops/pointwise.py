@@ -257,7 +257,14 @@ def asinh(input: Tensor) -> Tensor:
     """
 
 
-@pointwise(np.arccosh, floating=True, input=lambda grad, input, xp: grad * xp.rsqrt(input * input - 1))
+def _acosh_rule(grad: Any, input: Any, xp: Any) -> Any:
+    below, above = input - 1, input + 1
+    if xp.np_dtype(input).kind == "c":  # where the root of the product is on another branch
+        return grad * (xp.rsqrt(below) * xp.rsqrt(above))
+    return grad * xp.rsqrt(below * above)
+
+
+@pointwise(np.arccosh, floating=True, input=_acosh_rule)
 def acosh(input: Tensor) -> Tensor:
     """The inverse hyperbolic cosine of each element.
 

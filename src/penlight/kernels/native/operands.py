@@ -295,7 +295,15 @@ def placed(
 
 def widened(arrays: list[np.ndarray], which: tuple[int, ...]) -> list[np.ndarray]:
     """The arrays, some of them as float32."""
-    return [a.astype(_FLOAT) if i in which else a for i, a in enumerate(arrays)] if which else arrays
+    return [_floats(a) if i in which else a for i, a in enumerate(arrays)] if which else arrays
+
+
+def _floats(array: np.ndarray) -> np.ndarray:
+    """The array as float32, repeated where it was: a kernel that goes by its layout must find the same one."""
+    if 0 not in array.strides:
+        return array.astype(_FLOAT)
+    once = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
+    return np.broadcast_to(once.astype(_FLOAT), array.shape)
 
 
 def run_rows(kernel: Kernel, layout: Layout, arrays: list[np.ndarray], out: np.ndarray, numbers: list[float]) -> None:
