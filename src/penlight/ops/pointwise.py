@@ -258,10 +258,9 @@ def asinh(input: Tensor) -> Tensor:
 
 
 def _acosh_rule(grad: Any, input: Any, xp: Any) -> Any:
-    below, above = input - 1, input + 1
     if xp.np_dtype(input).kind == "c":  # where the root of the product is on another branch
-        return grad * (xp.rsqrt(below) * xp.rsqrt(above))
-    return grad * xp.rsqrt(below * above)
+        return grad * (xp.rsqrt(input - 1) * xp.rsqrt(input + 1))
+    return grad * xp.rsqrt(input * input - 1)
 
 
 @pointwise(np.arccosh, floating=True, input=_acosh_rule)
