@@ -23,6 +23,7 @@ from .._docstrings import in_place
 from ..autograd.modes import NAMESPACE
 from ..kernels.large import HALVES, LARGE, least_size
 from ._boundary import guarded
+from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 
 
@@ -326,8 +327,9 @@ def _array_of_number(op: Op, i: str) -> list[str]:
     leave = f"return dispatch(op_{op.name}, ({', '.join(op.parameters)},))"
     if type(op.kernel) is not np.ufunc and not hasattr(op.kernel, "takes_arrays"):
         return [f"if dtype not in FLOATS: {leave}", f"{i}_ = {i}"]
+    which = "_IN_FULL" if op.name in IN_FULL else ""
     return [
-        "table = NUMBERS32 if dtype is float32 else (NUMBERS if kind is float else BESIDE_INT).get(dtype)",
+        f"table = NUMBERS32 if dtype is float32 else (NUMBERS{which} if kind is float else BESIDE_INT{which}).get(dtype)",
         f"if table is None: {leave}",
         f"{i}_ = table.get({i})",
         f"if {i}_ is None:",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._compile import joins, saves_for
+from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, TENSOR, Op, slot_kind
 from ._written_out import written_out
 
@@ -152,4 +153,6 @@ def _unpack(op: Op, want: str, scalars: bool) -> tuple[str, list[str]]:
         lines.append(f"elif {want} is FREED: raise AttributeError")
         if type(op.kernel) is np.ufunc and not scalars:
             lines.append(f"elif grad.dtype is float32: {want} = NUMBERS32.get({want}, {want})")
+        if op.name in IN_FULL:
+            lines.append(f"elif grad.itemsize == 2: {want} = asarray({want}, float32)")
     return want, lines

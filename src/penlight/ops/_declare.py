@@ -40,7 +40,7 @@ OPS: dict[str, Op] = {}
 NAMESPACE.update(
     FLOATS=frozenset(d.np for d in (dtypes.float16, dtypes.float32, dtypes.float64)),
     REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
-    float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
+    float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     unrecorded_edge=views.unrecorded_edge,
     FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
     rewrite=_dispatch.rewrite, rewrite_recorded=_dispatch.rewrite_recorded, inplace_operator=_recovery.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_recovery.dispatch_operator, leave_operator=_recovery.leave_operator, recover_operator=_recovery.recover_operator,

@@ -17,9 +17,11 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
+from ..kernels.convert import cast, is_half
 from ..kernels.large import HALVES, least_size, run_ufunc
 from ..kernels.silence import hush, unhush
 from ..tensor import Tensor, wrap
+from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind
 from ._refusals import REFUSED, refuse
 from ._rules import ComplexFit, PackedFit, restore_result
@@ -164,11 +166,13 @@ def _computed(op: Op, raws: list[Any]) -> Any:
     if op.kind in ("linear", "multi", "plain") or dtypes.bfloat16._np is None:
         return raw
     kinds = {getattr(r, "dtype", None) for r in raws}
+    if op.name in IN_FULL and is_half(raws[0].dtype):
+        return narrow(as_array(raw), raws[0].dtype)
     if dtypes.bfloat16._np not in kinds or np.dtype(np.float32) in kinds or np.dtype(np.float64) in kinds:
         return raw
     if op.outputs > 1:
-        return tuple(_narrow(as_array(r)) for r in raw)
-    return _narrow(as_array(raw))
+        return tuple(narrow(as_array(r), dtypes.bfloat16.np) for r in raw)
+    return narrow(as_array(raw), dtypes.bfloat16.np)
 
 
 def _is_large(ufunc: Any, first: Any) -> bool:
@@ -177,8 +181,9 @@ def _is_large(ufunc: Any, first: Any) -> bool:
     return size >= least_size(ufunc) or (size >= HALVES and first.dtype.itemsize == 2 and first.dtype.kind not in "iu")
 
 
-def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array.astype(dtypes.bfloat16.np) if array.dtype.kind == "f" else array
+def narrow(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Floats as 16-bit ones; truth values as they are."""
+    return cast(array, dtype) if array.dtype.kind == "f" and array.dtype != dtype else array
 
 
 def _watched(op: Op, arguments: tuple[Any, ...], go: Any, inplace: bool) -> Any:
@@ -268,19 +273,27 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
         refuse(op.name, common.np)
     if op.floating and common.category < dtypes.FLOATING:
         common = dtypes.get_default_dtype()
+    last = names[-1] if op.name in IN_FULL and is_half(common.np) else None
     for i in names:
         value = raws[i]
-        if isinstance(value, np.ndarray):
+        if i == last and stays_full(value):
+            raws[i] = np.asarray(value, np.float32)
+        elif isinstance(value, np.ndarray):
             raws[i] = value.astype(common.np, copy=False)
         elif len(names) > 1:
             raws[i] = cast_number(value, common)
+
+
+def stays_full(value: Any) -> bool:
+    """Whether this last operand is not rounded to 16 bits. See Note [Numbers beside 16-bit floats] in _numbers.py."""
+    return value.ndim == 0 and value.dtype.kind in "fiu" if isinstance(value, np.ndarray) else True
 
 
 def cast_number(value: Any, to: dtypes.dtype) -> np.ndarray[Any, Any]:
     """A Python number as a 0-d array; integers wrap around as in C."""
     if to.category == dtypes.INTEGRAL and isinstance(value, int):
         return np.asarray(value & (2 ** (8 * to.itemsize) - 1), np.uint64).astype(to.np)
-    return np.asarray(value).astype(to.np)
+    return cast(np.asarray(value), to.np) if is_half(to.np) else np.asarray(value).astype(to.np)
 
 
 def silently(kernel: Any, raws: Any) -> Any:
@@ -439,7 +452,11 @@ def fit_of_arrays(result: Any, arrays: Any) -> Any:
     """The same from the result and the inputs that have rules, of which those that are no arrays are numbers."""
     arrays = [a if type(a) is np.ndarray else None for a in arrays]
     fits = tuple([None if a is None else (a.shape, a.dtype) for a in arrays])
-    if result.dtype.kind in "cV" or any(a is not None and a.dtype != result.dtype for a in arrays):
+    if (
+        result.dtype.kind in "cV"
+        or is_half(result.dtype)
+        or any(a is not None and a.dtype != result.dtype for a in arrays)
+    ):
         return ComplexFit(fits)
     if any(a is not None and a.shape != result.shape for a in arrays):
         return tuple(None if f is None else f[0] for f in fits)

@@ -13,9 +13,11 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
+from ..kernels.convert import cast, is_half
 from ..kernels.large import least_size
 from ._compile import _make, saves_for
-from ._dispatch import _narrow, cast_number, execute, fit_of_arrays
+from ._dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
+from ._numbers import IN_FULL
 from ._op import NUMBER, TENSOR, Op, slot_kind
 from ._refusals import REFUSED
 
@@ -39,10 +41,14 @@ def promoted(op: Op, *operands: Any) -> Any:
     if common is None or (common.category == dtypes.COMPLEX and op.name in REFUSED):
         return None
     np_dtype = common.np
-    return [
-        (a if a.dtype is np_dtype else a.astype(np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
+    convert = cast if is_half(np_dtype) else np.ndarray.astype  # without warnings that a number is too large
+    found = [
+        (a if a.dtype is np_dtype else convert(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
         for a in operands
     ]
+    if op.name in IN_FULL and is_half(np_dtype) and stays_full(operands[-1]):
+        found[-1] = np.asarray(operands[-1], np.float32)
+    return found
 
 
 def _find_common(op: Op, operands: tuple[Any, ...]) -> Any:
@@ -54,7 +60,7 @@ def _find_common(op: Op, operands: tuple[Any, ...]) -> Any:
 
 
 NAMESPACE.update(
-    NUMBER_TYPES=_NUMBER_TYPES, promoted=promoted, fit_of_arrays=fit_of_arrays, execute=execute, narrow=_narrow
+    NUMBER_TYPES=_NUMBER_TYPES, promoted=promoted, fit_of_arrays=fit_of_arrays, execute=execute, narrow=narrow
 )
 
 
@@ -89,10 +95,12 @@ def _lines(op: Op) -> list[str]:
     if run is not None:
         few = f"HALVES if {operands[0]}_p.itemsize == 2 else {least_size(op.kernel)}"
         call = f"{call} if {operands[0]}_.size < ({few}) else {run}(kernel_{op.name}, {given})"
+    full = f" or {operands[0]}_p.dtype is float16" if op.name in IN_FULL else ""
     body += [
         f"result = {call}",
         "if type(result) is not ndarray: result = asarray(result)",
-        f"if {operands[0]}_p.dtype.kind == 'V': result = narrow(result)",  # Note [Numbers beside bfloat16]
+        # Notes [Numbers beside bfloat16] and [Numbers beside 16-bit floats]
+        f"if {operands[0]}_p.dtype.kind == 'V'{full}: result = narrow(result, {operands[0]}_p.dtype)",
         "out = new(Tensor)",
         "out._array = result",
         "out._edge = NO_EDGE",

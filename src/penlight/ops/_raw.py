@@ -32,6 +32,13 @@ def cast(grad: Any, np_dtype: Any) -> Any:
     return grad if grad.dtype == np_dtype else convert.cast(np.asarray(grad), np.dtype(np_dtype))
 
 
+def shared(grad: Any, count: int) -> Any:
+    """grad / count, which may be more than a 16-bit float can be: see Note [Numbers beside 16-bit floats] in _numbers.py."""
+    if isinstance(grad, (np.ndarray, np.generic)) and convert.is_half(grad.dtype):
+        return cast(grad / np.float32(count), grad.dtype)
+    return grad / count
+
+
 def conj(x: Any) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 

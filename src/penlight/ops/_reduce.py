@@ -13,6 +13,7 @@ from ..kernels._rowtools import is_half
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
 from ..tensor import Tensor
+from ._raw import shared
 
 WORDS = ("none", "mean", "sum")  # by the numbers that PyTorch gives them, which show in `_saved_reduction`
 _NUMBERS = {word: number for number, word in enumerate(WORDS)}
@@ -57,13 +58,13 @@ def reduce_values(values: Any, reduction: int) -> Any:
     if reduction and isinstance(values, np.ndarray) and values.size >= FOLDS_FROM:
         total = fold(values, "sum")
         if total is not None:
-            return total / values.dtype.type(values.size) if reduction == 1 else total
+            return total / total.dtype.type(values.size) if reduction == 1 else total
     return values if reduction == 0 else values.mean() if reduction == 1 else values.sum()
 
 
 def unreduce(grad: Any, shape: tuple[int, ...], reduction: int) -> Any:
     """The gradient of each loss from the gradient of their reduction (a number, unless nothing was reduced)."""
-    return grad if reduction != 1 else grad / prod(shape)
+    return grad if reduction != 1 else shared(grad, prod(shape))
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,9 @@ import numpy as np
 from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, USED_TWICE, Freed, Node
+from ..kernels.convert import is_half
 from ..kernels.large import HALVES, LARGE, run_rule
+from ._numbers import IN_FULL
 from ._op import LIST, Op, slot_kind
 from ._unmoved import attach, unmoved
 
@@ -145,7 +147,15 @@ def unpack_raw(op: Op, node: Any, want: str) -> Any:
     value = unpack_graph(op, node, want, edges=False)
     if op.kinds.get(want) == LIST and isinstance(value, tuple):
         return [t._array for t in value]
+    if op.name in IN_FULL and type(value) in (float, int) and _of_halves(node):
+        return np.asarray(value, np.float32)
     return getattr(value, "_array", value)
+
+
+def _of_halves(node: Any) -> bool:
+    """Whether a gradient is to be one of 16-bit floats. See Note [Numbers beside 16-bit floats] in _numbers.py."""
+    fit = node._fit.fit if type(node._fit) is PackedFit else node._fit
+    return isinstance(fit, ComplexFit) and any(of is not None and is_half(of[1]) for of in fit)
 
 
 def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:

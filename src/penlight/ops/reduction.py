@@ -25,7 +25,7 @@ from ._declare import quiet as unwarned
 from ._guards import lazy, not_implemented
 from ._halves import in_float32
 from ._out import check_out
-from ._raw import both
+from ._raw import both, shared
 
 __all__ = [
     "all",
@@ -52,7 +52,8 @@ def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if dtype.kind in "biu":
         return input.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
     if dtype.itemsize == 2:  # as `in_float32` does, without a call more for all others
-        return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
+        with silent():  # of infinities of both signs
+            return _to_half(input.sum(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
     if input.size > _MANY and _down_columns(input.shape, dim):
         return reduce_sum(input, tuple(range(input.ndim)) if dim is None else dim, keepdim)
     return _add_reduce(input, dim, keepdims=keepdim)
@@ -181,7 +182,8 @@ def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
                 total /= _count(input.shape, range(input.ndim) if dim is None else dim)
                 return _to_half(total, dtype) if dtype.itemsize == 2 else total
         if dtype.itemsize == 2:
-            return _to_half(input.mean(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
+            with silent():
+                return _to_half(input.mean(axis=dim, keepdims=keepdim, dtype=np.float32), dtype)
         if input.size > _MANY and _down_columns(input.shape, dim):
             dim = tuple(range(input.ndim)) if dim is None else dim
             return reduce_sum(input, dim, keepdim) / np.asarray(_count(input.shape, dim), dtype)
@@ -201,13 +203,13 @@ def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
 
 
 @linear(_mean_all_array, node="MeanBackward0",
-        input=lambda grad, input_shape, xp: xp.spread(grad / math.prod(input_shape) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
+        input=lambda grad, input_shape, xp: xp.spread(shared(grad, math.prod(input_shape)) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
 def _mean_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_mean_array, node="MeanBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp:
-            xp.spread(grad / (_count(input_shape, dim) or 1), input_shape, dim, keepdim))  # fmt: skip
+            xp.spread(shared(grad, _count(input_shape, dim) or 1), input_shape, dim, keepdim))  # fmt: skip
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

@@ -13,6 +13,7 @@ from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
 from ._declare import differentiable, method, quiet
 from ._guards import lazy, not_implemented
+from ._raw import shared
 from .extremes import _share
 from .reduction import _add_reduce, _count, _of_rows, _spread_arguments, _var_rule, in_out, named_result
 
@@ -60,7 +61,7 @@ def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
 
 
 def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
-    return xp.spread(grad / (_count(shape, dim) or 1), shape, dim, keepdim)
+    return xp.spread(shared(grad, _count(shape, dim) or 1), shape, dim, keepdim)
 
 
 def _two_parts(first: Any, second: Any) -> Any:

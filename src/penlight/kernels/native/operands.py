@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
+from ..convert import is_half
 from ..folds import fold
 from ..fused import Program
 from ..order import order_of
@@ -241,7 +242,9 @@ def _plan(steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers
         return None
     floats = {value.dtype for value in values if type(value) is np.ndarray and value.dtype != _BOOL}
     if len(floats) > 1:
-        return None
+        floats = {value.dtype for value in arrays if value.dtype != _BOOL}
+        if not all(map(is_half, floats)) or len(floats) > 1:  # beside which there may be a number in float32
+            return None
     body = body_of(steps, values, len(arrays))
     for dtype in (*floats, _BOOL):  # whether the result is a number or a truth value shows when the kernel is made
         plan = _plan_for(body, arrays, numbers, dtype, getattr(steps, "rounds_once", False))
