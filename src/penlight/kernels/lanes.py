@@ -20,7 +20,10 @@ from typing import Any
 import numpy as np
 
 from . import special_common
+from ._late import late
 from .silence import silent
+
+scalar = late(globals(), "scalar", ".native.scalar")
 
 Array = np.ndarray
 Names = dict[str, Any]  # a variable's values: an array with one for each lane, or a number that all share
@@ -97,18 +100,14 @@ def constant(value: float, dtype: np.dtype) -> Array:
 
 
 def _fill(function: Any, columns: tuple[Array, ...], sizes: tuple[int, ...], out: Array, own: bool) -> None:
-    if not _native:
-        from .native import scalar
-
-        _native.append(scalar)
     single = out.dtype.itemsize == 4
-    run = _native[0].over_columns(function, len(columns), single, own and single)
+    run = scalar.over_columns(function, len(columns), single, own and single)
     count = out.size
     if run is None:
         with silent():
             special_common.spread(_in_numpy(function, columns, out, own), count, special_common.BLOCK_BYTES // 8)
         return
-    steps = _native[0].steps(sizes)
+    steps = scalar.steps(sizes)
     if count < _SHARED_FROM:
         run(count, id(steps), id(out), *map(id, columns))
         return
@@ -121,7 +120,6 @@ def _fill(function: Any, columns: tuple[Array, ...], sizes: tuple[int, ...], out
     special_common.spread(part, count, _SHARED_FROM // 4)
 
 
-_native: list[Any] = []  # its module `scalar`, once it was needed
 _SHARED_FROM = 1 << 14  # elements, which threads share
 
 

@@ -92,6 +92,7 @@ class Engine:
         "_doubles",
         "_float_normal",
         "_fresh",
+        "_memory",
         "_next",
         "_normal",
         "_pairs",
@@ -102,6 +103,7 @@ class Engine:
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits: Any = None  # a numpy.random.MT19937
+        self._memory: tuple[Any, Any] = (None, None)  # it, and its words
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> Engine:
@@ -243,11 +245,32 @@ class Engine:
         first = (start - odd) >> 1
         return samples[first : first + n]
 
-    def _natively(self, n: int) -> np.ndarray | None:
-        """The next n draws, more than a block, as uint32 by machine code; None where there is none. See native/twister.py."""
+    def _state(self) -> np.ndarray | None:
+        """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
         if not machine.available():
             return None
-        state = twister.state_of(self._twister() if self._fresh else self._bits)
+        bits = self._twister() if self._fresh else self._bits
+        of, state = self._memory
+        if of is not bits:
+            state = twister.state_of(bits)
+            self._memory = bits, state
+        return state
+
+    def mark(self) -> tuple[Any, ...] | None:
+        """What `go_back` needs to come back to this place; None where there is no machine code."""
+        state = self._state()
+        return None if state is None else (state.copy(), self._words, self._next, self._fresh)
+
+    def go_back(self, mark: tuple[Any, ...], used: int) -> None:
+        """The place that is so many draws behind a mark."""
+        state = self._state()
+        assert state is not None
+        state[...], self._words, self._next, self._fresh = mark
+        self.raw(used)
+
+    def _natively(self, n: int) -> np.ndarray | None:
+        """The next n draws, more than a block, as uint32 by machine code; None where there is none. See native/twister.py."""
+        state = self._state()
         if state is None:
             return None
         if self._fresh:
@@ -266,7 +289,7 @@ class Engine:
 
         They are uint64 like those of `raw`, or uint32 if there are many and machine code has made them.
         """
-        while n > PIECE:
+        while n > BLOCK:
             words = self._natively(min(n, _LARGE_PIECE))
             if words is None:
                 break

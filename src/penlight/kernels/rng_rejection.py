@@ -60,7 +60,8 @@ class Reader:
 
 
 _AT_A_TIME = 16  # draws that a reader asks for
-_MANY, _LARGE_PIECE = 2048, 8192  # samples, and draws that are then made at once
+_MANY = 64  # samples, from which on draws are made for all that are left: so many for each, but no more than that
+_EACH, _LARGE_PIECE = 4, 8192
 
 
 def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
@@ -89,7 +90,8 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
     left, rows, made = out.size, table, out
     draws = engine.ahead53((BLOCK - engine._next) // 2)
     assert draws is not None  # they are in the block
-    before: np.ndarray | None = None  # the state before the latest draws, if they reach beyond a block
+    mark: tuple[Any, ...] | None = None  # the place before the latest draws, if they reach beyond a block
+    made_now = 0
     state = np.zeros(4)
     whole = state.view(np.int64)
     state[1] = math.nan if engine._normal is None else engine._normal
@@ -102,19 +104,16 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
             break
         rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
         # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
-        before = engine.get_state() if left >= _MANY else None
-        fresh = uniform53(engine, (1 if before is None else _LARGE_PIECE,))
-        if before is None:
-            rest = engine.ahead53((BLOCK - engine._next) // 2)
-            assert rest is not None
-            draws = np.concatenate((draws, fresh, rest))
-        else:
-            draws = np.concatenate((draws, fresh))
-    if before is None:
+        mark = engine.mark() if left >= _MANY else None
+        made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
+        fresh = [draws, uniform53(engine, (made_now,))]
+        if mark is None:
+            fresh.append(engine.ahead53((BLOCK - engine._next) // 2))
+        draws = np.concatenate(fresh)
+    if mark is None:
         engine._next -= 2 * draws.size
     elif draws.size:
-        engine.set_state(before)
-        engine.raw(2 * (_LARGE_PIECE - draws.size))
+        engine.go_back(mark, 2 * (made_now - draws.size))
     normal = state.item(1)
     engine._normal = None if math.isnan(normal) else normal
 

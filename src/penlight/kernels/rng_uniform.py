@@ -8,7 +8,7 @@ import numpy as np
 
 from ._late import late
 from .fma import fma32, fma64
-from .rng_engine import PIECE, Engine, low53, unit53
+from .rng_engine import BLOCK, PIECE, Engine, low53, unit53
 from .silence import silent
 
 machine = late(globals(), "machine", ".native.twister")
@@ -100,7 +100,7 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
             out[...] = samples
             return
     start = 0
-    for words in engine.pieces(out.size) if out.size > PIECE else (engine.raw(out.size),):
+    for words in engine.pieces(out.size) if out.size > BLOCK else (engine.raw(out.size),):
         part = out[start : start + words.size]
         start += words.size
         if words.dtype == np.uint32 and part.flags.c_contiguous:

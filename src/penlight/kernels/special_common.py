@@ -22,15 +22,17 @@ from typing import Any
 
 import numpy as np
 
+from ._late import late
+from ._rowtools import NATIVE_FROM, by_machine
 from ._rowtools import is_half as is_half
 from .silence import silent
 
+small = late(globals(), "small", ".native.small")
 Array = np.ndarray
 Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
 Piece = tuple[Array, Callable[[Array], Array]]
 
 BLOCK_BYTES = 1 << 18
-_machine: list[Any] = []  # `of_doubles` of native/small.py, once it was needed
 _SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
 
 
@@ -153,18 +155,22 @@ def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False
     return out
 
 
+def as_it_is(kernel: Kernel, x: Array) -> Array | None:
+    """What a kernel gives by machine code that computes in float32 or float64 as the array is, whatever its size; None if there is none."""
+    if x.dtype.char not in "fd":
+        return None
+    made: Array | None = by_machine(kernel, x) if x.size >= NATIVE_FROM else small.elementwise(kernel, (x,))
+    return made
+
+
 def natively(kernel: Kernel, x: Array) -> Array | None:
     """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
     if x.dtype.char not in "fd":
         return None
-    if not _machine:
-        from .native import small
-
-        _machine.append(small.of_doubles)
     wide = np.asarray(x)  # which may be one of NumPy's numbers
     if wide.dtype != np.float64 or not wide.flags.c_contiguous:
         wide = wide.astype(np.float64, order="C")
-    made: Array | None = _machine[0](kernel, wide)
+    made: Array | None = small.of_doubles(kernel, wide)
     return made if made is None or x.dtype == np.float64 else rounded(made)
 
 

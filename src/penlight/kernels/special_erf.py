@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from ._rowtools import by_machine
 from .special_common import (
     BLOCK_BYTES,
     Array,
+    as_it_is,
     chosen,
     horner,
     is_half,
@@ -121,10 +121,8 @@ def erf(x: Array) -> Array:
     """The error function. Derivative: 2/sqrt(pi) exp(-x**2)."""
     if type(x) is not np.ndarray and hasattr(x, "special"):
         return x.special("erf")  # type: ignore[no-any-return]  # in a body that becomes machine code
-    few = one_by_one(math.erf, x, _erf_in_machine_code)
-    if few is not None:
-        return few
-    result = by_machine(_erf_in_machine_code, x) if not is_half(x.dtype) else None
+    result = as_it_is(_erf_in_machine_code, x)
+    result = one_by_one(math.erf, x) if result is None else result
     if result is not None:
         return result
     if x.dtype == np.float32:
@@ -247,10 +245,9 @@ def exp_square(x: Array, scale: float) -> Array:
 
 def erfc(x: Array) -> Array:
     """The complementary error function, 1 - erf(x), accurate in the tail. Derivative: -2/sqrt(pi) exp(-x**2)."""
-    few = one_by_one(math.erfc, x, _erfc)
-    if few is None and x.dtype == np.float32:
-        few = by_machine(_erfc_in_machine_code, x)
-    return unary(_erfc, x, machine=True) if few is None else few
+    result = as_it_is(_erfc_in_machine_code, x) if x.dtype == np.float32 else None
+    result = one_by_one(math.erfc, x, _erfc) if result is None else result
+    return unary(_erfc, x, machine=True) if result is None else result
 
 
 def _erfc_in_machine_code(x: Array, out: Array) -> None:
@@ -327,7 +324,7 @@ def _log_ndtr_low(x: Array) -> Array:
 
 def erfinv(y: Array) -> Array:
     """The inverse of erf on [-1, 1]. Derivative: sqrt(pi)/2 exp(erfinv(y)**2)."""
-    result = by_machine(_erfinv_in_machine_code, y) if y.dtype == np.float32 else None
+    result = as_it_is(_erfinv_in_machine_code, y) if y.dtype == np.float32 else None
     return unary(_erfinv, y, machine=True) if result is None else result
 
 

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from ._rowtools import by_machine, pointwise
+from ._rowtools import pointwise
 from .silence import silent
-from .special_common import Array, is_half, piecewise, rational, unary
+from .special_common import Array, as_it_is, is_half, piecewise, rational, unary
 
 # fmt: off
 # log(1 + e) / e in e on [0, 1]; NumPy's log1p takes five to ten times as long
@@ -56,7 +56,7 @@ def logit(x: Array, eps: float | None = None) -> Array:
         near = (x > 0.25) & (x < 0.75)
         piecewise(x, out, (~near, _log_odds), (near, _log_odds_near_half))
 
-    result = by_machine(kernel, x) if x.dtype == np.float32 else None
+    result = as_it_is(kernel, x) if x.dtype == np.float32 else None
     return unary(kernel, x, wide=True) if result is None else result
 
 

@@ -11,11 +11,11 @@ from .. import dtypes
 from ..kernels import gated as kernels
 from ..kernels.activation import leaky_relu
 from ..kernels.silence import silent
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 from ._activation import floats_only, run
 from ._args import wrap_dim
 from ._declare import differentiable, install_method, pointwise
-from ._guards import not_implemented
+from ._guards import not_implemented, plain_floats
 from ._raw import both
 from ._together import Together
 from .activation import softmax as _softmax_along
@@ -57,6 +57,9 @@ both(
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 
 
+_prelu_check = floats_only("prelu_cpu")
+
+
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, else weight * x: one weight, or one for each channel.
 
@@ -67,7 +70,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if input.dtype is not weight.dtype:
         kinds = dtypes.LEGACY[input.dtype], dtypes.LEGACY[weight.dtype]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds[0]} and {kinds[1]}")
-    floats_only("prelu_cpu")({"input": input})
+    _prelu_check({"input": input})
     shape, count = input._array.shape, weight._array.size
     if count != 1:
         if not shape:
@@ -82,6 +85,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}"
         )
+    if plain_floats((input, weight)):
+        return wrap(kernels.prelu(input._array, weight._array))
     if weight._array.ndim != len(shape):
         weight = weight.reshape([count if d == 1 else 1 for d in range(len(shape))])
     return _prelu_kernel(input, weight)
