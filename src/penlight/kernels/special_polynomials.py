@@ -87,7 +87,8 @@ def _legendre(x: float, n: float) -> float:
 
 
 # ----- Chebyshev's --------------------------------------------------------------------------------------------------
-# `limit` is the highest degree for which torch runs the recurrence inside (-1, 1), `exact` the argument in float64.
+# `limit` is the highest degree for which torch runs the recurrence inside (-1, 1). `x` is what was given, twice which less 1 is `y` if it is `shifted`:
+# the closed forms take it as it is.
 
 
 def _chebyshev(x: float, degree: float, first: float) -> float:
@@ -106,82 +107,82 @@ def _with_sign(value: float, degree: float) -> float:
 
 
 @wide
-def _shifted(x: float) -> float:
-    return x + x - 1.0
+def _angle(x: float, shifted: float) -> float:
+    return math.acos(x + x - 1.0 if shifted else x)
 
 
-def _t(x: float, exact: float, n: float, limit: float) -> float:
+def _t(y: float, x: float, shifted: float, n: float, limit: float) -> float:
     if not _has_value(n):
         return 0.0
     degree = _degree(n)
-    if x == 1.0:
+    if y == 1.0:
         return 1.0
-    if x == -1.0:
+    if y == -1.0:
         return _with_sign(1.0, degree)
-    if abs(x) < 1.0 and degree > limit:
-        return _t_closed(exact, degree)
-    return _chebyshev(x, degree, x)
+    if abs(y) < 1.0 and degree > limit:
+        return _t_closed(x, shifted, degree)
+    return _chebyshev(y, degree, y)
 
 
 @wide
-def _t_closed(x: float, degree: float) -> float:
-    return math.cos(degree * math.acos(x))
+def _t_closed(x: float, shifted: float, degree: float) -> float:
+    return math.cos(degree * _angle(x, shifted))
 
 
-def _u(x: float, exact: float, n: float, limit: float) -> float:
+def _u(y: float, x: float, shifted: float, n: float, limit: float) -> float:
     if not _has_value(n):
         return 0.0
     degree = _degree(n)
-    if x == 1.0:
+    if y == 1.0:
         return degree + 1.0
-    if x == -1.0:
+    if y == -1.0:
         return _with_sign(degree + 1.0, degree)
-    if abs(x) < 1.0 and degree > limit:
-        return _u_closed(exact, degree)
-    return _chebyshev(x, degree, x + x)
+    if abs(y) < 1.0 and degree > limit:
+        return _u_closed(x, shifted, degree)
+    return _chebyshev(y, degree, y + y)
 
 
 @wide
-def _u_closed(x: float, degree: float) -> float:
-    angle = math.acos(x)
+def _u_closed(x: float, shifted: float, degree: float) -> float:
+    angle = _angle(x, shifted)
     return math.sin((degree + 1.0) * angle) / math.sin(angle)
 
 
-def _v(x: float, exact: float, n: float, limit: float) -> float:
+def _v(y: float, x: float, shifted: float, n: float, limit: float) -> float:
     if not _has_value(n):
         return 0.0
     degree = _degree(n)
-    if x == 1.0:
+    if y == 1.0:
         return 1.0
-    if x == -1.0:
+    if y == -1.0:
         return _with_sign(degree + degree + 1.0, degree)
-    if abs(x) < 1.0 and degree > limit:
-        return _v_closed(exact, degree)
-    return _chebyshev(x, degree, x + x - 1.0)
+    if abs(y) < 1.0 and degree > limit:
+        return _v_closed(x, shifted, degree)
+    return _chebyshev(y, degree, y + y - 1.0)
 
 
 @wide
-def _v_closed(x: float, degree: float) -> float:
-    angle = math.acos(x)
+def _v_closed(x: float, shifted: float, degree: float) -> float:
+    angle = _angle(x, shifted)
     return math.cos((degree + 0.5) * angle) / math.cos(0.5 * angle)
 
 
-def _w(x: float, exact: float, n: float, limit: float) -> float:
+def _w(y: float, x: float, shifted: float, n: float, limit: float) -> float:
     if not _has_value(n):
         return 0.0
     degree = _degree(n)
-    if x == 1.0:
+    if y == 1.0:
         return degree + degree + 1.0
-    if x == -1.0:
+    if y == -1.0:
         return _with_sign(1.0, degree)
-    if abs(x) < 1.0 and degree > limit:
-        return _w_closed(exact, degree)
-    return _chebyshev(x, degree, x + x + 1.0)
+    if abs(y) < 1.0 and degree > limit:
+        return _w_closed(x, shifted, degree)
+    return _chebyshev(y, degree, y + y + 1.0)
 
 
 @wide
-def _w_closed(x: float, degree: float) -> float:
-    angle = math.acos(x)
+def _w_closed(x: float, shifted: float, degree: float) -> float:
+    angle = _angle(x, shifted)
     return math.sin((degree + 0.5) * angle) / math.sin(0.5 * angle)
 
 
@@ -191,7 +192,7 @@ def chebyshev_polynomial_t(x: Array, n: Array) -> Array:
 
 
 def _first(x: float, n: float) -> float:
-    return _t(x, x, n, 6.0)
+    return _t(x, x, 0.0, n, 6.0)
 
 
 def chebyshev_polynomial_u(x: Array, n: Array) -> Array:
@@ -200,7 +201,7 @@ def chebyshev_polynomial_u(x: Array, n: Array) -> Array:
 
 
 def _second(x: float, n: float) -> float:
-    return _u(x, x, n, 8.0)
+    return _u(x, x, 0.0, n, 8.0)
 
 
 def chebyshev_polynomial_v(x: Array, n: Array) -> Array:
@@ -209,7 +210,7 @@ def chebyshev_polynomial_v(x: Array, n: Array) -> Array:
 
 
 def _third(x: float, n: float) -> float:
-    return _v(x, x, n, 8.0)
+    return _v(x, x, 0.0, n, 8.0)
 
 
 def chebyshev_polynomial_w(x: Array, n: Array) -> Array:
@@ -218,7 +219,7 @@ def chebyshev_polynomial_w(x: Array, n: Array) -> Array:
 
 
 def _fourth(x: float, n: float) -> float:
-    return _w(x, x, n, 8.0)
+    return _w(x, x, 0.0, n, 8.0)
 
 
 def shifted_chebyshev_polynomial_t(x: Array, n: Array) -> Array:
@@ -227,7 +228,7 @@ def shifted_chebyshev_polynomial_t(x: Array, n: Array) -> Array:
 
 
 def _shifted_first(x: float, n: float) -> float:
-    return _t(x + x - 1.0, _shifted(x), n, 6.0)
+    return _t(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_u(x: Array, n: Array) -> Array:
@@ -236,7 +237,7 @@ def shifted_chebyshev_polynomial_u(x: Array, n: Array) -> Array:
 
 
 def _shifted_second(x: float, n: float) -> float:
-    return _u(x + x - 1.0, _shifted(x), n, 6.0)
+    return _u(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_v(x: Array, n: Array) -> Array:
@@ -245,7 +246,7 @@ def shifted_chebyshev_polynomial_v(x: Array, n: Array) -> Array:
 
 
 def _shifted_third(x: float, n: float) -> float:
-    return _v(x + x - 1.0, _shifted(x), n, 6.0)
+    return _v(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_w(x: Array, n: Array) -> Array:
@@ -254,4 +255,4 @@ def shifted_chebyshev_polynomial_w(x: Array, n: Array) -> Array:
 
 
 def _shifted_fourth(x: float, n: float) -> float:
-    return _w(x + x - 1.0, _shifted(x), n, 6.0)
+    return _w(x + x - 1.0, x, 1.0, n, 6.0)

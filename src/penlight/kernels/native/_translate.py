@@ -24,48 +24,49 @@ _CALLED = {"log", "log1p", "exp", "expm1", "pow", "lgamma", "sin", "cos", "acos"
 
 
 class Scalars(Assembler):
-    """The instructions on single float64 numbers."""
+    """The instructions on single numbers: of float64, or of float32 while `single` holds."""
+
+    single = False
 
     def load(self, target: int, source: Operand) -> None:
-        self._vector("vmovsd {}, {}", 0x10, 1, 3, target, source, wide=False)
+        if isinstance(source, int):
+            self.copy(target, source)
+        else:
+            self._vector("vmovsd", 0x10, 1, 2 if self.single else 3, target, source, wide=False)
 
-    def save(self, target: Address, source: int) -> None:
-        self.store_one(target, source, double=True)
+    def save(self, target: int | Address, source: int) -> None:
+        if isinstance(target, int):
+            self.copy(target, source)
+        else:
+            self.store_one(target, source, double=not self.single)
 
-    def load_single(self, target: int, source: Address) -> None:
-        """A float32, as float64."""
-        self._vector("vcvtss2sd {}, {}", 0x5A, 1, 2, target, source, target, wide=False)
+    def widen(self, register: int) -> None:
+        """A float32 as float64."""
+        self._vector("vcvtss2sd", 0x5A, 1, 2, register, register, register, wide=False)
 
-    def save_single(self, target: Address, source: int) -> None:
-        self.to_single(source)
-        self.store_one(target, source)
-
-    def to_single(self, register: int) -> None:
-        self._vector("vcvtsd2ss {}, {}", 0x5A, 1, 3, register, register, register, wide=False)
-
-    def round_to_single(self, register: int) -> None:
-        """To the nearest float32, as float64."""
-        self.to_single(register)
-        self._vector("vcvtss2sd {}, {}", 0x5A, 1, 2, register, register, register, wide=False)
+    def narrow(self, register: int) -> None:
+        """A float64 as float32."""
+        self._vector("vcvtsd2ss", 0x5A, 1, 3, register, register, register, wide=False)
 
     def copy(self, target: int, source: int) -> None:
-        self._vector("vmovaps {}, {}", 0x28, 1, 0, target, source, wide=False)
+        self._vector("vmovaps", 0x28, 1, 0, target, source, wide=False)
 
     def apply(self, opcode: int, target: int, first: int, second: Operand) -> None:
-        self._vector("arithmetic", opcode, 1, 3, target, second, first, wide=False)
+        self._vector("arithmetic", opcode, 1, 2 if self.single else 3, target, second, first, wide=False)
 
     def round_one(self, way: str, target: int, source: int) -> None:
-        tail = bytes((ROUNDINGS[way],))
-        self._vector("vroundsd {}, {}", 0x0B, 3, 1, target, source, source, tail, wide=False)
+        opcode, tail = 0x0A if self.single else 0x0B, bytes((ROUNDINGS[way],))
+        self._vector("vroundsd", opcode, 3, 1, target, source, source, tail, wide=False)
 
     def drop_sign(self, target: int, source: int) -> None:
-        self._vector("vandpd {}, {}", 0x54, 1, 1, target, Pooled((1 << 63) - 1), source, wide=False)
+        mask = Pooled((1 << 31) - 1 if self.single else (1 << 63) - 1)
+        self._vector("vandpd", 0x54, 1, 1, target, mask, source, wide=False)
 
     def compare_values(self, first: int, second: Operand) -> None:
-        self._vector("vucomisd {}, {}", 0x2E, 1, 1, first, second, wide=False)
+        self._vector("vucomisd", 0x2E, 1, 0 if self.single else 1, first, second, wide=False)
 
     def to_integer(self, target: int, source: int) -> None:
-        self._vector("vcvttsd2si {}, {}", 0x2C, 1, 3 | 0x80, target, source, wide=False)
+        self._vector("vcvttsd2si", 0x2C, 1, 3 | 0x80, target, source, wide=False)
 
     def load_long(self, number: int) -> None:
         self._raw(b"\x48\xb8" + struct.pack("<Q", number), f"mov rax, {number:#x}")
@@ -73,6 +74,12 @@ class Scalars(Assembler):
     def jump_if(self, opcode: bytes, to: str) -> None:
         self._raw(opcode + bytes(4), f"jump {opcode.hex()} {to}")
         self._jumps.append((len(self.code) - 4, to))
+
+    def constant(self, value: float) -> Pooled:
+        """A number behind the code."""
+        if self.single:
+            return Pooled(struct.unpack("<I", struct.pack("<f", value))[0])
+        return Pooled(struct.unpack("<Q", struct.pack("<d", value))[0])
 
     def _vector(
         self,
@@ -94,33 +101,43 @@ class Scalars(Assembler):
         self._operand(register, other, tail)
 
 
-class Scope(NamedTuple):
-    """A function in translation: where its variables are, where a `return` goes, the module that it is from, and whether each result
-    is rounded to float32."""
+Place = int | Address  # of a variable: a register, or on the stack
 
-    places: dict[str, Address]
+
+class Scope(NamedTuple):
+    """A function in translation: where its variables are, where a `return` goes, the module that it is from, and which variables its loops use."""
+
+    places: dict[str, Place]
     end: str
     module: dict[str, Any]
-    single: bool
+    hot: frozenset[str]
 
 
 class Translator:
-    """A function of numbers, and perhaps of a reader, in translation: it ends at the label "result" with its value in xmm0."""
+    """A function of numbers, and perhaps of a reader, in translation: it ends at the label "result" with its value in xmm0.
+
+    Variables have places on the stack. Those of loops that call no function of the C library are in registers as long as there are any; such functions
+    may overwrite all of them, so registers are kept on the stack during a call.
+    """
 
     def __init__(self, function: Callable[..., float], single: bool = False) -> None:
         self.asm = Scalars()
+        self.asm.single = single
         self._count = 0  # places on the stack
         self._labels = 0
         self._loops: list[str] = []
+        self._free, self._taken = list(range(15, 3, -1)), list[int]()  # registers
+        self._homes: dict[int, Address] = {}  # where they are kept during a call
         self.kept = self.place()
         tree = parsed(function)
-        self.parameters = [self.parameter(i) for i in range(len(numbers_of(tree)))]
+        hot = hot_names(tree)
+        self.parameters = [self.parameter(i, name in hot) for i, name in enumerate(numbers_of(tree))]
         places = dict(zip(numbers_of(tree), self.parameters))
-        self._block(tree.body, Scope(places, "result", function.__globals__, single))  # type: ignore[attr-defined]
+        self._block(tree.body, Scope(places, "result", function.__globals__, hot))  # type: ignore[attr-defined]
 
-    def parameter(self, i: int) -> Address:
+    def parameter(self, i: int, hot: bool) -> Place:
         """Where the function finds its i-th number."""
-        return self.place()
+        return self.place_for(hot)
 
     @property
     def frame(self) -> int:
@@ -130,6 +147,13 @@ class Translator:
     def place(self) -> Address:
         self._count += 1
         return Address(RSP, None, 8 * (self._count - 1))
+
+    def place_for(self, hot: bool) -> Place:
+        """The place of a new variable."""
+        if not hot or not self._free:
+            return self.place()
+        self._taken.append(self._free.pop())
+        return self._taken[-1]
 
     def label(self) -> str:
         self._labels += 1
@@ -168,12 +192,12 @@ class Translator:
                 case _:
                     raise NotImplementedError(ast.unparse(statement))
 
-    def _place_of(self, target: ast.expr, scope: Scope) -> Address:
+    def _place_of(self, target: ast.expr, scope: Scope) -> Place:
         if isinstance(target, ast.Attribute):
             return self.kept
         assert isinstance(target, ast.Name)
         if target.id not in scope.places:
-            scope.places[target.id] = self.place()
+            scope.places[target.id] = self.place_for(target.id in scope.hot)
         return scope.places[target.id]
 
     def _if(self, test: ast.expr, body: list[ast.stmt], otherwise: list[ast.stmt], scope: Scope) -> None:
@@ -204,8 +228,6 @@ class Translator:
         match node:
             case ast.BinOp(left, operator, right):
                 asm.apply(_ARITHMETIC[type(operator)], 0, 0, self._two(left, right, scope))
-                if scope.single:
-                    asm.round_to_single(0)
             case ast.UnaryOp(ast.USub(), operand):
                 self._value(ast.BinOp(ast.Constant(-0.0), ast.Sub(), operand), scope)
             case ast.IfExp(test, body, otherwise):
@@ -228,15 +250,15 @@ class Translator:
             case _:
                 asm.load(0, self._known(node, scope))
 
-    def _known(self, node: ast.expr, scope: Scope) -> Address | Pooled:
+    def _known(self, node: ast.expr, scope: Scope) -> Operand:
         """Where a variable or a constant is."""
         match node:
             case ast.Name(name):
-                return scope.places[name] if name in scope.places else _constant(scope.module[name])
+                return scope.places[name] if name in scope.places else self.asm.constant(scope.module[name])
             case ast.Constant(value):
-                return _constant(math.nan if value is None else value)  # type: ignore[arg-type]
+                return self.asm.constant(math.nan if value is None else value)  # type: ignore[arg-type]
             case ast.Attribute(ast.Name("math"), name):
-                return _constant(getattr(math, name))
+                return self.asm.constant(getattr(math, name))
             case ast.Attribute(_, "_normal"):
                 return self.kept
         raise NotImplementedError(ast.unparse(node))
@@ -299,8 +321,17 @@ class Translator:
                 raise NotImplementedError(ast.unparse(function))
 
     def _libm(self, name: str) -> None:
-        self.asm.load_long(address_of(name))
-        self.asm.call(RAX)
+        asm = self.asm
+        if asm.single:
+            raise NotImplementedError(f"math.{name} in float32")
+        for register in self._taken:
+            if register not in self._homes:
+                self._homes[register] = self.place()
+            asm.save(self._homes[register], register)
+        asm.load_long(address_of(name))
+        asm.call(RAX)
+        for register in self._taken:
+            asm.load(register, self._homes[register])
 
     def _polynomials(self, name: str, tables: list[tuple[float, ...]], x: ast.expr, scope: Scope) -> None:
         """The functions of `special_common` with these names, of constant coefficients."""
@@ -308,23 +339,38 @@ class Translator:
         self.asm.copy(1, 0)
         for table, target, monic in zip(tables, (0, 2), (name == "horner_monic", True)):
             if monic:
-                self.asm.apply(_ADD, target, 1, _constant(table[0]))
+                self.asm.apply(_ADD, target, 1, self.asm.constant(table[0]))
             else:
-                self.asm.load(target, _constant(table[0]))
+                self.asm.load(target, self.asm.constant(table[0]))
             for c in table[1:]:
                 self.asm.apply(_MULTIPLY, target, target, 1)
-                self.asm.apply(_ADD, target, target, _constant(c))
+                self.asm.apply(_ADD, target, target, self.asm.constant(c))
         if len(tables) == 2:
             self.asm.apply(_DIVIDE, 0, 0, 2)
 
     def _repeat(self, function: Callable[..., float], arguments: list[ast.expr], scope: Scope) -> None:
         """Another function's code, with places of its own."""
-        tree = parsed(function)
-        places = {name: self._saved(value, scope) for name, value in zip(numbers_of(tree), arguments, strict=True)}
+        asm, tree = self.asm, parsed(function)
+        before, hot, single = len(self._taken), hot_names(tree), asm.single
+        wider = single and hasattr(function, "wide")
+        places: dict[str, Place] = {}
+        for name, value in zip(numbers_of(tree), arguments, strict=True):
+            self._value(value, scope)
+            if wider:
+                asm.widen(0)
+            places[name] = self.place_for(name in hot)
+            asm.single = single and not wider
+            asm.save(places[name], 0)
+            asm.single = single
+        asm.single = single and not wider
         end = self.label()
-        single = scope.single and not hasattr(function, "wide")
-        self._block(tree.body, Scope(places, end, function.__globals__, single))  # type: ignore[attr-defined]
-        self.asm.label(end)
+        self._block(tree.body, Scope(places, end, function.__globals__, hot))  # type: ignore[attr-defined]
+        asm.label(end)
+        if wider:
+            asm.narrow(0)
+        asm.single = single
+        while len(self._taken) > before:
+            self._free.append(self._taken.pop())
 
     # Conditions, which jump
 
@@ -404,13 +450,24 @@ def _definitions(file: str, module: str) -> dict[int, ast.FunctionDef]:
     return {min([node.lineno, *[d.lineno for d in node.decorator_list]]): node for node in functions}
 
 
+def hot_names(tree: ast.FunctionDef) -> frozenset[str]:
+    """The names in a function's loops, of those that call nothing but what is an instruction."""
+    found: set[str] = set()
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.While):
+            inside = list(ast.walk(loop))
+            called = {ast.unparse(node.func) for node in inside if isinstance(node, ast.Call)}
+            if called <= _INSTRUCTIONS:
+                found |= {node.id for node in inside if isinstance(node, ast.Name)}
+    return frozenset(found)
+
+
+_INSTRUCTIONS = {"abs", "math.sqrt", "math.floor", "math.ceil", "math.isnan", "reader.uniform"}
+
+
 def numbers_of(tree: ast.FunctionDef) -> list[str]:
     """The names of a function's parameters that are numbers."""
     return [a.arg for a in tree.args.args if a.arg not in ("reader", "self")]
-
-
-def _constant(value: float) -> Pooled:
-    return Pooled(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
 @lru_cache(None)

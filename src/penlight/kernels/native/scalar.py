@@ -5,8 +5,7 @@ Gamma, Poisson and binomial samples are made by rejection. How many draws one ta
 the one before ended, and no two can be made at once: NumPy does not help. Series and continued fractions take as many terms as an element
 needs, and what an element needs at all depends on its region. `kernels/rng_rejection.py` and the special functions of two arguments
 say what one element takes as a Python function of numbers. Here such a function is read as a syntax tree and translated word by word
-(`_translate.py`), with every variable in a place on the stack, every number a float64 and every function of `math` that of the C library, which
-PyTorch calls as well. The Python function stays the specification. Where no machine code runs, samples are made by it, one by
+(`_translate.py`), with every number a float64 and every function of `math` that of the C library, which PyTorch calls as well. The Python function stays the specification. Where no machine code runs, samples are made by it, one by
 one, and `kernels/lanes.py` does what it says to all elements of arrays at once.
 
 What is understood: assignments to names, `if`, `while`, `for` over tables of the module, `continue`, `return`, arithmetic, comparisons, `and`, `or`,
@@ -37,7 +36,7 @@ class Sampler(Translator):
         super().__init__(function)
         self.start, self.kept_at_start = self.place(), self.place()
 
-    def parameter(self, i: int) -> Address:
+    def parameter(self, i: int, hot: bool) -> Address:
         return Address(RBP, None, 8 * i)
 
     def finish(self) -> bytes:
@@ -92,7 +91,7 @@ class Sampler(Translator):
 def _over_columns(function: Callable[..., float], single: bool, own: bool) -> bytes:
     """`run(count, id(steps), id(out), *ids of arrays)`, of at most three arrays; `steps` is how many bytes each goes on for an element.
 
-    The arrays are of float32 if `single`; with `own`, all results are rounded to that.
+    The arrays are of float32 if `single`; with `own`, it computes in that.
     """
     made = Translator(function, own)
     columns = (R12, R13, R15)[: len(made.parameters)]
@@ -104,11 +103,18 @@ def _over_columns(function: Callable[..., float], single: bool, own: bool) -> by
         whole.load_register(target, Address(source, None, _pages.DATA_OFFSET))
     whole.label("next")
     for column, place in zip(columns, made.parameters):
-        (whole.load_single if single else whole.load)(0, Address(column))
+        whole.single = single
+        whole.load(0, Address(column))
+        if single and not own:
+            whole.widen(0)
+        whole.single = own
         whole.save(place, 0)
     whole.append(made.asm)
     whole.label("result")
-    (whole.save_single if single else whole.save)(Address(R14), 0)
+    if single and not own:
+        whole.narrow(0)
+    whole.single = single
+    whole.save(Address(R14), 0)
     whole.add_number(R14, 4 if single else 8)
     for i, column in enumerate(columns):
         whole.add(column, Address(RBP, None, 8 * i))
