@@ -119,6 +119,33 @@ def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
 
 
 @lru_cache(256)
+def _laswp(dtype: Any, batch: Ints, m: int, n: int, k: int, back: bool) -> Plan | None:
+    """Of the exchange of rows of m by n matrices that k pivots name, or of what undoes it."""
+    if not n * k:
+        return None
+    return calls.plan("laswp", dtype, batch, n, Each(dtype.itemsize * m * n), m, 1, k, Each(8 * k), -1 if back else 1)
+
+
+def exchange_rows(pivots: Array, M: Array, back: bool) -> Array | None:
+    """The rows of M exchanged as pivots say, or exchanged back."""
+    dtype, batch, (m, n) = M.dtype, pivots.shape[:-1], M.shape[-2:]
+    if dtype not in DOUBLE or M.shape[:-2] != batch or not calls.there():
+        return None
+    found = _laswp(dtype, batch, m, n, pivots.shape[-1], back)
+    if found is None:
+        return None
+    X, rows = columns_of(M, dtype, batch), _whole(pivots, batch)
+    found.run(found.table, id(X), id(rows))
+    return given_back(X, dtype)
+
+
+def permutation_matrix(pivots: Array, one: Array) -> Array | None:
+    """P with A = P L U, from the identity."""
+    P = exchange_rows(pivots, np.broadcast_to(one, (*pivots.shape[:-1], *one.shape)), False)
+    return None if P is None else P.swapaxes(-1, -2)
+
+
+@lru_cache(256)
 def _sytrf(name: str, dtype: Any, batch: Ints, n: int) -> Plan | None:
     if not n:
         return None

@@ -188,10 +188,25 @@ def permutation_matrix(pivots: Array, rows: int, np_dtype: Any) -> Array:
         for place, row in enumerate(_exchanged(pivots, rows)):
             back[row] = place
         return eye(rows, rows, np.dtype(np_dtype)).take(back, 0)
+    found = lapack.permutation_matrix(pivots, eye(rows, rows, np.dtype(np_dtype)))
+    if found is not None:
+        return found
     order = order_of(pivots, rows)
     out = np.zeros((*order.shape, rows), np_dtype)
     np.put_along_axis(out, order[..., None, :], np.ones((), np_dtype), -2)
     return out
+
+
+def rows_exchanged(pivots: Array, M: Array) -> Array:
+    """The rows of M exchanged as `pivots` name them."""
+    found = lapack.exchange_rows(pivots, M, False)
+    return take_rows(M, order_of(pivots, M.shape[-2])) if found is None else found
+
+
+def rows_restored(pivots: Array, M: Array) -> Array:
+    """What `rows_exchanged` made this of."""
+    found = lapack.exchange_rows(pivots, M, True)
+    return take_rows(M, np.argsort(order_of(pivots, M.shape[-2]), -1)) if found is None else found
 
 
 def split_lu(LU: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.large import one_pass, run_function
 from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor
 from . import _dispatch
@@ -55,12 +56,16 @@ def rad2deg(input: Tensor) -> Tensor:
     """
 
 
+@one_pass
+def _real_angle(input: Any) -> Any:
+    """Of real numbers: 0, or pi for negative ones."""
+    return np.where(np.isnan(input), input, np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0)))
+
+
 def _angle_array(input: Any) -> Any:
     if input.dtype.kind == "c":
-        return np.angle(input)
-    return np.where(
-        np.isnan(input), input, np.where(input < 0, np.asarray(math.pi, input.dtype), np.asarray(0, input.dtype))
-    )
+        return np.arctan2(input.imag, input.real)
+    return run_function(_real_angle, input) if input.size >= 4096 else _real_angle(input)
 
 
 def _angle_rule(grad: Any, input: Any, xp: Any) -> Any:

@@ -247,12 +247,12 @@ OPS["_permutation"].batch = lambda level, op, arguments: op.function(*(level.val
 
 both(
     "rows_exchanged",
-    lambda pivots, M: kernels.take_rows(M, kernels.order_of(pivots, M.shape[-2])),
+    kernels.rows_exchanged,
     lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype).mT @ M,
 )
 both(
     "rows_restored",
-    lambda pivots, M: kernels.take_rows(M, np.argsort(kernels.order_of(pivots, M.shape[-2]), -1)),
+    kernels.rows_restored,
     lambda pivots, M: _permutation(pivots, M.shape[-2], M.dtype) @ M,
 )
 

@@ -9,7 +9,16 @@ from .. import dtypes
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._raw import graph
-from .linalg_common import identity_like, into, need_floating, need_matrix, need_square, need_tensor, values_of
+from .linalg_common import (
+    are_matrices,
+    identity_like,
+    into,
+    need_floating,
+    need_matrix,
+    need_square,
+    need_tensor,
+    values_of,
+)
 from .linalg_solve import _linalg_inv_ex
 from .linalg_spectral import svdvals
 from .norms import vector_norm
@@ -21,6 +30,9 @@ __all__ = [
 ]
 
 # ----- Norms ----------------------------------------------------------------------------------------------------------
+
+
+_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
 def _check_norm_dtype(input: Tensor, dtype: Any) -> None:
@@ -71,11 +83,11 @@ def matrix_norm(
     keepdim = keepdim if keepdims is None else keepdims
     if dtype is not None:
         dtype = dtypes.given(dtype)
-    elif ord == "fro" and out is None and dim == (-2, -1) and type(input) is Tensor and input.dim() == 2:
-        if input.dtype.category >= dtypes.FLOATING:
-            return vector_norm(input, 2, (0, 1), keepdim)
+    elif out is None and dim == (-2, -1) and are_matrices(input) and ord in _ORDERS:
+        last = input._array.ndim - 1
+        return _matrix_norm(input, ord, (last - 1, last), keepdim)
     need_tensor("linalg_matrix_norm", input=input)
-    if ord not in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+    if ord not in _ORDERS:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     need_matrix(input, "linalg.matrix_norm")
     need_floating(input, "linalg.matrix_norm")
