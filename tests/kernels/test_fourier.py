@@ -34,3 +34,10 @@ def test_transforms(scaling, axes, dtype, here, monkeypatch):
             np.testing.assert_allclose(ours, numpys, rtol=1e-4, atol=2e-6)
         else:
             np.testing.assert_array_equal(ours, numpys)
+
+
+@pytest.mark.parametrize("points", [40, 41])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_both_halves_of_real_numbers(points, axis):
+    x = np.random.default_rng(4).standard_normal((points, 50) if axis == 0 else (50, points))
+    np.testing.assert_allclose(fourier.both_halves(x, (axis,), "ortho"), np.fft.fft(x, None, axis, "ortho"), atol=1e-12)

@@ -58,6 +58,10 @@ def test_lu(dtype, batch, shape, without):
     if shape[0] == shape[1]:
         LU, pivots, _ = linalg.lu_factor(A)
         B = matrices(dtype, *batch, shape[0], 3)
+        for function in (linalg.rows_exchanged, linalg.rows_restored):
+            close(function(pivots, B), without(function, pivots, B), dtype)
+        P = linalg.permutation_matrix(pivots, shape[0], dtype)
+        close(P, without(linalg.permutation_matrix, pivots, shape[0], dtype), dtype)
         for adjoint in (False, True):
             args = LU, pivots, B, True, adjoint
             close(linalg.lu_solve(*args), without(linalg.lu_solve, *args), dtype)

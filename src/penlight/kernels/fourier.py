@@ -116,6 +116,23 @@ def transform(x: Array, axes: Ints, forward: bool, scaling: Scaling) -> Array:
     return _run(x, _complex_steps(x.shape, axes[::-1], forward, scaling, x.dtype))
 
 
+_MANY = 1024  # elements; below, copying half of a result takes longer than computing it
+
+
+def both_halves(x: Array, axes: Ints, scaling: Scaling) -> Array:
+    """`fftn` of real numbers along these axes: along one axis the second half of the frequencies mirrors the first."""
+    if len(axes) > 1 or x.size < _MANY or not _usable(x):
+        return transform(x, axes, True, scaling)
+    half = from_real(x, axes, scaling)
+    points, axis = x.shape[axes[0]], axes[0]
+    out = np.empty(x.shape, half.dtype)
+    kept = half.shape[axis]
+    lead = (slice(None),) * axis
+    out[(*lead, slice(kept))] = half
+    np.conjugate(half[(*lead, slice(points - kept, 0, -1))], out[(*lead, slice(kept, None))])
+    return out
+
+
 def from_real(x: Array, axes: Ints, scaling: Scaling) -> Array:
     """`rfftn` along these axes: along the last one half of the frequencies."""
     if not _usable(x):

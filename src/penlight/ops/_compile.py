@@ -219,7 +219,8 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
         small = f"((here := {first}_.size) < HALVES or here < {few} and {first}_.itemsize != 2)"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
-        alike = f"here < {few} and (here < 362 or len({a}) == len({b}) and (here < HALVES or {a}.itemsize != 2))"
+        same = f"len({a}) == len({b}) and {a}.ndim == {b}.ndim"
+        alike = f"here < {few} and (here < 362 or {same} and (here < HALVES or {a}.itemsize != 2))"
         grown = f"here < {few} > there and {a}.itemsize != 2 and broadcast({a}, {b}).size < {few}"
         small = f"{alike} if (here := {a}.size) == (there := {b}.size) else here * there < {outer} or {grown}"
         small = f"({small})"

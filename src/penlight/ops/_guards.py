@@ -44,7 +44,7 @@ def plain_floats(operands: Sequence[Any]) -> bool:
     for t in operands:
         if t._array.dtype is not dtype or (recording and getattr(t, "_edge", None) is not NO_EDGE):
             return False
-    return dtype.kind == "f" and dtype.itemsize >= 4
+    return dtype.char in "fdFD"
 
 
 def unrecorded(tensors: Sequence[Any]) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.large import one_pass, run_function
+from ..kernels.copies import contiguous
+from ..kernels.large import one_pass, run_function, run_ufunc
 from ..kernels.slim import broadcast_shapes
 from ..tensor import Tensor
 from . import _dispatch
@@ -64,7 +65,9 @@ def _real_angle(input: Any) -> Any:
 
 def _angle_array(input: Any) -> Any:
     if input.dtype.kind == "c":
-        return np.arctan2(input.imag, input.real)
+        if input.size < 4096:
+            return np.arctan2(input.imag, input.real)
+        return run_ufunc(np.arctan2, contiguous(input.imag), contiguous(input.real))
     return run_function(_real_angle, input) if input.size >= 4096 else _real_angle(input)
 
 

@@ -105,7 +105,7 @@ def _fft_c2c(input: Tensor, dim: Ints, normalization: int, forward: bool) -> Ten
 @_laid_out(_r2c_order)
 def _r2c_array(input: Any, dim: Ints, normalization: int, onesided: bool) -> Any:
     name = _NUMPY_FORWARD[normalization]
-    return kernels.from_real(input, dim, name) if onesided else kernels.transform(input, dim, True, name)
+    return kernels.from_real(input, dim, name) if onesided else kernels.both_halves(input, dim, name)
 
 
 @lru_cache(64)

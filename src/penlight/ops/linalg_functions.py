@@ -13,8 +13,8 @@ from ..kernels.silence import hush, unhush
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
-from ._guards import c_name, plain_floats, unrecorded
-from .linalg_common import into, need_floating, need_same_dtype, need_square, need_tensor
+from ._guards import c_name, unrecorded
+from .linalg_common import are_matrices, into, need_floating, need_same_dtype, need_square, need_tensor
 from .linalg_solve import inv
 from .products import powers_of
 
@@ -108,7 +108,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
             raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(part).__name__}")
     if len(parts) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
-    if out is None and len(parts) == 3 and all(type(p) is Tensor for p in parts) and plain_floats(parts):
+    if out is None and len(parts) == 3 and are_matrices(*parts) and unrecorded(parts):
         a, b, c = [p._array for p in parts]
         if a.ndim == b.ndim == c.ndim == 2 and a.shape[1] == b.shape[0] and b.shape[1] == c.shape[0]:
             first = _first_pair(*a.shape, *c.shape)
@@ -186,6 +186,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None, ax
     tensor([3., 7.])
     """
     dim = dim if axis is None else axis
+    if out is None and are_matrices(x, y) and unrecorded((x, y)) and dim == -1 and x._array.shape == y._array.shape:
+        return wrap(np.vecdot(x._array, y._array))
     need_tensor("linalg_vecdot", x=x, y=y)
     need_floating(x, "linalg.vecdot")
     need_same_dtype("linalg.vecdot", x, y, ("x", "y"))

@@ -61,6 +61,8 @@ def _matmul_array(a: Any, b: Any) -> Any:
             return blas.multiply(a, b)
         if a.ndim == 2:
             return a.dot(b)  # the same call of BLAS with half the overhead
+    elif a.ndim == b.ndim == 2 and dtype.kind == "c":
+        return a.dot(b)
     if dtype.itemsize < 4 and dtype.kind not in "iu":
         if dtype.kind == "b":
             names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu", (2, 2): "addmm_impl_cpu_"}
@@ -236,7 +238,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return mv(a, b)
     if _plain(a, b):
         try:
-            return wrap(NAMESPACE["call"](np.matmul, (a._array, b._array)))
+            return wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
         except ValueError:
             pass  # which is explained below
     if da == 1 and db == 2:
@@ -244,10 +246,18 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
 
 
+def _small_product(x: Any, y: Any) -> Any:
+    """np.matmul; a batch times one matrix or vector as one tall matrix."""
+    if x.ndim > 2 >= y.ndim and x.flags.c_contiguous:
+        *lead, k = x.shape
+        return x.reshape(math.prod(lead), k).dot(y).reshape((*lead, *y.shape[1:]))
+    return np.matmul(x, y)
+
+
 def _plain(a: Tensor, b: Tensor) -> bool:
     """Whether nothing is recorded, and small arrays can be multiplied as they are."""
     x, y = a._array, b._array
-    if x.dtype is not y.dtype or x.dtype.char not in "fd" or x.size > _SMALL or y.size > _SMALL or NAMESPACE["SLOW"]:
+    if x.dtype is not y.dtype or x.dtype.char not in "fdFD" or x.size > _SMALL or y.size > _SMALL or NAMESPACE["SLOW"]:
         return False
     return not is_grad_enabled() or getattr(a, "_edge", None) is NO_EDGE is getattr(b, "_edge", None)
 
@@ -284,7 +294,7 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
 
 def _alike(x: Any, y: Any) -> bool:
     """Whether two arrays are batches of matrices that can be multiplied as they are."""
-    same = x.dtype is y.dtype and x.dtype.kind == "f" and x.ndim == y.ndim and not NAMESPACE["SLOW"]
+    same = x.dtype is y.dtype and x.dtype.kind in "fc" and x.ndim == y.ndim and not NAMESPACE["SLOW"]
     return same and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
 
 

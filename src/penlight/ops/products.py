@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.silence import silent
-from ..kernels.slim import broadcast_to, moveaxis
+from ..kernels.slim import broadcast_to, moveaxis, tile
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
@@ -177,6 +176,23 @@ def trace(input: Tensor) -> Tensor:
     """
 
 
+@quiet
+def _kron_array(x: Any, y: Any) -> Any:
+    shape = [n * m for n, m in zip(x.shape, y.shape)]
+    pairs = list(zip(x.shape, y.shape))
+    if x.ndim > 1 and y.shape[-1] < _SHORT and x.size > _SHORT**2:  # rows of products as long as the result's
+        pairs.pop()
+        length = shape[-1]
+        x, y = x.repeat(y.shape[-1], -1), tile(y, (*(1,) * (y.ndim - 1), x.shape[-1]))
+        left, right = [*(n for m, _ in pairs for n in (m, 1)), length], [*(n for _, m in pairs for n in (1, m)), length]
+        return (x.reshape(left) * y.reshape(right)).reshape(shape)
+    left, right = [n for m, _ in pairs for n in (m, 1)], [n for _, m in pairs for n in (1, m)]
+    return (x.reshape(left) * y.reshape(right)).reshape(shape)
+
+
+_SHORT = 32  # elements of an innermost loop
+
+
 @method
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of one tensor times all of the other, as blocks.
@@ -188,13 +204,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     from .shape import _unsafe_view
 
     if out is None and plain_floats((input, other)) and input._array.ndim == other._array.ndim:
-        x, y = input._array, other._array
-        pairs = list(zip(x.shape, y.shape))
-        with silent():
-            product = x.reshape([n for m, _ in pairs for n in (m, 1)]) * y.reshape(
-                [n for _, m in pairs for n in (1, m)]
-            )
-        return wrap(product.reshape([n * m for n, m in pairs]))
+        return wrap(_kron_array(input._array, other._array))
     ndim = max(input.dim(), other.dim())
     left = (1,) * (ndim - input.dim()) + tuple(input.shape)
     right = (1,) * (ndim - other.dim()) + tuple(other.shape)
