@@ -84,6 +84,28 @@ def link(view: Tensor, source: Tensor, multi_output: bool = False, replay: Any =
             _prune(family)
 
 
+def link_parts(parts: list[Tensor], source: Tensor) -> None:
+    """`link` for all the views that one op makes of a tensor."""
+    if not parts:
+        return
+    first = parts[0]
+    link(first, source, True)
+    info = first._view
+    if info is None or info.replay is not None or type(first._vc) is not list:
+        for view in parts[1:]:
+            link(view, source, True)
+        return
+    vc, base, creation, ref = first._vc, info.base, info.creation, weakref.ref
+    family = vc[1]
+    for view in parts[1:]:
+        view._vc = vc
+        view._view = info = _new(View)
+        info.base, info.creation, info.replay = base, creation, None
+        family.append(ref(view))
+    if len(family) > family[0]:
+        _prune(family)
+
+
 def unrecorded_edge(view: Tensor) -> Edge:
     """The edge of a view made under no_grad: PyTorch says that it requires grad if its base does, though it leads nowhere."""
     base: Tensor = view._view.base  # type: ignore[union-attr]

@@ -9,6 +9,7 @@ import numpy as np
 from ._late import late
 from ._rowtools import is_half, narrow, split_shape, widen
 from .copies import contiguous
+from .folds import short_columns, turned
 from .silence import hush, unhush
 
 definitions = late(globals(), "definitions", ".native.scan")
@@ -47,6 +48,9 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
         shape = (outer, 2 * n if wide else n)
         native.over_rows(definitions.running, shape, x, out, product=product, wide=wide)
         return out
+    sizes = short_columns(x, (dim,))
+    if sizes is not None:
+        return _running_turned(x, ufunc, *sizes)
     if wide and inner > 1:  # columns as rows
         columns = contiguous(x.reshape(outer, n, inner).transpose(0, 2, 1))
         rows = _running_natively(columns, 2, ufunc)
@@ -58,6 +62,18 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
         so_far[...] = product
         native.in_order(definitions.running_down, (n, inner), part, so_far, result, product=product)
     return out
+
+
+def _running_turned(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inner: int) -> np.ndarray:
+    """Many short columns, all of them at once: see Note [Many short columns] in folds.py."""
+    rows = turned(x, outer, n, inner)
+    so_far = rows[0].astype(_DOUBLE)
+    token = hush()
+    for k in range(1, n):
+        ufunc(so_far, rows[k], out=so_far)
+        rows[k] = so_far
+    unhush(token)
+    return contiguous(rows.reshape(n * inner, outer).T).reshape(x.shape)
 
 
 def _places(n: int, behind: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from .slim import moveaxis, take_along
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
 _FEW = 8  # elements of a row that are found one after the other
+_FEW_BOUNDS = 16  # elements of a sorted row that values are compared with one after the other
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
 _POSITION = 0xFFFFFFFF
 
@@ -236,6 +237,13 @@ def _rank_rows(rows: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
     """For each row the position of its element number `rank` in sorted order; one number for all, or (rows,)."""
     rows = _comparable(rows)
     if not isinstance(rank, int):
+        if rows.size >= _SMALL:
+            starts = _starts(*rows.shape)[:, 0]
+            ordered = np.sort(rows, 1)
+            value = ordered.take(starts + rank)
+            before = ordered.take(starts + np.maximum(rank - 1, 0))
+            if not (before[rank > 0] == value[rank > 0]).any():
+                return (rows == value[:, None]).argmax(1)  # the first of equal ones is wanted
         return take_along(argsort_rows(rows, False), rank[:, None], 1)[:, 0]
     if rows.size < _SMALL:
         return argsort_rows(rows, False)[:, rank].copy()
@@ -435,6 +443,10 @@ def searchsorted(
     wanted = values.reshape(len(rows), -1)
     if len(rows) <= 16:
         found = np.stack([np.searchsorted(row, want, side) for row, want in zip(rows, wanted, strict=True)])
+    elif rows.shape[1] <= _FEW_BOUNDS and not _has_nan(rows):
+        found = np.full(wanted.shape, rows.shape[1])
+        for bound in np.moveaxis(rows, 1, 0):
+            found -= (bound[:, None] > wanted) if right else (bound[:, None] >= wanted)
     else:
         found = _bisect(np.ascontiguousarray(rows), wanted, right)
     return found.reshape(values.shape)
@@ -444,15 +456,17 @@ def _bisect(rows: np.ndarray, wanted: np.ndarray, right: bool) -> np.ndarray:
     """Bisection for all values of all rows at once."""
     count, n = rows.shape
     flat, base = rows.reshape(-1), np.arange(0, count * n, n)[:, None]
-    low, high = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, n)
-    for _ in range(n.bit_length()):
-        middle = (low + high) >> 1
-        at = flat.take(np.minimum(middle, n - 1) + base)
-        behind = ~(at > wanted) if right else ~(at >= wanted)
-        behind &= low < high
-        low = np.where(behind, middle + 1, low)
-        high = np.where(behind, high, middle)
-    return low
+    place = np.empty(wanted.shape, np.int64)
+    place[...] = base
+    left = n  # elements of a row among which the place is, from `place` on
+    while left:
+        half = (left + 1) // 2
+        at = flat.take(place + (half - 1))
+        not_behind = at > wanted if right else at >= wanted
+        place += np.logical_not(not_behind) * half
+        left -= half
+    place -= base
+    return place
 
 
 def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.ndarray:

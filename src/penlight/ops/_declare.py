@@ -42,7 +42,7 @@ NAMESPACE.update(
     REALS=frozenset(d.np for d in dtypes.ALL if d.category != dtypes.COMPLEX),
     float16=dtypes.float16.np, float32=dtypes.float32.np, ndarray=np.ndarray, asarray=np.asarray, new=object.__new__, Tensor=Tensor, NO_EDGE=NO_EDGE,
     unrecorded_edge=views.unrecorded_edge,
-    FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link,
+    FREED=FREED, is_grad_enabled=modes.is_grad_enabled, sequence=modes.sequence, raw=raw, ops=graph, sum_to=sum_to, link=views.link, link_parts=views.link_parts,
     rewrite=_dispatch.rewrite, rewrite_recorded=_dispatch.rewrite_recorded, inplace_operator=_recovery.inplace_operator, may_write=_dispatch.may_write, store=_dispatch.store, bump=views.bump, dispatch=_dispatch.dispatch, enter=_dispatch.enter, meta_of=meta_of, dispatch_operator=_recovery.dispatch_operator, leave_operator=_recovery.leave_operator, recover_operator=_recovery.recover_operator,
     explain_value_error=_dispatch.explain_value_error, dispatch_backward=_rules.dispatch_backward, record=_dispatch.record,
     recover=_recovery.recover, explain=saved.explain, input_modified=saved.input_modified,

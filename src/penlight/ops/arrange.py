@@ -13,6 +13,7 @@ from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
 from ..device import require_cpu
 from ..kernels.copies import fresh
+from ..kernels.moves import places
 from ..kernels.slim import lower
 from ..size import Size
 from ..tensor import Tensor, wrap
@@ -324,7 +325,7 @@ def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: 
             raise RuntimeError(f"{name} must be non-negative, got{n}")
     found = dtype or dtypes.int64
     inside = ~lower(row, col, offset - 1) if upper else lower(row, col, offset)
-    return wrap(np.array(inside.nonzero()).astype(found.np, copy=False))
+    return wrap(places(inside).astype(found.np, copy=False))
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
