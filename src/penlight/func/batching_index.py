@@ -253,21 +253,6 @@ def _reduce(level: BatchLevel, op: Op, arguments: tuple[Any, ...]) -> Any:
 
 RULES["_scatter_reduce"] = RULES["_index_reduce"] = _reduce
 
-
-@rule("_segment_reduce")
-def segment_reduce(
-    level: BatchLevel, input: Any, owners: Any, parts: Any, shape: Any, reduce: str, initial: Any
-) -> Any:
-    """The samples side by side, as if each row had more elements."""
-    every, rows = level.full(input), owners.shape[0]
-    if not every.numel():
-        return _run("_segment_reduce", every, owners, parts, (level.size, *shape), reduce, initial)
-    inner = every.numel() // (level.size * rows)
-    beside = every.reshape(level.size, rows, inner).permute(1, 2, 0)
-    out = _run("_segment_reduce", beside, owners, parts, (prod(shape) // inner, inner, level.size), reduce, initial)
-    return out.permute(2, 0, 1).reshape(level.size, *shape)
-
-
 # ----- In the flattened tensor ----------------------------------------------------------------------------------------
 
 
