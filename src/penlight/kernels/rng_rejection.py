@@ -106,10 +106,9 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
         # What is left did not do for one sample, so at least one of those that are made now will be used, and all that are left.
         mark = engine.mark() if left >= _MANY else None
         made_now = 1 if mark is None else min(_EACH * left, _LARGE_PIECE)
-        fresh = [draws, uniform53(engine, (made_now,))]
-        if mark is None:
-            fresh.append(engine.ahead53((BLOCK - engine._next) // 2))
-        draws = np.concatenate(fresh)
+        fresh = uniform53(engine, (made_now,))
+        rest = engine.ahead53((BLOCK - engine._next) // 2) if mark is None else None
+        draws = np.concatenate((draws, fresh) if rest is None else (draws, fresh, rest))
     if mark is None:
         engine._next -= 2 * draws.size
     elif draws.size:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, special, special_common
+from penlight.kernels import native, special
+from penlight.kernels.native import small
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 
@@ -15,6 +16,11 @@ NAMES = [
 FUNCTIONS = {name: getattr(special, name) for name in NAMES} | {"trigamma": lambda x: special.polygamma(1, x)}
 
 
+def without_machine_code(patch):
+    patch.setattr(small, "of_doubles", lambda kernel, x: None)
+    patch.setattr(small, "elementwise", lambda kernel, arrays, numbers=(): None)
+
+
 @pytest.mark.parametrize("size", [60, 5000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -24,7 +30,7 @@ def test_same_as_numpy(name, dtype, size, monkeypatch):
     x[:2] = 0.0, 2.0
     x = x.astype(dtype)
     machine = FUNCTIONS[name](x)
-    monkeypatch.setattr(special_common, "_machine", [lambda kernel, x: None])
+    without_machine_code(monkeypatch)
     monkeypatch.setattr(native, "available", lambda: False)
     plain = FUNCTIONS[name](x)
     assert machine.dtype == dtype
@@ -39,7 +45,7 @@ def test_edges(name, monkeypatch):
         x = np.array([edge, 0.5])
         machine = FUNCTIONS[name](x)
         with monkeypatch.context() as patch:
-            patch.setattr(special_common, "_machine", [lambda kernel, x: None])
+            without_machine_code(patch)
             np.testing.assert_allclose(machine, FUNCTIONS[name](x), rtol=1e-13)
 
 

@@ -40,11 +40,11 @@ class Scalars(Assembler):
         else:
             self.store_one(target, source, double=not self.single)
 
-    def widen(self, register: int) -> None:
+    def to_double(self, register: int) -> None:
         """A float32 as float64."""
         self._vector("vcvtss2sd", 0x5A, 1, 2, register, register, register, wide=False)
 
-    def narrow(self, register: int) -> None:
+    def to_single(self, register: int) -> None:
         """A float64 as float32."""
         self._vector("vcvtsd2ss", 0x5A, 1, 3, register, register, register, wide=False)
 
@@ -357,7 +357,7 @@ class Translator:
         for name, value in zip(numbers_of(tree), arguments, strict=True):
             self._value(value, scope)
             if wider:
-                asm.widen(0)
+                asm.to_double(0)
             places[name] = self.place_for(name in hot)
             asm.single = single and not wider
             asm.save(places[name], 0)
@@ -367,7 +367,7 @@ class Translator:
         self._block(tree.body, Scope(places, end, function.__globals__, hot))  # type: ignore[attr-defined]
         asm.label(end)
         if wider:
-            asm.narrow(0)
+            asm.to_single(0)
         asm.single = single
         while len(self._taken) > before:
             self._free.append(self._taken.pop())

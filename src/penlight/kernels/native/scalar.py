@@ -106,13 +106,13 @@ def _over_columns(function: Callable[..., float], single: bool, own: bool) -> by
         whole.single = single
         whole.load(0, Address(column))
         if single and not own:
-            whole.widen(0)
+            whole.to_double(0)
         whole.single = own
         whole.save(place, 0)
     whole.append(made.asm)
     whole.label("result")
     if single and not own:
-        whole.narrow(0)
+        whole.to_single(0)
     whole.single = single
     whole.save(Address(R14), 0)
     whole.add_number(R14, 4 if single else 8)
