@@ -94,3 +94,13 @@ def test_integers_are_clamped_as_in_c():
         x.clamp(0, 300)
     with pytest.raises(RuntimeError, match="value cannot be converted to type int without overflow"):
         x.int().clamp(0, 2**40)
+
+
+def test_divisors_wrap_around_as_in_c():
+    x = torch.tensor([1, 3, 100, 120], dtype=torch.uint8)
+    assert (x % -3).tolist() == [1, 3, 100, 120] and (x // 70000).tolist() == [0, 0, 0, 1]
+    assert torch.tensor([1, 3, 100, -120], dtype=torch.int8).remainder(200).tolist() == [-55, -53, -12, -8]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        x // 2**40
+    assert (2 ** torch.tensor([-2, -1, 3])).tolist() == [0, 0, 8]
+    assert torch.pow(-1, torch.tensor([-2, -1, 3])).tolist() == [1, -1, -1]

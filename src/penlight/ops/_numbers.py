@@ -21,10 +21,11 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE
 
 NUMBERS: dict[Any, dict[Any, Any]] = {d.np: {} for d in (dtypes.float16, dtypes.float32, dtypes.float64)}
-BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, dtypes.int64.np: {}}  # where the number is an int
+_WHOLE = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8)
+BESIDE_INT: dict[Any, dict[Any, Any]] = {**NUMBERS, **{d.np: {} for d in _WHOLE}}  # where the number is an int
 IN_FULL = frozenset(("mul", "_div", "_div_number"))  # see Note [Numbers beside 16-bit floats]
 NUMBERS_IN_FULL = {dtype: table for dtype, table in NUMBERS.items() if dtype.itemsize > 2}
-BESIDE_INT_IN_FULL = {dtype: table for dtype, table in BESIDE_INT.items() if dtype.itemsize > 2}
+BESIDE_INT_IN_FULL = {dtype: table for dtype, table in BESIDE_INT.items() if dtype.itemsize > 2 or dtype.kind in "iu"}
 _MOST = 1000  # kept in one table
 
 # In the namespace of the generated code, so that a number too large for its dtype becomes inf without a warning.

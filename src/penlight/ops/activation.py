@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,17 +44,25 @@ __all__ = [
 
 def _clip_integers(input: Any, min: Any, max: Any) -> Any:
     """Limited by one call for both sides, which NumPy is quicker at than at either with one number for an operand."""
-    limits = np.iinfo(input.dtype)
-    low = limits.min if min is None else _as_limit(min, limits)
-    return input.clip(low, limits.max if max is None else _as_limit(max, limits))
+    dtype = input.dtype
+    least, most = _limits(dtype)
+    low = least if min is None else _as_limit(min, dtype)
+    return input.clip(low, most if max is None else _as_limit(max, dtype))
 
 
-def _as_limit(value: int, limits: Any) -> int:
+@lru_cache(None)
+def _limits(dtype: Any) -> tuple[int, int]:
+    found = np.iinfo(dtype)
+    return int(found.min), int(found.max)
+
+
+def _as_limit(value: int, dtype: Any) -> int:
     """A number as it is in C: a negative one wraps around in an unsigned type."""
-    if not (limits.min or -limits.max) <= value <= limits.max:
-        name = "int" if limits.dtype == np.int32 else f"{limits.dtype}_t"
+    least, most = _limits(dtype)
+    if not (least or -most) <= value <= most:
+        name = "int" if dtype == np.int32 else f"{dtype}_t"
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-    return value if limits.min else value & limits.max
+    return value if least else value & most
 
 
 _WHOLE = (int, None.__class__)

@@ -304,26 +304,35 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 
 @one_pass
 def _floor_quotient(input: Any, other: Any) -> Any:
-    _refuse_zero(input, other)
+    other = _divisor(input, other)
     return np.floor_divide(input, other)
 
 
 def _trunc_quotient(input: Any, other: Any) -> Any:
-    _refuse_zero(input, other)
+    other = _divisor(input, other)
     if input.dtype.kind in "iu":
         quotient = np.floor_divide(input, other)
         return quotient + ((np.remainder(input, other) != 0) & ((input < 0) != (np.asarray(other) < 0)))
     return np.trunc(np.true_divide(input, other))
 
 
-def _refuse_zero(input: Any, other: Any) -> None:
-    if input.dtype.kind in "iub" and not (other if isinstance(other, (int, float)) else np.all(other)) and input.size:
+def _divisor(input: Any, other: Any) -> Any:
+    """What is divided by: a whole number in the dtype of whole numbers, where it wraps around as in C; none of those may be 0."""
+    if input.dtype.kind not in "iub":
+        return other
+    if type(other) is int and input.dtype.kind != "b":
+        bits = 8 * input.dtype.itemsize
+        other &= (1 << bits) - 1
+        if input.dtype.kind == "i" and other >> bits - 1:
+            other -= 1 << bits
+    if not (other if isinstance(other, (int, float)) else np.all(other)) and input.size:
         raise RuntimeError("ZeroDivisionError")
+    return other
 
 
 @one_pass
 def _remainder(input: Any, other: Any) -> Any:
-    _refuse_zero(input, other)
+    other = _divisor(input, other)
     if (
         type(other) is int and input.dtype.kind in "iu"
     ):  # NumPy is slow at remainders, but not at quotients by one number
@@ -337,7 +346,7 @@ def _remainder(input: Any, other: Any) -> Any:
 
 @one_pass
 def _c_remainder(input: Any, other: Any) -> Any:
-    _refuse_zero(input, other)
+    other = _divisor(input, other)
     return np.fmod(input, other)
 
 

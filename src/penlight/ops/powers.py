@@ -98,7 +98,13 @@ def _base_rule(grad: Any, base: Any, exponent: Any, result: Any, xp: Any) -> Any
     return grad * (result * math.log(base))
 
 
-@pointwise(one_pass(lambda exponent, base: np.power(np.asarray(base).astype(exponent.dtype), exponent)), node="PowBackward2", inplace=False,
+@one_pass
+def _power_to(exponent: Any, base: Any) -> Any:
+    input = np.asarray(base).astype(exponent.dtype)
+    return _power_of(input, exponent) if exponent.dtype.kind in "iu" else np.power(input, exponent)
+
+
+@pointwise(_power_to, node="PowBackward2", inplace=False,
            exponent=_base_rule)  # fmt: skip
 def _pow_base(exponent: Tensor, base: Number) -> Tensor: ...
 

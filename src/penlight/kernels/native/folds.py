@@ -119,7 +119,7 @@ def _single(
         if not even or not traits.lanes <= length < 2 * _GRAIN or (left and prod(lead) > _SMALL):
             return None
         work = prod(lead), -(-_GRAIN // length), (length, steps[-2] if lead else 0), ()
-        made = (*result, None)
+        made: Any = (*result, None)
         if left:
             whole = len(left) == len(lead) and prod(lead) >= folding.KINDS[traits.result_name].lanes
             last = folding.rows_kernel(traits.result_name, how, "") if whole else None
