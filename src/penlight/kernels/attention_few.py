@@ -1,4 +1,4 @@
-"""Attention with few scores, in as few calls as there can be; float32, with the native kernels of native/attention.py.
+"""Attention with few scores, in as few calls as there can be, with the native kernels of native/attention.py, or attention_loops.py for float64.
 
 Functions give None where `kernels/attention.py` has to do it.
 """
@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from . import native
+from . import attention_loops, native
 from .native.attention import attend, attend_backward
+from .native.loops import run_of
 from .silence import silent
 
 _FEW = 1 << 12  # scores
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @lru_cache(None)
@@ -40,17 +41,27 @@ def attention(
     """(result, log of the sums of exponentials, probabilities)."""
     batch, heads, rows, _ = query.shape
     columns, count = key.shape[2], batch * heads * rows
-    if not 0 < count * columns <= _FEW or query.dtype is not _FLOAT or not query.flags.c_contiguous:
+    dtype = query.dtype
+    if (
+        not 0 < count * columns <= _FEW
+        or (dtype is not _FLOAT and dtype is not _DOUBLE)
+        or not query.flags.c_contiguous
+    ):
         return None
-    if not native.available() or key.dtype is not _FLOAT or value.dtype is not _FLOAT or not value.size:
+    if not native.available() or key.dtype is not dtype or value.dtype is not dtype or not value.size:
         return None
     with silent():
         if mask is not None:  # which is added to what is scaled already
-            query, scale = query * _FLOAT.type(scale), 1.0
-        scores = np.matmul(query, key.swapaxes(2, 3))
+            query, scale = query * dtype.type(scale), 1.0
+        # Of operands in another order of dimensions NumPy's own result would be in that order, too.
+        scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
         if mask is not None:
             scores += mask
-        logs = np.empty((batch, heads, rows), _FLOAT)
+        logs = np.empty((batch, heads, rows), dtype)
+        if dtype is _DOUBLE:
+            run = run_of(attention_loops.attend, dtype, causal=causal)
+            run(0, count, id(scores), id(logs), columns, rows, scale)
+            return np.matmul(scores, value), logs, scores
         places = _places(rows, columns, batch * heads) if causal else ()
         _run_of(causal)(0, count, columns, id(scores), id(logs), *[id(place) for place in places], scale)
         return np.matmul(scores, value), logs, scores
@@ -62,16 +73,23 @@ def attention_backward(
     """Gradients of query, key and value from the probabilities."""
     if not 0 < kept.size <= _FEW or not native.available() or not kept.flags.c_contiguous:
         return None
-    if not kept.dtype is grad.dtype is query.dtype is key.dtype is value.dtype is _FLOAT or not grad.size:
+    dtype = kept.dtype
+    if not dtype is grad.dtype is query.dtype is key.dtype is value.dtype or not grad.size:
+        return None
+    if dtype is not _FLOAT and dtype is not _DOUBLE:
         return None
     dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
     with silent():
         if dv is not None:
             np.matmul(kept.swapaxes(2, 3), grad, dv)
         if dq is not None or dk is not None:
-            slopes = np.matmul(grad, value.swapaxes(2, 3))
+            slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
-            _back_run()(0, kept.size // columns, columns, id(slopes), id(kept), scale)
+            if dtype is _DOUBLE:
+                run = run_of(attention_loops.attend_backward, dtype)
+                run(0, kept.size // columns, id(slopes), id(kept), columns, scale)
+            else:
+                _back_run()(0, kept.size // columns, columns, id(slopes), id(kept), scale)
             if dq is not None:
                 np.matmul(slopes, key, dq)
             if dk is not None:
