@@ -407,3 +407,14 @@ def test_compiler_switches(same):
         with torch.autograd._unsafe_preserve_version_counter(x):
             x.mul_(2)
         say(x, x._version)
+
+
+def test_a_saved_tensor_that_was_detached_in_place():
+    """Its number is still right, but a derivative through it would be lost: that is refused."""
+    x = penlight.tensor([0.5], requires_grad=True)
+    factor = x * 2.0
+    y = x * factor
+    factor.detach_()
+    assert penlight.autograd.grad(y.sum(), x, retain_graph=True)[0].item() == 2.0
+    with pytest.raises(RuntimeError, match="saved tensor that has been detached in-place"):
+        penlight.autograd.grad(y.sum(), x, create_graph=True)

@@ -95,6 +95,18 @@ def input_modified(saved: Tensor, expected: int, node: Any = None, want: str = "
     modified(saved._array, f", which is output {nr} of {label}," if made else "", version_of(saved), expected)
 
 
+def refuse_detached(made: Node | None) -> None:
+    """Refuse a saved input outside of every graph that was the result of an op when it was saved: a second derivative through it would be
+    lost. (PyTorch refuses the first one too.)"""
+    from .node import AccumulateGrad
+
+    if made is not None and not isinstance(made, AccumulateGrad):
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead"
+        )
+
+
 def result_modified(node: Node, array: np.ndarray[Any, Any], now: int, expected: int, nr: int = 0) -> NoReturn:
     """Refuse a saved output whose version moved."""
     modified(array, f", which is output {nr} of {node.extra().get('label') or node.label()},", now, expected)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
-from ..autograd.node import FREED, USED_TWICE, Freed, Node
+from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
 from ..kernels.convert import is_half
 from ..kernels.large import HALVES, LARGE, run_rule
 from ._numbers import IN_FULL
@@ -167,7 +167,11 @@ def unpack_graph(op: Op, node: Any, want: str, edges: bool = True) -> Any:
     if kind == "input" and hasattr(value, "_vc"):
         if value._vc is not None and value._vc[0] != getattr(node, "v_" + want):
             saved.input_modified(value, getattr(node, "v_" + want), node, want)
-        return value.unpack() if hasattr(value, "unpack") else value
+        if hasattr(value, "unpack"):
+            return value.unpack()
+        if edges and value._edge is NO_EDGE and value._view is None and want in op.rules:
+            saved.refuse_detached(node.next_functions[list(op.rules).index(want)][0])
+        return value
     if kind == "result":
         vc, version = getattr(node, "c_" + want), getattr(node, "v_" + want)
         place = op.results.index(want)
