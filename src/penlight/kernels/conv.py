@@ -52,6 +52,7 @@ from .parallel import blas_alone
 from .silence import silent
 
 _MOST_ZEROS = 4  # places for each that holds a number
+_FEW_WEIGHTS = 1 << 11  # which BLAS would take longer to arrange than to multiply
 
 
 def conv_output_shape(input_shape: Ints, weight_shape: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -219,7 +220,12 @@ def _correlate(
             depthwise(x, w, low, stride, dilation, out, bias)
     elif suits_points(w.shape, low) and out.flags.c_contiguous:
         lines = (*x.shape[:2], prod(x.shape[2:])), (*w.shape[:2], 1), (*out.shape[:2], prod(out.shape[2:]))
-        if unit and each > 1 < len(x) and suits_flat(x, lines[1], (1,), (1,), groups, lines[2]):
+        if (
+            unit
+            and each > 1
+            and (len(x) > 1 or w.size <= _FEW_WEIGHTS)
+            and suits_flat(x, lines[1], (1,), (1,), groups, lines[2])
+        ):
             flat(x.reshape(lines[0]), w.reshape(lines[1]), (0,), (1,), (1,), groups, out.reshape(lines[2]), bias)
         else:
             points(x, w, stride, groups, out, bias)

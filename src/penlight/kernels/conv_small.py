@@ -204,7 +204,7 @@ class Small:
         return x
 
 
-@lru_cache(256)
+@lru_cache(128)
 def find_small(
     x: Ints, w: Ints, out: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Small | None:
