@@ -20,7 +20,7 @@ import numpy as np
 
 from .conv_gather import Ints
 from .native import blas
-from .silence import hush, unhush
+from .silence import silent
 
 SMALL = 1 << 15  # elements of a batch
 _TABLE = 1 << 14  # positions of a table
@@ -141,11 +141,10 @@ class Small:
         if self.beside:
             return self._correlate_beside(x, w, bias)
         columns = self.positions.take(x).reshape(self.windows)
-        token = hush()
-        y = self.multiply(w.reshape(self.weights), columns)
-        if bias is not None:
-            y += bias.reshape(self.bias)
-        unhush(token)
+        with silent():
+            y = self.multiply(w.reshape(self.weights), columns)
+            if bias is not None:
+                y += bias.reshape(self.bias)
         return y.reshape(self.out)
 
     def transpose(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -154,30 +153,27 @@ class Small:
             return self._transpose_beside(grad, w, bias)
         positions = self.positions
         room, columns = positions.room(len(grad), grad.dtype)
-        token = hush()
-        self.multiply(
-            w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows)
-        )
-        x = positions.add_up(room).reshape(self.x)
-        if bias is not None:
-            x += bias.reshape(self.shift)
-        unhush(token)
+        with silent():
+            self.multiply(
+                w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows)
+            )
+            x = positions.add_up(room).reshape(self.x)
+            if bias is not None:
+                x += bias.reshape(self.shift)
         return x
 
     def weigh(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The transpose in the weights."""
         if self.beside:
-            token = hush()
-            total = blas.multiply(
-                self._results_beside(grad), self.positions.take_beside(x).reshape(self.weights[1], -1).T
-            )
-            unhush(token)
+            with silent():
+                total = blas.multiply(
+                    self._results_beside(grad), self.positions.take_beside(x).reshape(self.weights[1], -1).T
+                )
             return total.reshape(self.w)
         columns = self.positions.take(x).reshape(self.windows)
-        token = hush()
-        total = self.multiply(grad.reshape(self.results), columns.swapaxes(-1, -2))
-        total = total[0] if len(total) == 1 else np.add.reduce(total)
-        unhush(token)
+        with silent():
+            total = self.multiply(grad.reshape(self.results), columns.swapaxes(-1, -2))
+            total = total[0] if len(total) == 1 else np.add.reduce(total)
         return total.reshape(self.w)
 
     def _results_beside(self, grad: np.ndarray) -> np.ndarray:
@@ -186,21 +182,19 @@ class Small:
 
     def _correlate_beside(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         columns = self.positions.take_beside(x).reshape(self.weights[1], -1)
-        token = hush()
-        y = blas.multiply(w.reshape(self.weights), columns)
-        if bias is not None:
-            y += bias[:, None]
-        unhush(token)
+        with silent():
+            y = blas.multiply(w.reshape(self.weights), columns)
+            if bias is not None:
+                y += bias[:, None]
         return np.ascontiguousarray(y.reshape(-1, len(x)).T).reshape(self.out)
 
     def _transpose_beside(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
         room, columns = self.positions.room(len(grad), grad.dtype, True)
-        token = hush()
-        blas.multiply(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
-        x = np.ascontiguousarray(self.positions.add_beside(room).T).reshape(self.x)
-        if bias is not None:
-            x += bias.reshape(self.shift)
-        unhush(token)
+        with silent():
+            blas.multiply(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
+            x = np.ascontiguousarray(self.positions.add_beside(room).T).reshape(self.x)
+            if bias is not None:
+                x += bias.reshape(self.shift)
         return x
 
 
