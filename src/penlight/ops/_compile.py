@@ -275,9 +275,9 @@ def _write(op: Op, arrays: list[str], leave: str) -> list[str]:
         given = [p if op.kinds[p] == PLAIN else p + "_" for p in op.parameters]
         body.append(f"into_{op.name}({', '.join(given)})")
     elif type(op.kernel) is np.ufunc and not op.plain:
-        given = f"{', '.join(p + '_' for p in op.parameters)}, {first}_"
-        body.append(f"if {first}_.itemsize != 2 or {first}_.size < HALVES: kernel_{op.name}({given})")
-        body.append(f"else: run_into(kernel_{op.name}, {given})")
+        operands = f"{', '.join(p + '_' for p in op.parameters)}, {first}_"
+        body.append(f"if {first}_.itemsize != 2 or {first}_.size < HALVES: kernel_{op.name}({operands})")
+        body.append(f"else: run_into(kernel_{op.name}, {operands})")
     else:
         body += [
             _call(op, into_first=True),
