@@ -216,7 +216,7 @@ def _call(op: Op, number: str | None = None, into_first: bool = False) -> str:
     few, outer = ("LARGE", "OUTER") if least >= LARGE else (least, least)
     small = f"{first}_.size < {few}"
     if least > HALVES:
-        small = f"((here := {first}_.size) < HALVES or here < {few} and {first}_.itemsize != 2)"
+        small = f"({first}_.size < {HALVES} or {first}_.size < {few} and {first}_.itemsize != 2)"
     if others and not into_first:
         a, b = f"{first}_", f"{others[0]}_"
         same = f"len({a}) == len({b}) and {a}.ndim == {b}.ndim"
