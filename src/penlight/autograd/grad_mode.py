@@ -69,7 +69,7 @@ class _Decorator:
     def __enter__(self) -> Any:
         raise NotImplementedError
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         raise NotImplementedError
 
 
@@ -143,7 +143,7 @@ class set_grad_enabled(_Decorator):
     def __enter__(self) -> None:
         grad_mode.set(self.mode)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         grad_mode.set(self.before)
 
     def clone(self) -> set_grad_enabled:
@@ -183,7 +183,7 @@ class inference_mode(_Decorator):
             grad_mode.set(True)
         inference.set(self.mode)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         grad, before = self.before.pop()
         if self.mode:
             modes.close_slow_mode()

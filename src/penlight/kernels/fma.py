@@ -26,7 +26,7 @@ def _natively(a: np.ndarray, b: Any, c: Any) -> np.ndarray | None:
         or type(a) is not np.ndarray
         or not a.size
         or not a.flags.c_contiguous
-        or getattr(b, "ndim", 0)
+        or bool(getattr(b, "ndim", 0))
     ):
         return None
     if getattr(c, "ndim", 0):

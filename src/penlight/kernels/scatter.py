@@ -167,7 +167,7 @@ def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarr
         _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
 
 
-_WAYS = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+_WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 
 
 def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
@@ -327,7 +327,7 @@ def scatter_reduce(
     if index.size:
         ufunc, flat = _REDUCTIONS[reduce], out.reshape(-1)
         values = widen(_prefix(source, index.shape)).astype(out.dtype, copy=False)
-        places = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
+        places: Any = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
         if not include_self:
             _start(flat, places, reduce)
         if not reduce_along(out, index, values, dim, _WAYS[ufunc]):

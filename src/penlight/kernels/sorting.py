@@ -444,9 +444,11 @@ def searchsorted(
     if len(rows) <= 16:
         found = np.stack([np.searchsorted(row, want, side) for row, want in zip(rows, wanted, strict=True)])
     elif rows.shape[1] <= _FEW_BOUNDS and not _has_nan(rows):
-        found = np.full(wanted.shape, rows.shape[1])
-        for bound in np.moveaxis(rows, 1, 0):
-            found -= (bound[:, None] > wanted) if right else (bound[:, None] >= wanted)
+        columns = np.ascontiguousarray(wanted.T)
+        found = np.full(columns.shape, rows.shape[1])
+        for bound in rows.T:
+            found -= bound > columns if right else bound >= columns
+        found = np.ascontiguousarray(found.T)
     else:
         found = _bisect(np.ascontiguousarray(rows), wanted, right)
     return found.reshape(values.shape)

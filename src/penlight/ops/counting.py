@@ -261,7 +261,8 @@ def _histogram_kernel(input: Any, bins: Sequence[Any], limits: Any, weight: Any,
     spans = [None] * len(bins) if limits is None else [tuple(limits[2 * d : 2 * d + 2]) for d in range(len(bins))]
     edges = [_edges(points[:, d], b, spans[d], input.dtype, name, d) for d, b in enumerate(bins)]
     shape = tuple([len(e) - 1 for e in edges])
-    inside = cell = None
+    inside: Any = None
+    cell: Any = None
     for d, (e, b) in enumerate(zip(edges, bins)):
         x = points[:, d]
         if limits is not None or isinstance(b, np.ndarray):  # else all are

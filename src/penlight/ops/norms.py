@@ -21,6 +21,7 @@ __all__ = [
     "vector_norm",
 ]
 
+_add_reduce: Any = np.add.reduce
 _FOLDS = {1: "sum", math.inf: "largest", -math.inf: "smallest"}  # of absolute values
 _MANY = 1 << 13  # elements; below, NumPy's own way is the shortest
 
@@ -44,7 +45,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
     if ord != 0 and (input.size == 1 or (len(dim) == 1 and input.shape[dim[0]] == 1)):
         return size.sum(axis=axes, keepdims=keepdim)  # a number's norm of any order, without powers that overflow
     if ord == 2:
-        return np.sqrt(np.add.reduce(size * size, axes, keepdims=keepdim))
+        return np.sqrt(_add_reduce(size * size, axes, keepdims=keepdim))
     if ord == 1:
         return size.sum(axis=axes, keepdims=keepdim)
     if ord == 0:

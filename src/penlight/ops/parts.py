@@ -482,7 +482,7 @@ def _start_inside(geometry: Any, window: Any) -> int | None:
 def _window_to_tensor_array(input: Any, geometry: Any, window: Any) -> Any:
     begin = _start_inside(geometry, window)
     loop = None if begin is None else _stacked_dim(*window[:2])
-    if loop is not None:
+    if begin is not None and loop is not None:
         out = np.zeros(geometry[0], input.dtype)
         part = views.strided_window(out, window[0], tuple([s * out.itemsize for s in window[1]]), begin)
         if loop < 0:
