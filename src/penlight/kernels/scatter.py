@@ -148,6 +148,18 @@ def _columns(count: int) -> np.ndarray:
     return np.arange(count)
 
 
+def _all_starts(outer: int, size: int) -> np.ndarray:
+    return np.arange(0, outer * size, size)[:, None]
+
+
+_kept_starts = lru_cache(64)(_all_starts)
+
+
+def _starts(outer: int, size: int) -> np.ndarray:
+    """Where each of the outer parts begins, as a column. Not to be written to."""
+    return (_kept_starts if outer <= _FEW else _all_starts)(outer, size)
+
+
 def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     """ufunc.at(out, index, rows) for contiguous 2-d `out`; see Note [Accumulating by flat positions]."""
     columns = out.shape[1]
@@ -227,7 +239,7 @@ def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
     if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
         return
     if outer > 1:
-        index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
+        index = (_starts(outer, size) + index).reshape(-1)
     reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
 
 
@@ -356,7 +368,7 @@ def index_reduce(
     if source.size:
         outer, size, inner = split_shape(out.shape, dim)
         if outer > 1:
-            index = (np.arange(0, outer * size, size)[:, None] + index).reshape(-1)
+            index = (_starts(outer, size) + index).reshape(-1)
         table = out.reshape(outer * size, inner)
         if not include_self:
             _start(table, index, reduce)

@@ -319,7 +319,7 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     rows = as_rows(x, dim)
     order = argsort_rows(rows, False)
     ordered = pick(rows, order)
-    changed = _changes(ordered)
+    changed = ordered[:, 1:] != ordered[:, :-1]
     if rows.size >= _SMALL and changed.all():  # each is there once: the smallest
         return _reduced(ordered[:, 0].copy(), x.shape, dim, keepdim), _reduced(
             order[:, 0].copy(), x.shape, dim, keepdim
@@ -328,7 +328,8 @@ def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np
     if not count:
         return _reduced(ordered[:, 0], x.shape, dim, keepdim), _reduced(order[:, 0], x.shape, dim, keepdim)
     numbers = _starts(n, 1)[:, 0]
-    starts = changed * numbers
+    starts = np.zeros((count, n), np.int64)
+    np.multiply(changed, numbers[1:], out=starts[:, 1:])
     np.maximum.accumulate(starts, 1, out=starts)
     # The run lengths so far: the first largest one is at the end of the run that is wanted.
     best = np.subtract(numbers, starts, out=starts).argmax(1)
