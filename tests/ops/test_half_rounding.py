@@ -88,3 +88,13 @@ def test_sums_of_products_round_once(dtype, name, size) -> None:
 def test_a_mixture_of_large_halves_does_not_overflow() -> None:
     low, high = torch.tensor([-60000.0]).half(), torch.tensor([60000.0]).half()
     assert torch.lerp(low, high, 0.5).item() == 0.0
+
+
+def test_the_gradient_of_a_small_norm() -> None:
+    """A gradient over a norm of 1e-5 is more than float16 has; the element over the norm is not."""
+    x = torch.tensor([[1e-5, 2e-5, 3e-5]], dtype=torch.float16, requires_grad=True)
+    torch.linalg.vector_norm(x, dim=1).sum().backward()
+    torch.testing.assert_close(x.grad.float(), torch.tensor([[0.268, 0.535, 0.801]]), rtol=0, atol=1e-3)
+    a = torch.ones(2, 3, dtype=torch.float16, requires_grad=True)
+    F.pairwise_distance(a, torch.ones(2, 3).half()).sum().backward()
+    assert a.grad.isfinite().all()
