@@ -8,6 +8,7 @@ weight's derivative), and a sample is the sum over all combinations of taps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,6 +24,7 @@ from .silence import silent
 
 # Samples in a block of images.
 _BLOCK = 1 << 16
+_FEW_PLACES = 1 << 12  # of images whose coordinates are kept
 
 # One tap of one dim: indices, weights, derivatives of the weights (if asked for), and which are inside (None: all).
 Tap = tuple[np.ndarray, np.ndarray, Any, Any]
@@ -293,6 +295,12 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
     array([[[-0.5,  0. ,  1. ],
             [ 0.5,  0. ,  1. ]]])
     """
+    return (
+        _few_places(sizes, align_corners, dtype) if prod(sizes) <= _FEW_PLACES else _places(sizes, align_corners, dtype)
+    )
+
+
+def _places(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.ndarray:
     base = np.ones((*sizes, len(sizes) + 1), dtype)
     for i, n in enumerate(sizes):
         place = np.zeros(n, dtype)
@@ -302,4 +310,8 @@ def affine_grid_base(sizes: Ints, align_corners: bool, dtype: np.dtype) -> np.nd
                 place *= dtype.type(n - 1)
                 place /= dtype.type(n)
         base[..., len(sizes) - 1 - i] = place.reshape([-1 if j == i else 1 for j in range(len(sizes))])
+    base.flags.writeable = False
     return base
+
+
+_few_places = lru_cache(32)(_places)  # which takes longer than what it is for

@@ -102,10 +102,10 @@ def pad_backward(grad: np.ndarray, input_shape: tuple[int, ...], pads: Pads, mod
     if mode != "constant" and 0 < grad.size <= _FEW and 0 not in input_shape and grad.dtype.kind == "f":
         size = prod(input_shape[lead:])
         table = _table(tuple(input_shape[lead:]), tuple(pads), mode)
-        total = np.zeros(input_shape, grad.dtype)
+        total = np.empty(input_shape, grad.dtype)
         places = np.arange(0, total.size, size)[:, None] + table.reshape(-1)
         with silent():
-            np.add.at(total.reshape(-1), places, grad.reshape(places.shape))
+            total.reshape(-1)[...] = np.bincount(places.reshape(-1), grad.reshape(-1), total.size)
         return total
     cropped = any(low < 0 or high < 0 for low, high in pads)
     if mode == "constant":

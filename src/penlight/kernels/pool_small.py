@@ -163,7 +163,7 @@ def max_pool_backward(
     if distinct:
         result.reshape(-1)[at] = grad.reshape(planes, -1)
     else:
-        np.add.at(result.reshape(-1), at, grad.reshape(planes, -1))
+        result.reshape(-1)[...] = np.bincount(at.reshape(-1), grad.reshape(-1), result.size)
     return result
 
 

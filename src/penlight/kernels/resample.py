@@ -62,6 +62,7 @@ class AxisMap:
             taken = self.indices[rows][keep]
             low, high = (int(taken.min()), int(taken.max()) + 1) if taken.size else (0, 1)
             block = np.zeros((rows.stop - start, high - low), self.weights.dtype)
+            # Once for each geometry, and for at most a few hundred taps: two of them may be one element.
             np.add.at(block, (np.nonzero(keep)[0], taken - low), self.weights[rows][keep])
             result.append((rows, slice(low, high), block))
         return result

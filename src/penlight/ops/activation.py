@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import activation as _activation_kernels
+from ..kernels import rows_loops
 from ..kernels import softmax as _softmax_kernels
 from ..kernels._rowtools import ones_column
 from ..kernels.large import COSTLY, one_pass
@@ -392,6 +393,10 @@ def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 
 def _log_softmax_array(input: Any, dim: int) -> Any:
+    if input.dtype.char == "d" and input.ndim:
+        found = rows_loops.softmax(input, dim, True)
+        if found is not None:
+            return found
     if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks
         last = dim == input.ndim - 1
         found = _softmax_kernels.few_rows("log_softmax", input if last else _as_last(input, dim))

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.grad_mode import no_grad
 from ..autograd.modes import slow
-from ..kernels import loss_loops
+from ..kernels import loss_loops, rows_loops
 from ..kernels.large import COSTLY, run_function
 from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
@@ -449,6 +449,9 @@ def _cosines(x1: Any, x2: Any, length1: Any, length2: Any) -> Any:
 
 def _cosine_array(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     """`cosine_similarity` outside of graphs: what is summed is made in one pass."""
+    found = rows_loops.cosines(x1, x2, dim, eps)
+    if found is not None:
+        return found
     with silent():
         lengths = [np.maximum(_norm_array(x, 2, (dim,), True), x.dtype.type(eps)) for x in (x1, x2)]
         cosines = run_function(_cosines, x1, x2, *lengths) if x1.size >= COSTLY else _cosines(x1, x2, *lengths)
