@@ -79,6 +79,8 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
         if kind is np.ndarray:
             key.append(value.dtype)
             if not value.ndim:
+                if value.dtype.kind == "c":
+                    return None
                 key.append("number")
                 numbers.append(float(value))
             elif not value.flags.c_contiguous:
