@@ -70,3 +70,25 @@ def test_relu_of_a_number():
     y = torch.relu(x)
     (y * (y.detach() + 1)).sum().backward()
     assert x.grad == 2.5
+
+
+def test_converted_repetitions_are_contiguous():
+    mask = torch.ones(4, dtype=torch.bool)[None].expand(3, 4)
+    for made in (
+        mask.float(),
+        mask.long(),
+        mask * torch.randn(3, 4),
+        torch.arange(4).expand(3, 4) / 2,
+        torch.acosh(mask),
+    ):
+        assert made.stride() == (4, 1)
+        made.view(-1)
+    changed = torch.ones(()).expand(3).double()
+    changed[0] = 5
+    assert changed.tolist() == [5.0, 1.0, 1.0]
+
+
+def test_large_complex_arrays_that_are_not_contiguous():
+    z = torch.randn(70000, dtype=torch.complex64).reshape(7, -1).t()
+    assert torch.equal(z * 1, z)
+    assert torch.equal(z / 2, z.contiguous() / 2)

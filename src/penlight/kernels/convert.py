@@ -65,6 +65,18 @@ def _kernel(given: np.dtype[Any], wanted: np.dtype[Any]) -> Any:
     return traced.kernel_of(traced.define_flat, _copy, kinds, 0)
 
 
+def cast_operand(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """x.astype(dtype), to be read only: what is repeated in `x` is converted once. NumPy's own copy would lie in memory in an order of its own."""
+    if 0 not in x.strides or not x.size:
+        return cast(x, dtype)
+    return np.broadcast_to(cast(once(x), dtype), x.shape)
+
+
+def once(x: np.ndarray) -> np.ndarray:
+    """x without repetitions: with one element along dimensions that it is repeated along."""
+    return x[tuple([slice(None) if stride else slice(1) for stride in x.strides])]
+
+
 def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     token = hush()
     try:

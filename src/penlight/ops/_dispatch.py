@@ -17,7 +17,7 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
-from ..kernels.convert import cast, is_half
+from ..kernels.convert import cast, cast_operand, is_half
 from ..kernels.large import HALVES, least_size, run_ufunc
 from ..kernels.silence import hush, unhush
 from ..tensor import Tensor, wrap
@@ -279,7 +279,7 @@ def promote(op: Op, raws: dict[str, Any]) -> None:
         if i == last and stays_full(value):
             raws[i] = np.asarray(value, np.float32)
         elif isinstance(value, np.ndarray):
-            raws[i] = value.astype(common.np, copy=False)
+            raws[i] = value if value.dtype == common.np else cast_operand(value, common.np)
         elif len(names) > 1:
             raws[i] = cast_number(value, common)
 

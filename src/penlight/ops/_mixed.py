@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
-from ..kernels.convert import cast, is_half
+from ..kernels.convert import cast_operand, is_half
 from ..kernels.large import least_size
 from ._compile import _make, saves_for
 from ._dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full
@@ -41,9 +41,8 @@ def promoted(op: Op, *operands: Any) -> Any:
     if common is None or (common.category == dtypes.COMPLEX and op.name in REFUSED):
         return None
     np_dtype = common.np
-    convert = cast if is_half(np_dtype) else np.ndarray.astype  # without warnings that a number is too large
     found = [
-        (a if a.dtype is np_dtype else convert(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
+        (a if a.dtype is np_dtype else cast_operand(a, np_dtype)) if type(a) is np.ndarray else cast_number(a, common)
         for a in operands
     ]
     if op.name in IN_FULL and is_half(np_dtype) and stays_full(operands[-1]):

@@ -37,6 +37,12 @@ _KIND = float.__class__  # `type` is a method here
 
 
 def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
+    if 0 in input.strides and input.size:  # what is repeated is converted once; NumPy would not give a contiguous copy
+        return np.array(np.broadcast_to(_converted(convert.once(input), dtype), input.shape), order="C")
+    return _converted(input, dtype)
+
+
+def _converted(input: Any, dtype: dtypes.dtype) -> Any:
     if input.dtype.kind == "c" and dtype.category < dtypes.COMPLEX:
         input = input.real if dtype is not dtypes.bool_ else input
     if dtype.category == dtypes.INTEGRAL and input.dtype.kind == "f":

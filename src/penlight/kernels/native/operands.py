@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
-from ..convert import is_half
+from ..convert import cast_operand, is_half
 from ..folds import fold
 from ..fused import Program
 from ..order import order_of
@@ -299,16 +299,8 @@ def placed(
 
 
 def widened(arrays: list[np.ndarray], which: tuple[int, ...]) -> list[np.ndarray]:
-    """The arrays, some of them as float32."""
-    return [_floats(a) if i in which else a for i, a in enumerate(arrays)] if which else arrays
-
-
-def _floats(array: np.ndarray) -> np.ndarray:
-    """The array as float32, repeated where it was: a kernel that goes by its layout must find the same one."""
-    if 0 not in array.strides:
-        return array.astype(_FLOAT)
-    once = array[tuple([slice(None) if stride else slice(1) for stride in array.strides])]
-    return np.broadcast_to(once.astype(_FLOAT), array.shape)
+    """The arrays, some of them as float32, repeated where they were: a kernel that goes by their layout must find the same one."""
+    return [cast_operand(a, _FLOAT) if i in which else a for i, a in enumerate(arrays)] if which else arrays
 
 
 def run_rows(kernel: Kernel, layout: Layout, arrays: list[np.ndarray], out: np.ndarray, numbers: list[float]) -> None:
