@@ -222,7 +222,7 @@ def _correlate(
         lines = (*x.shape[:2], prod(x.shape[2:])), (*w.shape[:2], 1), (*out.shape[:2], prod(out.shape[2:]))
         if (
             unit
-            and each > 1
+            and min(each, w.shape[1]) > 1
             and (len(x) > 1 or w.size <= _FEW_WEIGHTS)
             and suits_flat(x, lines[1], (1,), (1,), groups, lines[2])
         ):

@@ -22,12 +22,12 @@ from .conv_gather import Ints
 from .native import blas
 from .silence import silent
 
-SMALL = 1 << 15  # elements of a batch
+SMALL = 1 << 17  # elements of a batch
 _TABLE = 1 << 14  # positions of a table
 _TAKEN = 1 << 15  # elements of all columns together
 _PRODUCTS = 1 << 18
 _NARROW = 3  # places in a row: machine code has no way for fewer
-_MOST = 1 << 17  # elements of all columns of those
+_MOST = 1 << 18  # elements of all columns of those
 _MATRICES = 64  # products of matrices, each of which has its price
 _FEW = 64  # places that are too few for a product of matrices for each image
 
@@ -133,7 +133,10 @@ class Small:
         self.windows = (x[0], *lead, rows, places)
         self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
         # So few products are too few for BLAS's own threads, which would be in the way of ours.
-        self.multiply = np.matmul if prod(self.results) * rows <= _PRODUCTS else blas.multiply
+        multiply = np.matmul if prod(self.results) * rows <= _PRODUCTS else blas.multiply
+        # One number for the inner size is not worth BLAS.
+        self.forward, self.backward = (np.multiply if n == 1 else multiply for n in (rows, each))
+        self.multiply = multiply
         self.beside = groups == 1 and x[0] > 3 and places < _FEW
 
     def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -142,7 +145,7 @@ class Small:
             return self._correlate_beside(x, w, bias)
         columns = self.positions.take(x).reshape(self.windows)
         with silent():
-            y = self.multiply(w.reshape(self.weights), columns)
+            y = self.forward(w.reshape(self.weights), columns)
             if bias is not None:
                 y += bias.reshape(self.bias)
         return y.reshape(self.out)
@@ -154,7 +157,7 @@ class Small:
         positions = self.positions
         room, columns = positions.room(len(grad), grad.dtype)
         with silent():
-            self.multiply(
+            self.backward(
                 w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows)
             )
             x = positions.add_up(room).reshape(self.x)

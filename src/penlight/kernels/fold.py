@@ -9,11 +9,12 @@ import numpy as np
 
 from .conv_gather import Ints, all_columns, is_half, share
 from .conv_scatter import find_phases
-from .conv_small import SMALL, Positions, block_counts, find_blocks
+from .conv_small import Positions, block_counts, find_blocks
 from .silence import silent
 
 __all__ = ["block_counts", "fold", "unfold"]
 _BLOCK_BYTES = 1 << 20
+SMALL = 1 << 15  # elements that are taken by their positions
 
 
 def unfold(x: np.ndarray, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
