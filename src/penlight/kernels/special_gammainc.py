@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .lanes import constant, of_numbers
 from .special_common import Array, horner, product_error, rational
 from .special_erf import ERFCX, ERFCX_K
@@ -23,7 +25,8 @@ from .special_gamma import LOG_GAMMA_P, LOG_GAMMA_Q, STIRLING_P, STIRLING_Q
 # for a > 2.5, exp(-a phi) / (sqrt(2 pi a) gamma*(a)) with phi = m - log(1 + m) and m = x/a - 1: the exponent is that of
 # the result, not the far larger a log(x).
 
-_EPS = 1.1102230246251565e-16
+_SINGLE = np.dtype(np.float32)
+_COUNTS = {_SINGLE: 1e-10, np.dtype(np.float64): 1.1102230246251565e-16}  # the least part of a sum that counts
 _SQRT_TWO_PI = 2.5066282746310002
 
 # fmt: off
@@ -93,16 +96,26 @@ _TEMME_LAST, _TEMME_BEFORE = _TEMME[-1][0], _TEMME[-2::-1]
 
 def gammainc(a: Array, x: Array) -> Array:
     """The lower regularised incomplete gamma function P(a, x). Derivative in x: exp(-x) x**(a-1) / gamma(a); none in a."""
-    return of_numbers(_incomplete, a, x, constant(1.0, a.dtype))
+    return _regularised(a, x, 1.0)
 
 
 def gammaincc(a: Array, x: Array) -> Array:
     """The upper function Q(a, x) = 1 - P(a, x). Derivative in x: -exp(-x) x**(a-1) / gamma(a); none in a."""
-    return of_numbers(_incomplete, a, x, constant(0.0, a.dtype))
+    return _regularised(a, x, -1.0)
 
 
-def _incomplete(a: float, x: float, lower: float) -> float:
-    """P if `lower` is one, Q if it is zero. The values at zero and infinity are looked for in torch's order."""
+def _regularised(a: Array, x: Array, sign: float) -> Array:
+    dtype = a.dtype if a.dtype is x.dtype else np.result_type(a, x)
+    kind = dtype if dtype in _COUNTS else _SINGLE
+    if a.dtype is not kind or x.dtype is not kind:
+        a, x = a.astype(kind), x.astype(kind)
+    result = of_numbers(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
+    return result if dtype is kind else result.astype(dtype)
+
+
+def _incomplete(a: float, x: float, counts: float) -> float:
+    """P, or Q if `counts` is negative, of which a part below it is left out. The values at zero and infinity are looked for in torch's order."""
+    lower, eps = 1.0 if counts > 0.0 else 0.0, abs(counts)
     if a < 0.0 or x < 0.0:
         return math.nan
     if a == 0.0:
@@ -119,11 +132,11 @@ def _incomplete(a: float, x: float, lower: float) -> float:
         return _side(_uniform(a, x), 1.0 if x < a else 0.0, lower)
     if x > 1.1:
         if x <= a:
-            return _side(_series(a, x), 1.0, lower)
-        return _side(_fraction(a, x), 0.0, lower)
+            return _side(_series(a, x, eps), 1.0, lower)
+        return _side(_fraction(a, x, eps), 0.0, lower)
     if (a > 1.1 * x) if x > 0.5 else (a * math.log(x) < -0.4):
-        return _side(_series(a, x), 1.0, lower)
-    return _side(_small(a, x), 0.0, lower)
+        return _side(_series(a, x, eps), 1.0, lower)
+    return _side(_small(a, x, eps), 0.0, lower)
 
 
 def _side(value: float, is_lower: float, lower: float) -> float:
@@ -170,20 +183,20 @@ def _gammaln_one_plus(x: float) -> float:
     return rational(LOG_GAMMA_P, LOG_GAMMA_Q, 1.0 + x) * x * (x - 1.0)
 
 
-def _series(a: float, x: float) -> float:
+def _series(a: float, x: float, eps: float) -> float:
     """P(a, x) by its power series."""
     n, term, total = a, 1.0, 1.0
-    while term > total * _EPS:
+    while term > total * eps:
         n += 1.0
         term *= x / n
         total += term
     return total * _factor(a, x)
 
 
-def _small(a: float, x: float) -> float:
+def _small(a: float, x: float, eps: float) -> float:
     """Q(a, x) for x <= 1.1 as 1 - x**a / gamma(a + 1) (1 + a sum (-x)**n / (n! (a + n)))."""
     n, term, total = 1.0, -x, -x / (a + 1.0)
-    while abs(term) > _EPS * abs(total):
+    while abs(term) > eps * abs(total):
         n += 1.0
         term *= x / -n
         total += term / (a + n)
@@ -191,12 +204,12 @@ def _small(a: float, x: float) -> float:
     return -math.expm1(exponent) - math.exp(exponent) * a * total
 
 
-def _fraction(a: float, x: float) -> float:
+def _fraction(a: float, x: float, eps: float) -> float:
     """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
     b, i = x + 1.0 - a, 0.0
     d = 1.0 / b
     change, total = d, d
-    while abs(change) > total * _EPS:
+    while abs(change) > total * eps:
         i += 1.0
         b += 2.0
         d = 1.0 / (d * (i * (a - i)) + b)

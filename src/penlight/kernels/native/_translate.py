@@ -130,7 +130,7 @@ class Translator:
         self._homes: dict[int, Address] = {}  # where they are kept during a call
         self.kept = self.place()
         tree = parsed(function)
-        hot = hot_names(tree)
+        hot = hot_names(tree, function.__globals__)  # type: ignore[attr-defined]
         self.parameters = [self.parameter(i, name in hot) for i, name in enumerate(numbers_of(tree))]
         places = dict(zip(numbers_of(tree), self.parameters))
         self._block(tree.body, Scope(places, "result", function.__globals__, hot))  # type: ignore[attr-defined]
@@ -351,7 +351,8 @@ class Translator:
     def _repeat(self, function: Callable[..., float], arguments: list[ast.expr], scope: Scope) -> None:
         """Another function's code, with places of its own."""
         asm, tree = self.asm, parsed(function)
-        before, hot, single = len(self._taken), hot_names(tree), asm.single
+        module = function.__globals__  # type: ignore[attr-defined]
+        before, hot, single = len(self._taken), hot_names(tree, module), asm.single
         wider = single and hasattr(function, "wide")
         places: dict[str, Place] = {}
         for name, value in zip(numbers_of(tree), arguments, strict=True):
@@ -364,7 +365,7 @@ class Translator:
             asm.single = single
         asm.single = single and not wider
         end = self.label()
-        self._block(tree.body, Scope(places, end, function.__globals__, hot))  # type: ignore[attr-defined]
+        self._block(tree.body, Scope(places, end, module, hot))
         asm.label(end)
         if wider:
             asm.to_single(0)
@@ -450,19 +451,22 @@ def _definitions(file: str, module: str) -> dict[int, ast.FunctionDef]:
     return {min([node.lineno, *[d.lineno for d in node.decorator_list]]): node for node in functions}
 
 
-def hot_names(tree: ast.FunctionDef) -> frozenset[str]:
-    """The names in a function's loops, of those that call nothing but what is an instruction."""
-    found: set[str] = set()
-    for loop in ast.walk(tree):
-        if isinstance(loop, ast.While):
-            inside = list(ast.walk(loop))
-            called = {ast.unparse(node.func) for node in inside if isinstance(node, ast.Call)}
-            if called <= _INSTRUCTIONS:
-                found |= {node.id for node in inside if isinstance(node, ast.Name)}
-    return frozenset(found)
+def hot_names(tree: ast.FunctionDef, module: dict[str, Any]) -> frozenset[str]:
+    """The names in a function's loops, of those that call nothing of the C library."""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.While) and _calls_nothing(node, module)]
+    return frozenset([node.id for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Name)])
 
 
-_INSTRUCTIONS = {"abs", "math.sqrt", "math.floor", "math.ceil", "math.isnan", "reader.uniform"}
+def _calls_nothing(tree: ast.AST, module: dict[str, Any]) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) not in _INSTRUCTIONS:
+            function = module.get(node.func.id) if isinstance(node.func, ast.Name) else None
+            if function is None or not _calls_nothing(parsed(function), function.__globals__):
+                return False
+    return True
+
+
+_INSTRUCTIONS = {"abs", "math.sqrt", "math.floor", "math.ceil", "math.isnan", "reader.uniform", "horner", "rational"}
 
 
 def numbers_of(tree: ast.FunctionDef) -> list[str]:
