@@ -85,7 +85,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._array.ndim}"
         )
-    if plain_floats((input, weight)):
+    if input._array.flags.c_contiguous and plain_floats((input, weight)):
         return wrap(kernels.prelu(input._array, weight._array))
     if weight._array.ndim != len(shape):
         weight = weight.reshape([count if d == 1 else 1 for d in range(len(shape))])
