@@ -35,7 +35,7 @@ def cast(grad: Any, np_dtype: Any) -> Any:
 def shared(grad: Any, count: int) -> Any:
     """grad / count, which may be more than a 16-bit float can be: see Note [Numbers beside 16-bit floats] in _numbers.py."""
     if isinstance(grad, (np.ndarray, np.generic)) and convert.is_half(grad.dtype):
-        return cast(grad / np.float32(count), grad.dtype)
+        return cast(np.true_divide(grad, np.float32(count)), grad.dtype)
     return grad / count
 
 
