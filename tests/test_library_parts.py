@@ -222,3 +222,27 @@ def test_vectors_on_the_right_of_least_squares_and_split_by_name():
     assert [len(part) for part in torch.tensor_split(x, indices=(2, 3))] == [2, 1, 3]
     assert [len(part) for part in x.tensor_split(sections=4)] == [2, 2, 1, 1]
     assert [len(part) for part in x.tensor_split(tensor_indices_or_sections=torch.tensor(2), dim=0)] == [3, 3]
+
+
+def test_copies_of_expanded_and_joined_tensors_lie_in_memory_as_pytorchs():
+    e, t = torch.arange(8).view(1, 8).expand(2, 8), torch.zeros(3, 2).t()
+    for copied in (
+        e.float(),
+        e.half(),
+        e.int(),
+        e.bool(),
+        e.clone(),
+        e * 1.0,
+        e.exp(),
+        torch.empty_like(e),
+        e.float().int(),
+    ):
+        assert copied.stride() == (8, 1)
+    p = torch.arange(6).view(1, 2, 3).expand(4, 2, 3).permute(2, 0, 1)
+    for copied in (p.float(), p.clone(), torch.zeros_like(p), p.to(torch.int64, copy=True)):
+        assert copied.stride() == (1, 3, 12)
+    assert torch.cat([t, t]).stride() == torch.cat([e[:, :3].float(), t]).stride() == (3, 1)
+    assert torch.stack([t, t], 1).stride() == (6, 3, 1)
+    n = torch.zeros(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert torch.cat([n, n], 1).stride() == (120, 1, 30, 6)
+    assert torch.cat([n, n.contiguous()], 1).stride() == (120, 20, 5, 1)

@@ -14,6 +14,7 @@ from ._docstrings import documented
 from ._from_data import NEGATIVE_STRIDES, array_of
 from .autograd import modes
 from .device import CPU, on_meta, require_cpu
+from .kernels.order import empty_like_expanded
 from .tensor import Tensor, wrap
 
 # ----- From data ----------------------------------------------------------------------------------------------------
@@ -417,8 +418,10 @@ def _like(name: str, fill: Any) -> Callable[..., Tensor]:
             )
         array = input._array
         order = "K"
-        if (memory_format is not None and repr(memory_format) == "torch.contiguous_format") or 0 in array.strides:
+        if memory_format is not None and repr(memory_format) == "torch.contiguous_format":
             order = "C"
+        elif 0 in array.strides:
+            array = empty_like_expanded(array)
         return _leaf(wrap(fill(array, (dtype or input.dtype).np, order)), requires_grad)
 
     make.__name__ = make.__qualname__ = name

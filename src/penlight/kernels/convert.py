@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._late import late
-from .order import in_memory_order, order_of
+from .order import astype, in_memory_order, order_of
 from .silence import hush, unhush
 
 _FROM = 1 << 11  # elements; below, looking for a kernel takes longer than it saves
@@ -80,7 +80,7 @@ def once(x: np.ndarray) -> np.ndarray:
 def _cast(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     token = hush()
     try:
-        return x.astype(dtype)
+        return astype(x, dtype)
     finally:
         unhush(token)
 

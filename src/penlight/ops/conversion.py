@@ -56,7 +56,9 @@ def _float_to_int(array: Any, target: Any) -> Any:
     if array.dtype.itemsize == 2:
         array = convert.cast(array, np.dtype(np.float32))
     if target.itemsize == 8:
-        return array.astype(target)
+        return convert.cast(array, target)
+    if 0 in array.strides:
+        array = convert.cast(array, array.dtype)
     if target.itemsize == 4 and target.kind == "u":
         return array.astype(np.int64).astype(target)
     whole = convert.truncate(array)

@@ -13,13 +13,16 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE
 from ..autograd.views import history_first
 from ..kernels.copies import FROM as COPIES_FROM
+from ..kernels.copies import contiguous as rows_of
 from ..kernels.copies import fresh
+from ..kernels.order import astype
 from ..kernels.slim import flip as flip_array
 from ..kernels.slim import roll as roll_array
 from ..kernels.slim import tile as tile_array
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
 from ._declare import linear, method
+from ._layouts import channels_last
 from ._raw import both
 
 __all__ = [
@@ -41,7 +44,9 @@ def _clone_array(input: Any, contiguous: bool | int) -> Any:
     if contiguous is True or not contiguous:
         if input.size >= COPIES_FROM and (contiguous or input.flags.c_contiguous):
             return fresh(input)
-        return np.array(input, order="C" if contiguous or 0 in input.strides else "K")
+        if not contiguous and 0 in input.strides:
+            return astype(input, input.dtype)
+        return np.array(input, order="C" if contiguous else "K")
     channels = input.ndim + 1 - contiguous
     return np.moveaxis(fresh(np.moveaxis(input, channels, -1)), -1, channels)
 
@@ -91,8 +96,12 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 # ----- Joining ------------------------------------------------------------------------------------------------------
 
 
-def _cat_arrays(tensors: Sequence[Any], dim: int) -> Any:
-    return np.concatenate(tensors, dim)
+def _cat_arrays(arrays: Sequence[Any], dim: int) -> Any:
+    """np.concatenate, laid out by rows as PyTorch's is (NumPy follows the arrays), or with channels last if all are so."""
+    joined = np.concatenate(arrays, dim)
+    if joined.flags.c_contiguous or (joined.ndim in (4, 5) and all(map(channels_last, arrays))):
+        return joined
+    return rows_of(joined)
 
 
 def _slices(grad: Any, shapes: Any, dim: int) -> list[Any]:
@@ -129,14 +138,14 @@ def _common(arrays: Sequence[Any]) -> list[Any]:
     if len({a.dtype for a in arrays}) == 1:
         return list(arrays)
     common = dtypes.result_dtype(arrays).np
-    return [a.astype(common, copy=False) for a in arrays]
+    return [a if a.dtype == common else astype(a, common) for a in arrays]
 
 
 def _stack_arrays(arrays: list[Any], dim: int) -> Any:
     """np.stack; along a new first dimension with half of its calls."""
     first = arrays[0]
     if dim:
-        return np.stack(arrays, dim)
+        return rows_of(np.stack(arrays, dim))
     if not first.ndim:
         return np.array(arrays, first.dtype)
     out = np.empty((len(arrays), *first.shape), first.dtype)
@@ -160,7 +169,7 @@ def _alike(tensors: Any) -> tuple[Any, Any] | None:
     return tuple([a.shape for a in arrays]), kinds
 
 
-@linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: np.concatenate(_common(tensors), dim), node="CatBackward0", method=False,
+@linear(lambda tensors, dim, tensors_shapes, tensors_dtypes: _cat_arrays(_common(tensors), dim), node="CatBackward0", method=False,
         tensors=_cat_rule)  # fmt: skip
 def _cat_list(tensors: Sequence[Tensor], dim: int, tensors_shapes: Any, tensors_dtypes: Any) -> Tensor: ...
 
