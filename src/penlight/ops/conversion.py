@@ -11,6 +11,7 @@ from .._docstrings import documented
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels import convert
+from ..kernels.order import empty_like_expanded
 from ..kernels.slim import broadcasts_to
 from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
@@ -37,8 +38,12 @@ _KIND = float.__class__  # `type` is a method here
 
 
 def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
-    if 0 in input.strides and input.size:  # what is repeated is converted once; NumPy would not give a contiguous copy
-        return np.array(np.broadcast_to(_converted(convert.once(input), dtype), input.shape), order="C")
+    if (
+        0 in input.strides and input.size
+    ):  # what is repeated is converted once. See Note [Copies of expanded arrays] in kernels/order.py
+        out = empty_like_expanded(input, dtype.np)
+        out[...] = _converted(convert.once(input), dtype)
+        return out
     return _converted(input, dtype)
 
 
@@ -57,8 +62,6 @@ def _float_to_int(array: Any, target: Any) -> Any:
         array = convert.cast(array, np.dtype(np.float32))
     if target.itemsize == 8:
         return convert.cast(array, target)
-    if 0 in array.strides:
-        array = convert.cast(array, array.dtype)
     if target.itemsize == 4 and target.kind == "u":
         return array.astype(np.int64).astype(target)
     whole = convert.truncate(array)
