@@ -237,7 +237,7 @@ def _regenerate(tensor: Tensor, info: View, base_edge: Edge) -> Edge:
             return edge_of(info.replay(info.base))
         finally:
             _restore_grad(token)
-    from ..ops.parts import as_strided_node
+    from ..ops.strided import as_strided_node
 
     return (as_strided_node(info.base, tensor, base_edge), 0)
 

@@ -308,7 +308,7 @@ RULES["_select_scatter"] = RULES["_slice_scatter"] = RULES["_diagonal_scatter"] 
 @rule("_as_strided")
 def _as_strided(level: BatchLevel, input: Any, size: Any, stride: Any, storage_offset: int, geometry: Any) -> Any:
     """A window into each sample's memory: the first one's, moved on by the step from sample to sample."""
-    from ..ops.parts import as_strided
+    from ..ops.strided import as_strided
 
     value = input._value
     own = _reach(geometry[0], geometry[1], value.storage_offset())

@@ -127,10 +127,12 @@ from ..ops.nonlinear import (
     softsign as softsign,
     tanhshrink as tanhshrink,
 )
-from ..ops.normalization import (
+from ..ops.batch_normalization import (
     batch_norm as batch_norm,
-    group_norm as group_norm,
     instance_norm as instance_norm,
+)
+from ..ops.normalization import (
+    group_norm as group_norm,
     layer_norm as layer_norm,
     rms_norm as rms_norm,
 )

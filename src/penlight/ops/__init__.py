@@ -15,9 +15,11 @@ from .rounding import *  # noqa: F403
 from .shape import *  # noqa: F403
 from .transposing import *  # noqa: F403
 from .parts import *  # noqa: F403
+from .strided import *  # noqa: F403
 from .joining import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .reduction import *  # noqa: F403
+from .spread import *  # noqa: F403
 from .extremes import *  # noqa: F403
 from .norms import norm as norm
 from .matmul import *  # noqa: F403

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..kernels import fourier as kernels
 from ..tensor import Tensor
 from ._args import as_int, wrap_dim
 from ._declare import linear
+from ._fourier_arguments import Ints, fitted, line, space
 from ._guards import not_implemented
 from .linalg_common import into, need_tensor
 
@@ -32,13 +33,8 @@ __all__ = [
     "rfftn",
 ]
 
-Ints = tuple[int, ...]
-
 _COMPLEX = frozenset(map(np.dtype, "FD"))
 _FLOATING = _COMPLEX | frozenset(map(np.dtype, "fd"))
-
-# How a transform is scaled, as PyTorch numbers it: not at all, by the square root of the number of points, by the number.
-NONE, BY_ROOT_N, BY_N = range(3)
 _NUMPY_FORWARD: Any = ("backward", "ortho", "forward")
 _NUMPY_INVERSE: Any = ("forward", "ortho", "backward")
 
@@ -148,31 +144,7 @@ def _c2r_rule(grad: Any, dim: Ints, normalization: int, last_dim_size: int, xp: 
 def _fft_c2r(input: Tensor, dim: Ints, normalization: int, last_dim_size: int) -> Tensor: ...
 
 
-# ----- Arguments ------------------------------------------------------------------------------------------------------
-#
-# Note [Plans of transforms]
-# What a transform does follows from the shape of its input and its other arguments alone. So the checks of those, and what comes of
-# them, are kept for the next call with the same ones: without that they take longer than a short transform.
-
-
-class _Plan(NamedTuple):
-    """The dimensions, how the input is to be cut or filled up (None if it fits), the scaling, the points in the last dimension."""
-
-    dims: Ints
-    sizes: Ints | None
-    scaling: int
-    points: int
-
-
-def _scaling(norm: str | None, forward: bool) -> int:
-    """`norm` as a number; "backward" scales the inverse transform only, "forward" the forward one only."""
-    if norm is None or norm == "backward":
-        return NONE if forward else BY_N
-    if norm == "forward":
-        return BY_N if forward else NONE
-    if norm == "ortho":
-        return BY_ROOT_N
-    raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+# ----- What goes in and what comes out -----------------------------------------------------------------------------
 
 
 def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
@@ -190,110 +162,6 @@ def _promoted(function: str, input: Tensor, complex_: bool = False) -> Tensor:
     return input if dtype is input.dtype else input.to(dtype)
 
 
-def _place(ndim: int, dim: Any) -> int:
-    if ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, ndim)
-
-
-def _points(n: int) -> int:
-    if n < 1:
-        raise RuntimeError(f"Invalid number of data points ({n}) specified")
-    return n
-
-
-def _resized(input: Tensor, dims: Ints, sizes: Ints) -> Tensor:
-    """Cut or filled up with zeros at the end of each dimension."""
-    padding = [0] * (2 * input.dim())
-    for d, n in zip(dims, sizes):
-        if input.shape[d] > n:
-            input = input.narrow(d, 0, n)
-        elif input.shape[d] < n:
-            padding[2 * (input.dim() - 1 - d) + 1] = n - input.shape[d]
-    if not any(padding):
-        return input
-    from .padding import constant_pad_nd
-
-    return constant_pad_nd(input, padding, 0.0)
-
-
-def _length(function: str, n: Any) -> int | None:
-    if isinstance(n, float):
-        raise TypeError(f"{function}(): argument 'n' must be int, not float")
-    return None if n is None else _points(as_int(n))
-
-
-def _line_of(shape: Ints, n: int | None, dim: int, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
-    """The plan of a transform along one dimension."""
-    d = _place(len(shape), dim)
-    points = _points(2 * (shape[d] - 1) if to_real else shape[d]) if n is None else n
-    scaling = _scaling(norm, forward)
-    taken = points // 2 + 1 if to_real else points
-    return _Plan((d,), None if taken == shape[d] else (taken,), scaling, points)
-
-
-_kept_line = lru_cache(512)(_line_of)
-
-
-def _line(function: str, x: Tensor, n: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
-    count = None if n is None else _length("fft_" + function, n)
-    plan = _kept_line if type(dim) is int else _line_of  # others may equal an int and be refused
-    return plan(x.shape, count, dim, norm, forward, to_real)
-
-
-def _space_of(
-    function: str, shape: Ints, s: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False
-) -> _Plan:
-    """The plan of a transform along several dimensions."""
-    sizes, dims = _shape_and_dims(shape, s, dim)
-    if not dims and function not in ("fftn", "ifftn"):
-        raise RuntimeError(f"{function} must transform at least one axis")
-    points = sizes[-1] if sizes else 0
-    if to_real:
-        points = points if s is not None and s[-1] != -1 else _points(2 * (shape[dims[-1]] - 1))
-        sizes = (*sizes[:-1], points // 2 + 1)
-    fits = all(shape[d] == n for d, n in zip(dims, sizes))
-    return _Plan(dims, None if fits else sizes, _scaling(norm, forward), points)
-
-
-_kept_space = lru_cache(512)(_space_of)
-
-
-def _space(function: str, x: Tensor, s: Any, dim: Any, norm: str | None, forward: bool, to_real: bool = False) -> _Plan:
-    s = (s,) if isinstance(s, int) else tuple(s) if isinstance(s, list) else s
-    dim = (dim,) if isinstance(dim, int) else tuple(dim) if isinstance(dim, list) else dim
-    usual = (s is None or all(type(n) is int for n in s)) and (dim is None or all(type(d) is int for d in dim))
-    return (_kept_space if usual else _space_of)(function, x.shape, s, dim, norm, forward, to_real)
-
-
-def _shape_and_dims(shape: Ints, s: Any, dim: Any) -> tuple[Ints, Ints]:
-    """The sizes to transform to and the dimensions, for transforms of several."""
-    ndim = len(shape)
-    if dim is not None:
-        dims = tuple(_place(ndim, d) for d in dim)
-        if len(set(dims)) != len(dims):
-            raise RuntimeError("FFT dims must be unique")
-    if s is not None:
-        if dim is not None and len(s) != len(dims):
-            raise RuntimeError("When given, dim and shape arguments must have the same length")
-        if len(s) > ndim:
-            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
-        if dim is None:
-            dims = tuple(range(ndim - len(s), ndim))
-        sizes = tuple(shape[d] if n == -1 else as_int(n) for n, d in zip(s, dims))
-    else:
-        if dim is None:
-            dims = tuple(range(ndim))
-        sizes = tuple(shape[d] for d in dims)
-    for n in sizes:
-        _points(n)
-    return sizes, dims
-
-
-def _fitted(x: Tensor, plan: _Plan) -> Tensor:
-    return x if plan.sizes is None else _resized(x, plan.dims, plan.sizes)
-
-
 def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> Tensor:
     if out is None:
         return result
@@ -308,8 +176,8 @@ def _given(function: str, out: Tensor | None, result: Tensor, input: Tensor) -> 
 
 def _one(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
     x = _promoted(function, input)
-    plan = _line(function, x, n, dim, norm, forward)
-    x = _fitted(x, plan)
+    plan = line(function, x, n, dim, norm, forward)
+    x = fitted(x, plan)
     if x.is_complex():
         return _fft_c2c(x, plan.dims, plan.scaling, forward)
     result = _fft_r2c(x, plan.dims, plan.scaling, False)
@@ -320,15 +188,15 @@ def _from_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None,
     x = _promoted(function, input)
     if x.is_complex():
         raise RuntimeError(f"{function} expects a real input tensor, but got {dtypes.LEGACY[input.dtype]}")
-    plan = _line(function, x, n, dim, norm, forward)
-    result = _fft_r2c(_fitted(x, plan), plan.dims, plan.scaling, True)
+    plan = line(function, x, n, dim, norm, forward)
+    result = _fft_r2c(fitted(x, plan), plan.dims, plan.scaling, True)
     return result if forward else result.conj()
 
 
 def _to_real(function: str, input: Tensor, n: Any, dim: int, norm: str | None, forward: bool) -> Tensor:
     x = _promoted(function, input, complex_=True)
-    plan = _line(function, x, n, dim, norm, forward, to_real=True)
-    x = _fitted(x, plan)
+    plan = line(function, x, n, dim, norm, forward, to_real=True)
+    x = fitted(x, plan)
     return _fft_c2r(x.conj() if forward else x, plan.dims, plan.scaling, plan.points)
 
 
@@ -451,8 +319,8 @@ def ihfft(
 
 def _several(function: str, input: Tensor, s: Any, dim: Any, norm: str | None, forward: bool) -> Tensor:
     need_tensor("fft_" + function, input=input)
-    plan = _space(function, input, s, dim, norm, forward)
-    return _fft_c2c(_fitted(_promoted(function, input, complex_=True), plan), plan.dims, plan.scaling, forward)
+    plan = space(function, input, s, dim, norm, forward)
+    return _fft_c2c(fitted(_promoted(function, input, complex_=True), plan), plan.dims, plan.scaling, forward)
 
 
 def fftn(
@@ -513,8 +381,8 @@ def rfftn(
     need_tensor("fft_rfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {dtypes.LEGACY[input.dtype]}")
-    plan = _space("rfftn", input, s, dim, norm, True)
-    x = _fitted(_promoted("rfftn", input), plan)
+    plan = space("rfftn", input, s, dim, norm, True)
+    x = fitted(_promoted("rfftn", input), plan)
     return _given("rfftn", out, _fft_r2c(x, plan.dims, plan.scaling, True), input)
 
 
@@ -535,8 +403,8 @@ def irfftn(
     """
     dim = dim if axis is None else axis
     need_tensor("fft_irfftn", input=input)
-    plan = _space("irfftn", input, s, dim, norm, False, to_real=True)
-    x = _fitted(_promoted("irfftn", input, complex_=True), plan)
+    plan = space("irfftn", input, s, dim, norm, False, to_real=True)
+    x = fitted(_promoted("irfftn", input, complex_=True), plan)
     return _given("irfftn", out, _fft_c2r(x, plan.dims, plan.scaling, plan.points), input)
 
 
@@ -557,8 +425,8 @@ def hfftn(
     """
     dim = dim if axis is None else axis
     need_tensor("fft_hfftn", input=input)
-    plan = _space("hfftn", input, s, dim, norm, True, to_real=True)
-    x, dims = _fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
+    plan = space("hfftn", input, s, dim, norm, True, to_real=True)
+    x, dims = fitted(_promoted("hfftn", input, complex_=True), plan), plan.dims
     if len(dims) > 1:
         x = _fft_c2c(x, dims[:-1], plan.scaling, True)
     return _given("hfftn", out, _fft_c2r(x.conj(), dims[-1:], plan.scaling, plan.points), input)
@@ -583,9 +451,9 @@ def ihfftn(
     need_tensor("fft_ihfftn", input=input)
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {dtypes.LEGACY[input.dtype]}")
-    plan = _space("ihfftn", input, s, dim, norm, False)
+    plan = space("ihfftn", input, s, dim, norm, False)
     dims = plan.dims
-    x = _fft_r2c(_fitted(_promoted("ihfftn", input), plan), dims[-1:], plan.scaling, True)
+    x = _fft_r2c(fitted(_promoted("ihfftn", input), plan), dims[-1:], plan.scaling, True)
     if len(dims) == 1:
         return _given("ihfftn", out, x.conj(), input)
     return _given("ihfftn", out, _fft_c2c(x.conj_physical(), dims[:-1], plan.scaling, False), input)

@@ -14,6 +14,7 @@ from . import loss as _loss
 from ._declare import OPS
 from .adaptive_pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from .adaptive_pool import adaptive_max_pool1d_with_indices
+from .batch_normalization import batch_norm_by, instance_norm_by
 from .conv import conv1d as conv1d
 from .conv import conv2d as conv2d
 from .conv import conv3d as conv3d
@@ -39,13 +40,7 @@ from .nonlinear import celu as _celu
 from .nonlinear import celu_ as celu_
 from .nonlinear import selu as _selu
 from .nonlinear import selu_ as selu_
-from .normalization import (
-    batch_norm_by,
-    check_layer,
-    check_parameters,
-    group_norm_by,
-    instance_norm_by,
-)
+from .normalization import check_layer, check_parameters, group_norm_by
 from .normalization import layer_norm as _layer_norm
 from .normalization import rms_norm as rms_norm
 from .padding import constant_pad_nd as constant_pad_nd

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, truth, spread; and running sums."""
+"""Reductions: sums, means, products, truth, log-sum-exp; and running sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, linear, method, plain
 from ._declare import quiet as unwarned
-from ._guards import lazy, not_implemented
+from ._guards import not_implemented
 from ._halves import in_float32
 from ._out import check_out
 from ._raw import both, shared
@@ -34,9 +34,7 @@ __all__ = [
     "logsumexp",
     "mean",
     "prod",
-    "std",
     "sum",
-    "var",
 ]
 
 # ----- Sums and means -----------------------------------------------------------------------------------------------
@@ -444,133 +442,6 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | 
     """
     dim, keepdim = merge_dim(dim, keepdim, kwargs, "any")
     return _any(input, _some_dims(dim, input), keepdim, out=out)
-
-
-# ----- Spread -------------------------------------------------------------------------------------------------------
-
-
-_FEW_SPREAD = 4096  # elements
-_spreads = lazy("native.small", "spreads")
-
-
-def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The mean and the variance over the last dimensions of a small float32 array, and the shape of the result; None for any other."""
-    shape = input.shape
-    last = len(shape) - len(dim)
-    if (
-        input.dtype is not _FLOAT32
-        or not 0 < input.size <= _FEW_SPREAD
-        or dim != tuple(range(last, len(shape)))
-        or not dim
-    ):
-        return None
-    count = _count(shape, dim)
-    found = _spreads(input, input.size // count, count)
-    return None if found is None else (*found, shape[:last] + (1,) * (len(dim) if keepdim else 0))
-
-
-@in_float32
-def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    count = _count(input.shape, dim)
-    few = _of_rows(input, dim, keepdim)
-    if few is not None:
-        variance = few[1]
-        variance *= count / (count - correction) if count > correction else np.inf
-        return variance.reshape(few[2])
-    if dim == (0,) and input.ndim == 2 and input.size <= _FEW_SPREAD and input.dtype is _FLOAT32:
-        variance = _var_array(np.ascontiguousarray(input.T), (1,), correction, False)
-        return variance[None] if keepdim else variance
-    centred = input - _mean_array(input, dim, True)
-    squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
-    total = _add_reduce(squares, dim, keepdims=keepdim)
-    return total / np.asarray(max(count - correction, 0), total.dtype)
-
-
-def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
-    shape = tuple(input.shape)
-    scale = 2.0 / (_count(shape, dim) - correction) if _count(shape, dim) != correction else math.inf
-    centred = input - xp._mean_dims(input, dim, True)
-    return xp.spread(grad * scale, shape, dim, keepdim) * centred
-
-
-@differentiable(_var_array, node="VarBackward0", input=_var_rule)
-def _var(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
-
-
-def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, xp: Any) -> Any:
-    """Through the variance; where all elements are equal the gradient is 0."""
-    inner = grad / xp.where(result == 0, math.inf, result * 2)
-    return _var_rule(inner, input, dim, correction, keepdim, xp)
-
-
-@in_float32
-def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    return np.sqrt(_var_array(input, dim, correction, keepdim))
-
-
-@differentiable(_std_array, node="StdBackward0", input=_std_rule)
-def _std(input: Tensor, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Tensor: ...
-
-
-def _spread_arguments(
-    name: str, input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, kwargs: Any
-) -> Any:
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
-    if input.dtype.category < dtypes.FLOATING:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    if correction is None:
-        correction = 1 if unbiased is None else int(unbiased)
-    dims = wrap_dims(dim, input.dim())
-    if _count(input._array.shape, dims) <= correction:
-        import warnings
-
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel).", stacklevel=3
-        )  # fmt: skip
-    return dims, correction, keepdim
-
-
-@method
-def var(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
-) -> Tensor:
-    """The variance; divides by the count less `correction` (1 unless told otherwise).
-
-    >>> import penlight as torch
-    >>> torch.var(torch.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
-    """
-    return _var(input, *_spread_arguments("var", input, dim, unbiased, correction, keepdim, kwargs), out=out)
-
-
-@method
-def std(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Tensor | None = None,
-    **kwargs: Any,
-) -> Tensor:
-    """The standard deviation; the square root of `var`.
-
-    >>> import penlight as torch
-    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
-    tensor(1.)
-    """
-    return _std(input, *_spread_arguments("std", input, dim, unbiased, correction, keepdim, kwargs), out=out)
 
 
 # ----- Log-sum-exp --------------------------------------------------------------------------------------------------

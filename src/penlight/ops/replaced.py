@@ -11,7 +11,7 @@ from .. import dtypes
 from .._docstrings import documented
 from ..autograd import modes, views
 from ..tensor import Tensor, wrap
-from . import _dispatch, parts, shape, transposing
+from . import _dispatch, parts, shape, strided, transposing
 from ._args import ABSENT, wrap_dim
 from ._declare import install_method, linear, method
 from ._in_place_view import in_place_class
@@ -182,7 +182,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     tensor([1., 0., 1., 0.])
     """
     if input._level is None:  # else vmap looks at the samples
-        parts.check_window(tuple(size), tuple(stride), storage_offset or 0, input.element_size(), input._array.nbytes)
+        strided.check_window(tuple(size), tuple(stride), storage_offset or 0, input.element_size(), input._array.nbytes)
     return _as_strided_scatter(input, src, tuple(size), tuple(stride), storage_offset or 0)
 
 
@@ -285,7 +285,7 @@ def _view_as_complex(input: Tensor) -> Tensor:
 
 
 alias_copy = _copying("alias_copy", shape.alias)
-as_strided_copy = _copying("as_strided_copy", parts.as_strided)
+as_strided_copy = _copying("as_strided_copy", strided.as_strided)
 diagonal_copy = _copying("diagonal_copy", parts.diagonal)
 expand_copy = _copying("expand_copy", shape.expand)
 permute_copy = _copying("permute_copy", transposing.permute)

@@ -10,8 +10,9 @@ import numpy as np
 from .. import dtypes
 from ..tensor import Tensor
 from ._declare import OPS, linear
+from ._fourier_arguments import BY_N, BY_ROOT_N, NONE
 from ._guards import type_name
-from .fourier import BY_N, BY_ROOT_N, NONE, _fft_c2c, _fft_c2r, _fft_r2c
+from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from .linalg_common import need_tensor
 from .parts import _unfold_array
 

@@ -15,7 +15,8 @@ from ._declare import differentiable, method, quiet
 from ._guards import lazy, not_implemented
 from ._raw import shared
 from .extremes import _share
-from .reduction import _add_reduce, _count, _of_rows, _spread_arguments, _var_rule, in_out, named_result
+from .reduction import _add_reduce, _count, in_out, named_result
+from .spread import _of_rows, _spread_arguments, _var_rule
 
 __all__ = [
     "aminmax",
