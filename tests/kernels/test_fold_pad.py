@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import penlight
 from penlight.kernels.fold import block_counts, fold, unfold
 from penlight.kernels.pad import pad, pad_backward
+from penlight.nn import functional as F
 
 # (sizes, kernel, dilation, padding, stride)
 FOLDS = [
@@ -106,3 +108,9 @@ def test_impossible_pads(pads, mode, message):
 def test_unknown_mode():
     with pytest.raises(NotImplementedError, match="Unrecognised padding mode mirror"):
         pad(np.arange(3.0), [(1, 1)], "mirror")
+
+
+def test_fold_of_truth_values():
+    folded = F.fold(penlight.ones(1, 8, 9, dtype=penlight.bool), (4, 4), (2, 2))
+    assert folded.dtype is penlight.bool
+    assert folded.all()

@@ -105,7 +105,7 @@ class Positions:
         table = self.back[0]
         if len(table) == 1:
             return room.take(table[0], 1)
-        return np.add.reduce(room.take(table, 1), 1)
+        return np.add.reduce(room.take(table, 1), 1, room.dtype)
 
     def add_beside(self, room: np.ndarray) -> np.ndarray:
         """The same with the images side by side: ``(channels * size, N)``."""
