@@ -45,6 +45,6 @@ def test_means_of_many_halves_have_gradients():
         *torch.autograd.grad(torch.var_mean(x)[1], x),
     ]
     for share in shares:
-        assert (share == 1 / 70000).all() or set(share.tolist()) == {1.430511474609375e-05}
+        assert set(share.tolist()) == {1.430511474609375e-05}
     assert set(torch.autograd.grad(F.l1_loss(x, x.detach() * 2), x)[0].tolist()) == {-1.430511474609375e-05}
     assert F.l1_loss(x, x.detach() * 2) == 1
