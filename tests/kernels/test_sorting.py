@@ -77,6 +77,28 @@ def test_topk_of_long_rows(dtype, largest):
         np.testing.assert_array_equal(indices, all_indices[:, :k])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "?"])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("n", [100, 1000, 9000])
+def test_topk_of_one_row(dtype, largest, n):
+    few = rng.integers(0, 7, n).astype(dtype)
+    many = (100 * rng.standard_normal(2 * n)).astype(dtype)[::2] if dtype != "u1" else few[::-1]
+    for x in (few, many):
+        rows = [x]
+        if dtype[0] == "f":
+            for share in (0.01, 0.9):
+                rows.append(x.copy())
+                rows[-1][rng.random(n) < share] = NAN
+            x[rng.random(n) < 0.3] = -0.0
+        for row in rows:
+            order = K.argsort(row, 0, largest)
+            for k in (1, 10, n // 5):
+                values, indices = K.topk(row, k, 0, largest)
+                np.testing.assert_array_equal(indices, order[:k])
+                np.testing.assert_array_equal(values, row[order[:k]])
+                assert indices.flags.c_contiguous and indices.dtype == np.int64 and values.dtype == row.dtype
+
+
 def test_pinned_order_with_nan_and_signed_zero():
     assert K.sort(MIXED, 0)[1].tolist() == [4, 7, 8, 2, 6, 0, 3, 1, 5]
     assert K.sort(MIXED, 0, True)[1].tolist() == [1, 5, 0, 3, 2, 6, 7, 8, 4]

@@ -26,6 +26,7 @@ _SMALL = 2048  # elements; below, packing costs more than it saves
 _FEW = 8  # elements of a row that are found one after the other
 _FEW_BOUNDS = 16  # elements of a sorted row that values are compared with one after the other
 _LONG = 1 << 14  # length of a row from which topk first finds its threshold
+_LONG_SINGLE = 96  # the same, if there is one row only
 _POSITION = 0xFFFFFFFF
 
 
@@ -172,14 +173,21 @@ def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
 def _top_of_long_row(row: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Positions of the k first of the sorted row, found among those that reach the k-th value."""
     row = _comparable(row)
-    limit = np.partition(row, len(row) - k if largest else k - 1)[len(row) - k if largest else k - 1]
+    last = len(row) - k if largest else k - 1
+    ordered = row.copy()
+    ordered.partition(last)
+    limit = ordered[last]
     if largest:
-        reaching = np.isnan(row) if limit != limit else ~(row < limit)
+        reaching = np.isnan(row) if limit != limit else np.logical_not(row < limit)
     else:
         reaching = np.ones(len(row), bool) if limit != limit else row <= limit
-    candidates = np.flatnonzero(reaching)
-    order = argsort_rows(row[candidates][None], largest)[0, :k]
-    return candidates[order]
+    candidates = reaching.nonzero()[0]
+    if len(candidates) >= _SMALL:
+        return candidates.take(argsort_rows(row.take(candidates)[None], largest)[0, :k])
+    if not largest:
+        return candidates.take(row.take(candidates).argsort(kind="stable")[:k])
+    candidates = candidates[::-1]  # backwards twice, so that of equal ones the first stays the first
+    return candidates.take(row.take(candidates).argsort(kind="stable")[: -k - 1 : -1])
 
 
 def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
@@ -203,6 +211,9 @@ def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndar
     """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
     if k < 0 or k > (x.shape[dim] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    if x.ndim == 1 and 0 < 4 * k < len(x) >= _LONG_SINGLE:
+        order = _top_of_long_row(x, k, largest)
+        return x.take(order), order
     rows = as_rows(x, dim)
     n = rows.shape[1]
     if 0 < k < n and n >= _LONG and len(rows):
