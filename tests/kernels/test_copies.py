@@ -15,6 +15,10 @@ SHAPES = [(8, 8), (8, 9), (9, 8), (20, 33), (70, 130), (200, 9), (3, 5, 7), (5, 
 def everything(monkeypatch):
     """Small arrays are copied by machine code, too."""
     monkeypatch.setattr(copies, "FROM", 1)
+    monkeypatch.setattr(copies, "_BACKWARDS", 0)
+    copies._plans.cache_clear()
+    yield
+    copies._plans.cache_clear()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "i1", "c16", "?"])

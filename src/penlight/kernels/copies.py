@@ -10,6 +10,9 @@ import numpy as np
 
 FROM = 1 << 12  # elements; below, NumPy takes no longer
 _LONG_ROW = 1 << 12  # bytes; NumPy copies longer ones as fast
+_BACKWARDS = (
+    1 << 13
+)  # elements of rows that are read backwards, for each byte of one, but two at least; NumPy copies fewer as fast
 _GRAIN = 1 << 17  # bytes that are worth waking a thread for
 _SHARED = 1 << 21  # bytes that threads copy together
 _ROW = 1 << 14  # bytes, of such a copy
@@ -101,7 +104,7 @@ def _plans(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, .
     if not dims or len(dims) > 4:
         return None
     length, step, into = dims[-1]
-    if into != size or abs(step) != size or length * size < 32 or (step < 0 and size < 4):
+    if into != size or abs(step) != size or length * size < 32:
         square, bytes_ = _squares(dims, size), prod(shape) * size
         if square is not None:
             return None if bytes_ < _SQUARE else square
@@ -113,6 +116,8 @@ def _plans(shape: tuple[int, ...], source: tuple[int, ...], target: tuple[int, .
             return None
         way = "forwards"
     else:
+        if prod(shape) < _BACKWARDS * max(size, 2):
+            return None
         way = "backwards"
     return [_plan(way, dims)]
 

@@ -62,6 +62,7 @@ ENCODINGS = [
     (lambda a: a.halves(12, 10, 11, 0x31), "c4432d06e331"),
     (lambda a: a.pick(2, 9, 1, 0xDD), "c4e134c6d1dd"),
     (lambda a: a.pairs(9, 3, 0xD8), "c463fd01cbd8"),
+    (lambda a: a.shuffle_bytes(9, 3, 12), "c4426500cc"),
     (lambda a: a.move_half(12, Address(R15)), "c4417810a42700000000"),
     (lambda a: a.store_half(Address(R15, None, 8), 9), "c44178118c2708000000"),
     (lambda a: a.binary("vaddpd", 9, 10, 11), "c4412d58cb"),

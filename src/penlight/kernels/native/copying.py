@@ -24,6 +24,7 @@ _FIRST = 8 * (len(_table.SAVED) + 1)  # where on the stack the seventh argument 
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
 ARGUMENTS = 6 + 9
 _UNROLLED = 4
+_TURN = 1  # a register
 
 
 def available() -> bool:
@@ -42,6 +43,8 @@ def copy_kernel(way: str, size: int) -> Any:
 
     def write(asm: Assembler) -> None:
         source, target = R8, R9
+        if way == "backwards" and size < 4:
+            _load_turn(asm, size)
         for pointer, strides in ((source, _FROM), (target, _INTO)):
             asm.copy_register(RAX, RDI)
             asm.multiply(RAX, _on_stack(strides[0]))
@@ -94,6 +97,17 @@ def _write_forwards(asm: Assembler, size: int) -> None:
     asm.store(Address(R13, last), 0)
 
 
+def _load_turn(asm: Assembler, size: int) -> None:
+    """The numbers of the bytes of 16 whose elements of less than four bytes are turned round within each eight."""
+    places = [8 * (i // 8) + (7 - i % 8) // size * size + i % size for i in range(16)]
+    asm.add_number(RSP, -32)
+    for i in range(0, 32, 4):
+        asm.load_number(RAX, int.from_bytes(places[i % 16 : i % 16 + 4], "little"))
+        asm.store_part(_on_stack(i), RAX, 4)
+    asm.move(_TURN, _on_stack(0))
+    asm.add_number(RSP, 32)
+
+
 def _write_backwards(asm: Assembler, size: int) -> None:
     """The same, whose first element is the last in memory where it is read from."""
     length, place, last, there = R14, RAX, R15, RSI
@@ -108,8 +122,10 @@ def _write_backwards(asm: Assembler, size: int) -> None:
 
     def vector(at: int) -> None:
         asm.move(0, Address(there, None, size - 32))
-        if size == 8:
+        if size != 4:
             asm.pairs(0, 0, 0x1B)
+            if size < 4:
+                asm.shuffle_bytes(0, 0, _TURN)
         else:
             asm.swap_halves(0, 0)
             asm.shuffle(0, 0, 0x1B)
