@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 
@@ -74,6 +75,25 @@ def test_mixed_sequence(seed: int) -> None:
         assert_same(engine, rng.randperm(engine, 600, I64), torch.randperm(600))
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n", [300, 1000, 1009, 2400])
+def test_mixed_sequence_of_some_hundreds(n: int, seed: int) -> None:
+    engine = start(seed)
+    p = torch.linspace(-0.0, 1, n)
+    for _ in range(5):
+        assert_same(engine, rng.uniform(engine, (n,), F32), torch.rand(n))
+        assert_same(engine, rng.normal(engine, (n,), F32), torch.randn(n))
+        assert_same(engine, rng.normal(engine, (5,), F32), torch.randn(5))
+        assert_same(engine, rng.randint(engine, (n,), -2, 9, I64), torch.randint(-2, 9, (n,)))
+        assert_same(engine, rng.uniform(engine, (n,), F64, -1, 3), torch.empty(n, dtype=torch.float64).uniform_(-1, 3))
+        assert_same(engine, rng.bernoulli(engine, 0.3, (n,), F32), torch.empty(n).bernoulli_(0.3))
+        assert_same(engine, rng.bernoulli_each(engine, p.numpy(), F32), torch.bernoulli(p))
+        assert_same(engine, rng.uniform(engine, (3,), F32), torch.rand(3))
+        assert_same(engine, rng.normal(engine, (n,), F64), torch.randn(n, dtype=torch.float64))
+        assert_same(engine, rng.exponential(engine, (n,), F32), torch.empty(n).exponential_())
+        assert_same(engine, rng.bernoulli_each(engine, p.double().numpy(), F64), torch.bernoulli(p.double()))
+
+
 @pytest.mark.parametrize("draws", [0, 1, 3, 623, 624, 625, 5000])
 def test_state_travels_both_ways(draws: int) -> None:
     engine = start(9)
@@ -119,6 +139,20 @@ def test_normal(dtype: torch.dtype, mean: float, std: float) -> None:
     for n in (0, 1, 2, 15, 16, 17, 31, 32, 33, 100, 629, 20000, 70001):
         ours = rng.normal(engine, (n,), FLOATS[dtype], mean, std)
         assert_same(engine, ours, torch.empty(n, dtype=dtype).normal_(mean, std))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("value", [-0.0, 1.0, -1e-30, 1.0000002, math.nan, math.inf, -math.inf, -math.nan])
+def test_what_is_a_probability(value: float, dtype: torch.dtype) -> None:
+    engine = start(0)
+    p = torch.tensor([0.5, value, 0.25], dtype=dtype)
+    try:
+        expected = torch.bernoulli(p)
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match="p_in >= 0"):
+            rng.bernoulli_each(engine, p.numpy(), p.numpy().dtype)
+    else:
+        assert_same(engine, rng.bernoulli_each(engine, p.numpy(), p.numpy().dtype), expected)
 
 
 def test_bounds_at_the_ends_of_the_range() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._late import late
+from .rng_reserve import LIMIT, Reserve
 
 machine = late(globals(), "machine", ".native")
 twister = late(globals(), "twister", ".native.twister")
@@ -40,6 +41,7 @@ _STATE = np.dtype(
         "itemsize": STATE_SIZE,
     }
 )
+_FEW = 256  # draws, for which those of one block serve
 _NO_WORDS = np.zeros(BLOCK, np.uint64)
 _NOTHING = np.zeros(0, np.float32)
 _LOW24 = np.uint64(0xFFFFFF)
@@ -96,6 +98,7 @@ class Engine:
         "_next",
         "_normal",
         "_pairs",
+        "_reserve",
         "_seed",
         "_singles",
         "_words",
@@ -124,6 +127,7 @@ class Engine:
         self._pairs: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
         self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
         self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
+        self._reserve: Reserve | None = None  # Note [Reserves of draws]
         return self
 
     def seed(self) -> int:
@@ -206,6 +210,11 @@ class Engine:
         if stop <= BLOCK:
             self._next = stop
             return self._words[start:stop]
+        reserve = self._reserve
+        if reserve is not None and n <= LIMIT and reserve.blocks[reserve.block] is self._words:
+            taken = self._from_reserve(n)
+            if taken is not None:
+                return taken[0].wide[taken[1] : taken[1] + n]
         missing = stop - BLOCK
         blocks = -(-missing // BLOCK)
         bits = self._twister() if self._fresh else self._bits
@@ -216,10 +225,39 @@ class Engine:
         self._next = missing - (blocks - 1) * BLOCK
         return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
 
+    def _from_reserve(self, n: int) -> tuple[Reserve, int] | None:
+        """Take the next n draws, 1 to `LIMIT`: a reserve, and where in it they begin. None without machine code."""
+        reserve = self._reserve
+        if (
+            reserve is None
+            or reserve.blocks[reserve.block] is not self._words
+            or reserve.block * BLOCK + self._next + n > reserve.draws.size
+        ):
+            state = self._state()
+            if state is None:
+                return None
+            if self._fresh:
+                self._words, self._next, self._fresh = _NO_WORDS, BLOCK, False
+            reserve = self._reserve = Reserve(state, self._words)
+        first = reserve.block * BLOCK + self._next
+        block = (first + n - 1) // BLOCK
+        if block != reserve.block:
+            reserve.block = block
+            reserve.state[...] = reserve.states[block]
+            self._words = reserve.blocks[block]
+        self._next = first + n - block * BLOCK
+        return reserve, first
+
     def ahead24(self, n: int) -> np.ndarray | None:
-        """The next n draws as multiples of 2**-24 below 1, float32; None if they reach beyond the block. Not to be written to."""
+        """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to.
+
+        None if they are few that reach beyond the block, or many for which there is no machine code, or too many.
+        """
         start = self._next
         stop = start + n
+        if n > _FEW:
+            taken = self._from_reserve(n) if n <= LIMIT else None
+            return None if taken is None else taken[0].singles()[taken[1] : taken[1] + n]
         if stop > BLOCK:
             return None
         words, samples = self._singles
@@ -234,6 +272,12 @@ class Engine:
         """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
         start = self._next
         stop = start + 2 * n
+        if n > _FEW:
+            taken = self._from_reserve(2 * n) if 2 * n <= LIMIT else None
+            if taken is None:
+                return None
+            odd, first = taken[1] & 1, taken[1] >> 1
+            return taken[0].doubles(odd)[first : first + n]
         if stop > BLOCK:
             return None
         words, odd, samples = self._doubles
@@ -307,6 +351,9 @@ class Engine:
 
     def random32(self, n: int) -> np.ndarray:
         """The next n draws, as uint32."""
+        taken = self._from_reserve(n) if _FEW < n <= LIMIT else None
+        if taken is not None:
+            return taken[0].draws[taken[1] : taken[1] + n].copy()
         if n <= PIECE:
             return self.raw(n).astype(np.uint32)
         out = np.empty(n, np.uint32)

@@ -74,7 +74,9 @@ def normal(
         flat[...] = narrow(scale64(normal_pairs(engine, flat.size), mean, std), flat.dtype)
     elif flat.dtype.itemsize == 8:
         _fill_long(engine, flat, fill53, _box_muller64)
-        flat[...] = scale64(flat, mean, std)
+        scaled = scale64(flat, mean, std)
+        if scaled is not flat:
+            flat[...] = scaled
     elif flat.dtype.itemsize == 4:
         _fill_long(engine, flat, fill24, box_muller32)
         _scale32(flat, mean, std)
@@ -182,11 +184,14 @@ def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
     """samples * std + mean in float32, rounded once, in place."""
+    if mean == 0.0 and std == 1.0:
+        samples += _ZERO  # -0 becomes 0
+        return
     mean, std = float(np.float32(mean)), float(np.float32(std))
     if mean == 0.0 or std == 1.0:
         if std != 1.0:
             samples *= np.float32(std)
-        samples += np.float32(mean)  # also where mean is zero: -0 becomes 0
+        samples += np.float32(mean)  # here too
     else:
         samples[...] = fma32(samples, std, mean)
 
@@ -207,9 +212,10 @@ def _fill_long(
         fill(engine, out)
         transform(out)
     else:
-        longer = np.empty(whole + 16, out.dtype)
-        fill(engine, longer[: out.size])
-        fill(engine, longer[whole:])
+        longer = np.empty(out.size + 16, out.dtype)
+        fill(engine, longer)
+        longer[whole : whole + 16] = longer[-16:]
+        longer = longer[: whole + 16]
         transform(longer)
         out[:whole] = longer[:whole]
         out[-16:] = longer[whole:]

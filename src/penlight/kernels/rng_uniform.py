@@ -9,6 +9,7 @@ import numpy as np
 from ._late import late
 from .fma import fma32, fma64
 from .rng_engine import BLOCK, PIECE, Engine, low53, unit53
+from .rng_reserve import LIMIT
 from .silence import silent
 
 machine = late(globals(), "machine", ".native.twister")
@@ -88,13 +89,12 @@ def in_memory_order(array: np.ndarray) -> np.ndarray:
     return array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
 
 
-_FEW = 256  # samples, for which the number of NumPy's calls counts
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def fill24(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float32 array with multiples of 2**-24 in [0, 1): one draw each, its lower 24 bits."""
-    if out.size <= _FEW:
+    if out.size <= LIMIT:
         samples = engine.ahead24(out.size)
         if samples is not None:
             out[...] = samples
@@ -114,7 +114,7 @@ def fill24(engine: Engine, out: np.ndarray) -> None:
 
 def fill53(engine: Engine, out: np.ndarray) -> None:
     """Fill a flat float64 array with multiples of 2**-53 in [0, 1): two draws each, the lower 53 bits of the pair."""
-    if out.size <= _FEW:
+    if out.size <= LIMIT:
         samples = engine.ahead53(out.size)
         if samples is not None:
             out[...] = samples
@@ -129,7 +129,7 @@ def fill53(engine: Engine, out: np.ndarray) -> None:
 def uniform53(engine: Engine, shape: Shape) -> np.ndarray:
     """Samples from [0, 1) in float64; what most of the other distributions are made from."""
     n = math.prod(shape)
-    samples = engine.ahead53(n) if n <= _FEW else None
+    samples = engine.ahead53(n) if n <= LIMIT else None
     if samples is not None:
         return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     out = np.empty(shape)
@@ -166,7 +166,7 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
     """
     if (dtype is _SINGLE or dtype is _DOUBLE) and low == 0.0 and high == 1.0:
         n = math.prod(shape)
-        samples = (engine.ahead24(n) if dtype is _SINGLE else engine.ahead53(n)) if n <= _FEW else None
+        samples = (engine.ahead24(n) if dtype is _SINGLE else engine.ahead53(n)) if n <= LIMIT else None
         if samples is not None:
             return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     low, high = float(low), float(high)
@@ -224,7 +224,7 @@ def bernoulli(engine: Engine, p: float, shape: Shape, dtype: np.dtype) -> np.nda
     if dtype.kind == "c":
         raise not_implemented("bernoulli_scalar_cpu_", dtype)
     n = math.prod(shape)
-    samples = engine.ahead53(n) if shape and n <= _FEW else None
+    samples = engine.ahead53(n) if shape and n <= LIMIT else None
     if samples is not None:
         return (samples.reshape(shape) < p).astype(dtype)
     out = np.empty(shape, dtype)
@@ -252,15 +252,24 @@ def bernoulli_each(engine: Engine, p: np.ndarray, dtype: np.dtype) -> np.ndarray
     if not is_floating(p.dtype):
         raise not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
     p = p if p.dtype.itemsize >= 4 else p.astype(np.float32)
-    if p.size and not (np.minimum.reduce(p, None) >= 0 and np.maximum.reduce(p, None) <= 1):  # NaN neither
+    if not _are_probabilities(p):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  "
             "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
         )
     wide = p.dtype.itemsize == 8
-    samples = (engine.ahead53 if wide else engine.ahead24)(p.size) if p.ndim and p.size <= _FEW else None
+    samples = (engine.ahead53 if wide else engine.ahead24)(p.size) if p.ndim and p.size <= LIMIT else None
     if samples is not None:
         return (samples.reshape(p.shape) < p).astype(dtype)
     u = np.empty(p.shape, p.dtype)
     (fill53 if wide else fill24)(engine, u.reshape(-1))
     return np.asarray(u < p).astype(dtype)
+
+
+def _are_probabilities(p: np.ndarray) -> bool:
+    """Whether all numbers of a float32 or float64 array are from 0 to 1."""
+    # As unsigned integers, the bits of what is below 0, above 1 or NaN are larger than those of 1. So are those of -0.
+    bits, one = (np.uint32, 0x3F800000) if p.dtype.itemsize == 4 else (np.uint64, 0x3FF0000000000000)
+    if not p.size or np.maximum.reduce(p.view(bits), None) <= one:
+        return True
+    return bool(np.minimum.reduce(p, None) >= 0 and np.maximum.reduce(p, None) <= 1)

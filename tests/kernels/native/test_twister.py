@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, rng_normal, rng_uniform
+from penlight.kernels import native, rng_integers, rng_normal, rng_uniform
 from penlight.kernels.native import twister
 from penlight.kernels.rng_engine import _LARGE_PIECE, BLOCK, PIECE, Engine
+from penlight.kernels.rng_reserve import LIMIT
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -36,6 +37,55 @@ def test_the_same_stream(what, before, count, monkeypatch):
     np.testing.assert_array_equal(made, DRAWS[what](plain, count))
     np.testing.assert_array_equal(machine.get_state(), plain.get_state())
     np.testing.assert_array_equal(machine.raw(2000), plain.raw(2000))
+
+
+MIXED = {
+    **DRAWS,
+    "raw": lambda e, n: e.raw(n),
+    "randn in double": lambda e, n: rng_normal.normal(e, (n,), DOUBLE, 1.0, 0.3),
+    "randn not contiguous": lambda e, n: rng_normal.normal(e, (n,), SINGLE, contiguous=False),
+    "randint": lambda e, n: rng_integers.randint(e, (n,), 3, 100, np.dtype(np.int64)),
+    "bernoulli of each": lambda e, n: rng_uniform.bernoulli_each(e, np.linspace(0, 1, n, dtype=SINGLE), SINGLE),
+}
+SIZES = (1, 16, 255, 257, 300, 607, BLOCK - 1, BLOCK, BLOCK + 1, 1000, LIMIT // 2, LIMIT // 2 + 1, LIMIT, LIMIT + 1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_draws_from_a_reserve(seed, monkeypatch):
+    """Note [Reserves of draws]: draws of all kinds and sizes one after the other, and the state after each."""
+    choose = np.random.default_rng(seed)
+    calls = [(str(choose.choice(list(MIXED))), int(choose.choice(SIZES))) for _ in range(60)]
+    machine, plain = Engine(seed), Engine(seed)
+    made = [(MIXED[what](machine, n).copy(), machine.get_state()) for what, n in calls]
+    monkeypatch.setattr(native, "available", lambda: False)
+    for (what, n), (samples, state) in zip(calls, made, strict=True):
+        np.testing.assert_array_equal(samples, MIXED[what](plain, n), err_msg=f"{what} of {n}")
+        np.testing.assert_array_equal(state, plain.get_state())
+
+
+@pytest.mark.parametrize("before", [0, 1, 300, 1000, 5000])
+def test_going_back_in_a_reserve(before):
+    engine = Engine(5)
+    if before:
+        engine.random32(before)
+    expected = engine.clone().random32(9000)
+    mark = engine.mark()
+    for used in (1, 700, 2000):
+        for _ in range(7):
+            engine.random32(1000)
+        engine.go_back(mark, used)
+        np.testing.assert_array_equal(engine.clone().random32(1000), expected[used : used + 1000])
+        np.testing.assert_array_equal(engine.random32(1000), expected[used : used + 1000])
+
+
+def test_seeding_forgets_the_reserve():
+    engine = Engine(5)
+    first = engine.random32(1000)
+    engine.random32(1000)
+    np.testing.assert_array_equal(engine.manual_seed(5).random32(1000), first)
+    state = engine.get_state()
+    following = engine.random32(1000)
+    np.testing.assert_array_equal(engine.set_state(state).random32(1000), following)
 
 
 def test_a_state_that_was_set(monkeypatch):
