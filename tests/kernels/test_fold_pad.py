@@ -74,6 +74,19 @@ def test_pad_values(pads, mode, expected, dtype):
     assert result.dtype == dtype and result.flags.c_contiguous and result.flags.owndata
 
 
+@pytest.mark.parametrize(("mode", "other"), [("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")])
+@pytest.mark.parametrize("shape", [(1, 1, 70, 71), (3, 1000, 7), (1, 300, 301)], ids=str)
+def test_pad_of_more_than_a_few(shape, mode, other):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    pads = [(1, 1), (3, 2)]
+    expected = np.pad(x, [(0, 0)] * (x.ndim - 2) + pads, mode=other)
+    np.testing.assert_array_equal(pad(x, pads, mode), expected)
+
+
+def test_pad_of_a_number():
+    np.testing.assert_array_equal(pad(np.array(2.0), []), np.array(2.0))
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 @pytest.mark.parametrize("pads", [[(1, 2)], [(2, 1), (0, 3)], [(1, 1), (2, 0), (1, 2)], [(-1, 2), (3, -2)]], ids=str)
 def test_pad_backward_is_the_transpose(mode, pads):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .native.loops import Floats, run_of
+from .norm_features import features, features_back
 
 _MOST = 1 << 15  # elements; for more of float32 there are loops over vectors
 _NONE = np.empty(0)
@@ -371,7 +372,8 @@ def batch_norm(
     x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[Any, Any, Any, Any] | None:
     """(out, mean, rstd, biased variance) of a batch."""
-    run = run_of(_batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
+    flat = prod(x.shape[2:]) == 1
+    run = run_of(features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
     if run is None or x.ndim < 2 or type(eps) is not float or not _suited(x, weight, bias):
         return None
     x = _plain(x)
@@ -379,7 +381,11 @@ def batch_norm(
     out = np.empty(x.shape, x.dtype)
     mean, rstd, var = np.empty(channels, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
     arrays = id(x), id(out), id(mean), id(rstd), id(var), _id(weight), _id(bias)
-    run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
+    if flat:
+        middles, scales = np.empty(channels), np.empty(channels)
+        run(0, channels, *arrays, id(middles), id(scales), count, channels, eps)
+    else:
+        run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
     return out, mean, rstd, var
 
 
@@ -393,12 +399,17 @@ def batch_norm_backward(
     needs: Any,
 ) -> Three | None:
     """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
-    run = run_of(_batch_back, x.dtype, True, scaled=weight is not None, training=training)
+    flat = prod(x.shape[2:]) == 1
+    run = run_of(features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training)
     if run is None or grad.dtype is not x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     count, channels = x.shape[:2]
     dx, dweight, dbias = np.empty(x.shape, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
     arrays = id(grad), id(x), id(mean), id(rstd), _id(weight), id(dx), id(dweight), id(dbias)
-    run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
+    if flat:
+        moments, totals = np.empty(channels), np.empty(channels)
+        run(0, channels, *arrays, id(moments), id(totals), count, channels)
+    else:
+        run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None

@@ -47,7 +47,7 @@ def pad(x: np.ndarray, pads: Pads, mode: str = "constant", value: float | comple
 def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) -> np.ndarray:
     """`pad` by slices."""
     lead = x.ndim - len(pads)
-    cropped, shape, interior = _plan(x.shape, pads, mode)
+    cropped, shape, interior, borders = _plan(x.shape, pads, mode)
     if cropped and mode in ("constant", "circular"):
         x = x[_crop(lead, pads)]
     if mode == "constant":
@@ -56,31 +56,44 @@ def _padded(x: np.ndarray, pads: Pads, mode: str, value: float | complex = 0) ->
             np.copyto(out, value, casting="unsafe")
     else:
         out = np.empty(shape, x.dtype)
-    copy(out[interior], x)
-    if mode != "constant":
-        for axis, (low, high) in enumerate(pads, lead):
-            for target, source in _borders(mode, max(low, 0), max(high, 0), x.shape[axis]):
-                border = out[_along(axis, target)]
-                copy(border, broadcast_to(out[_along(axis, source)], border.shape))
-        if cropped and mode != "circular":
-            out = out[_crop(lead, pads)].copy()
+    if not x.ndim or (x.size <= _SOME and x.shape[-1] >= _ROW):
+        out[interior] = x
+    else:
+        copy(out[interior], x)
+    for target, source in borders:
+        if x.size <= _SOME:
+            out[target] = out[source]
+        else:
+            border = out[target]
+            copy(border, broadcast_to(out[source], border.shape))
+    if cropped and mode in ("reflect", "replicate"):
+        out = out[_crop(lead, pads)].copy()
     return out
 
 
 _FEW = 4096  # elements
 _SOME = 1 << 16  # elements whose places are looked up in a table; more are copied in slices
+_ROW = 64  # elements of a row that NumPy copies as fast as `copy` does
+_Slices = tuple[slice, ...]
 
 
 @lru_cache(256)
-def _plan(sizes: tuple[int, ...], pads: Pads, mode: str) -> tuple[bool, tuple[int, ...], tuple[slice, ...]]:
-    """Whether anything is cropped, the shape of the result, and where in it the input lies."""
+def _plan(
+    sizes: tuple[int, ...], pads: Pads, mode: str
+) -> tuple[bool, tuple[int, ...], _Slices, list[tuple[_Slices, _Slices]]]:
+    """Whether anything is cropped, the shape of the result, where in it the input lies, and each border with what it is a copy of."""
     _check(sizes, pads, mode)
     lead = len(sizes) - len(pads)
     cropped = any(low < 0 or high < 0 for low, high in pads)
     if cropped and mode in ("constant", "circular"):
         sizes = np.empty(sizes, np.bool_)[_crop(lead, pads)].shape
     shape = (*sizes[:lead], *(n + max(a, 0) + max(b, 0) for n, (a, b) in zip(sizes[lead:], pads, strict=True)))
-    return cropped, shape, _interior(lead, pads, sizes)
+    borders = []
+    if mode != "constant":
+        for axis, (low, high) in enumerate(pads, lead):
+            sides = _borders(mode, max(low, 0), max(high, 0), sizes[axis])
+            borders += [(_along(axis, target), _along(axis, source)) for target, source in sides]
+    return cropped, shape, _interior(lead, pads, sizes), borders
 
 
 @lru_cache(64)

@@ -1,0 +1,76 @@
+"""Distances between all pairs of rows as loops in machine code, see Note [Compiled loops] in native/loops.py. The same in NumPy: ops/distance.py."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .native.loops import Floats, fma, over, run_of
+
+_GRAIN = 1 << 16  # differences that are worth waking a thread for
+
+
+def _euclid(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int) -> None:
+    """Two rows at a time against an earlier one, whose numbers are read once for both. The last may have to be both."""
+    whole = columns // 4 * 4
+    for first in range(begin, end):
+        start = first * columns
+        place = first * (2 * rows - first - 1) // 2
+        second = first + 1
+        while second < rows:
+            m = second * columns
+            n = m
+            if second + 1 < rows:
+                n = m + columns
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for k in range(start, start + whole, 4):
+                p = x[k]
+                q = p - x[m]
+                a = fma(q, q, a)
+                q = p - x[n]
+                c = fma(q, q, c)
+                p = x[k + 1]
+                q = p - x[m + 1]
+                b = fma(q, q, b)
+                q = p - x[n + 1]
+                d = fma(q, q, d)
+                p = x[k + 2]
+                q = p - x[m + 2]
+                a = fma(q, q, a)
+                q = p - x[n + 2]
+                c = fma(q, q, c)
+                p = x[k + 3]
+                q = p - x[m + 3]
+                b = fma(q, q, b)
+                q = p - x[n + 3]
+                d = fma(q, q, d)
+                m += 4
+                n += 4
+            for k in range(start + whole, start + columns):
+                p = x[k]
+                q = p - x[m]
+                a = fma(q, q, a)
+                q = p - x[n]
+                c = fma(q, q, c)
+                m += 1
+                n += 1
+            out[place] = math.sqrt(a + b)
+            if second + 1 < rows:
+                out[place + 1] = math.sqrt(c + d)
+            place += 2
+            second += 2
+
+
+def euclid(x: np.ndarray) -> np.ndarray | None:
+    """The Euclidean distances between all pairs of rows of a contiguous matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
+
+    None where NumPy has to do it.
+    """
+    run = run_of(_euclid, x.dtype)
+    if run is None or not x.size or type(x) is not np.ndarray or not x.flags.c_contiguous:
+        return None
+    rows, columns = x.shape
+    out = np.empty(rows * (rows - 1) // 2, x.dtype)
+    over(run, rows, _GRAIN // (rows * columns) + 1, id(x), id(out), rows, columns)
+    return out

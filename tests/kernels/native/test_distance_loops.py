@@ -1,0 +1,35 @@
+"""Distances between all pairs of rows by compiled loops beside the same in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import penlight as torch
+from penlight.kernels import distance_loops, native
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (2, 5), (3, 4), (7, 9), (40, 3), (61, 141)])
+def test_as_in_numpy(shape, dtype, monkeypatch):
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(dtype))
+    assert distance_loops.euclid(x.numpy()) is not None
+    found = torch.pdist(x)
+    monkeypatch.setattr(distance_loops, "euclid", lambda x: None)
+    expected = torch.pdist(x)
+    assert found.dtype is expected.dtype and found.shape == expected.shape
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-13 if dtype is np.float64 else 2e-6)
+
+
+def test_what_is_no_number_stays_none():
+    x = torch.tensor([[1.0, np.inf], [np.nan, 2.0], [np.inf, 3.0], [1.0, np.inf]])
+    expected = [np.nan, np.inf, np.nan, np.nan, np.nan, np.inf]
+    np.testing.assert_array_equal(torch.pdist(x).numpy(), np.array(expected, np.float32))
+
+
+def test_nothing_to_compare():
+    assert distance_loops.euclid(np.zeros((0, 3))) is None
+    assert torch.pdist(torch.zeros(0, 3)).shape == (0,)
+    assert torch.pdist(torch.zeros(4, 0)).tolist() == [0.0] * 6
