@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -302,7 +303,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 # ----- Quotients ----------------------------------------------------------------------------------------------------
 
 
-@one_pass
+@partial(one_pass, least=1 << 9)
 def _floor_quotient(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
     return np.floor_divide(input, other)
@@ -325,12 +326,12 @@ def _divisor(input: Any, other: Any) -> Any:
         other &= (1 << bits) - 1
         if input.dtype.kind == "i" and other >> bits - 1:
             other -= 1 << bits
-    if not (other if isinstance(other, (int, float)) else np.all(other)) and input.size:
+    if not (other if isinstance(other, (int, float)) else other.all()) and input.size:
         raise RuntimeError("ZeroDivisionError")
     return other
 
 
-@one_pass
+@partial(one_pass, least=1 << 9)
 def _remainder(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
     if (
@@ -344,7 +345,7 @@ def _remainder(input: Any, other: Any) -> Any:
     return left
 
 
-@one_pass
+@partial(one_pass, least=1 << 9)
 def _c_remainder(input: Any, other: Any) -> Any:
     other = _divisor(input, other)
     return np.fmod(input, other)

@@ -169,3 +169,47 @@ def test_the_instructions_are_those_of_float64():
     assert "vmulpd" in kernel.listing
     assert "vaddpd" in kernel.listing
     assert "ps " not in kernel.listing.replace("vmovups", "").replace("vmaskmovps", "")
+
+
+def remainders(x, y):
+    """PyTorch's formulas: what is left with the sign of x, with that of y, and the quotient rounded down."""
+    left = np.fmod(x, y)
+    wrong = (left != 0) & ((y < 0) != (left < 0))
+    quotient = (x - left) / y - wrong
+    below = np.floor(quotient)
+    below = np.where(quotient == 0, np.copysign(0.0, x / y), below + (quotient - below > 0.5))
+    return left, np.where(wrong, left + y, left), np.where(y == 0, x / y, below)
+
+
+def divided():
+    """Pairs whose quotients are anything, whole, and next to whole numbers, and pairs of tiny and of huge numbers."""
+    numbers = np.random.default_rng(0)
+    y = numbers.standard_normal(9_000)
+    product = y * numbers.integers(-(2**48), 2**48, 9_000)
+    yield numbers.standard_normal(9_000), y
+    yield numbers.integers(-999, 999, 9_000) * 0.1, numbers.choice([-0.7, 0.1, 0.3, 2.0, np.inf, -np.inf], 9_000)
+    yield from ((product, y), (np.nextafter(product, 0), y), (np.nextafter(product, np.inf), y))
+    yield product * 2.0**-1074, y * 2.0**-1060
+    yield numbers.uniform(-1, 1, 9_000) * 1.7e308, y * 2.0**1000
+    yield numbers.choice([0.0, -0.0, 1e-3, -1e-3], 9_000), y
+
+
+@np.errstate(all="ignore")
+def test_remainders_are_exact():
+    functions = (torch.fmod, torch.remainder, torch.floor_divide)
+    for x, y in divided():
+        y[y == 0] = 5e-324
+        for function, wanted in zip(functions, remainders(x, y)):
+            np.testing.assert_array_equal(function(torch.from_numpy(x), torch.from_numpy(y)).numpy().view("i8"), wanted.view("i8"))  # fmt: skip
+    x, y = (v.ravel() for v in np.meshgrid(ODD, ODD))
+    for function, wanted in zip(functions, remainders(x, y)):  # quotients too large are left to NumPy
+        out = function(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+        np.testing.assert_array_equal(np.isnan(out), np.isnan(wanted))
+
+
+def test_remainders_are_silent(recwarn):
+    x = torch.full((5000,), 1.7e308, dtype=torch.float64)
+    x[::2] = -float("inf")
+    assert (x % 1e300).isnan().sum() == 2500 and (x // 1e300).isnan().sum() == 2500
+    assert not torch.full((5000,), 1.7e308, dtype=torch.float64).fmod(1.6e308).isnan().any()
+    assert not recwarn.list

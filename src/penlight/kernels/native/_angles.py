@@ -10,6 +10,7 @@ all others. They are NaN here, and the kernel is marked as `partial`: who runs i
 from __future__ import annotations
 
 from . import _doubles as d
+from . import _float64 as of_doubles
 from ._build import Value
 from ._functions import (
     absolute,
@@ -269,6 +270,8 @@ def fmod(x: Value, y: Value) -> Value:
     integer is exact.
     """
     b = x.builder
+    if b.double:
+        return of_doubles.fmod(x, y)
     b.partial = True
 
     def rest(x: Value, y: Value) -> Value:
@@ -296,6 +299,6 @@ def floor_divide(x: Value, y: Value) -> Value:
     quotient = (x - left) / y - only(wrong, full(x, 1.0))
     below = b.emit("floor", quotient)
     below = below + only(greater(quotient - below, 0.5), full(x, 1.0))
-    zero = b.emit("vandps", x / y, Pooled(0x80000000))
+    zero = b.emit("vandps", x / y, b.sign)
     below = where(b.emit("equal", quotient, 0.0), zero, below)
     return where(b.emit("equal", y, 0.0), x / y, below)

@@ -44,6 +44,7 @@ _SIN = tuple([(-1) ** n / factorial(2 * n + 1) for n in range(1, 9)])  # of r**3
 _COS = tuple([(-1) ** n / factorial(2 * n) for n in range(2, 9)])  # of r**4 on
 _QUARTER_TURN = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi / 2, to 160 bits
 _FAR = 2.0**28  # beyond, sines are NumPy's: Note [Partial functions] in _angles.py
+_LARGE_QUOTIENT = 2.0**50  # the same of remainders
 _NAN = Pooled(0x7FF8000000000000)
 _LOWEST, _HIGHEST = -746.0, 710.0  # beyond, exp is 0 or infinity
 
@@ -178,3 +179,18 @@ def erf(x: Value) -> Value:
     for _ in range(4):
         q = fma(q, q, q + q)
     return with_sign_of(x, where(less(size, 1.125), near, 1.0 - 1.0 / (q + 1.0)))
+
+
+def fmod(x: Value, y: Value) -> Value:
+    """What is left of x after taking y as often as it goes, with the sign of x. Exact.
+
+    The rounded quotient, cut off, is the whole number wanted or the next one; what is left then, and after adding y back, is a multiple of
+    the last place of y, and no larger than y, so nothing is rounded.
+    """
+    b = x.builder
+    b.partial = True
+    size, step = absolute(x), absolute(y)
+    left = fnma(b.emit("trunc", size / step), step, size)
+    left = left + only(less(left, 0.0), step)
+    left = b.emit("vorps", left, greater(size, step * _LARGE_QUOTIENT))
+    return where(less(size, step), x, with_sign_of(x, left))

@@ -100,6 +100,7 @@ UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {
     ufunc: UFUNCS[ufunc]
     for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.square, np.reciprocal, np.sqrt, np.abs)
     + (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.copysign, np.maximum, np.minimum)
+    + (np.fmod, np.remainder, np.floor_divide)
 } | {
     np.exp: of_doubles.exp, np.log: of_doubles.log, np.tanh: of_doubles.tanh, np.power: _short_power,
     np.expm1: of_doubles.expm1, np.log1p: of_doubles.log1p, np.sin: of_doubles.sin, np.cos: of_doubles.cos,

@@ -18,6 +18,7 @@ from ..convert import cast_operand, is_half
 from ..folds import fold
 from ..fused import Program
 from ..order import order_of
+from ..silence import hush, unhush
 from . import traced
 from ._compile import Kernel
 from .layout import Layout, layout_of
@@ -236,7 +237,11 @@ def sort_out(steps: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list
 def _has_nan(x: np.ndarray) -> bool:
     """Whether there is NaN among floats, or infinities of both signs."""
     total = fold(x, "sum")
-    return bool(np.isnan(np.add.reduce(x, None) if total is None else total))
+    if total is None:
+        token = hush()
+        total = np.add.reduce(x, None)
+        unhush(token)
+    return bool(total != total)
 
 
 def _plan(steps: Any, values: tuple[Any, ...], arrays: list[np.ndarray], numbers: int) -> _Plan | None:
