@@ -11,7 +11,7 @@ from .native.loops import Floats, fma, over, run_of
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
 
 
-def _euclid(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int) -> None:
+def _all_pairs(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, *, squared: bool) -> None:
     """Two rows at a time against an earlier one, whose numbers are read once for both. The last may have to be both."""
     whole = columns // 4 * 4
     for first in range(begin, end):
@@ -27,47 +27,49 @@ def _euclid(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: in
             for k in range(start, start + whole, 4):
                 p = x[k]
                 q = p - x[m]
-                a = fma(q, q, a)
+                a = fma(q, q, a) if squared else a + abs(q)
                 q = p - x[n]
-                c = fma(q, q, c)
+                c = fma(q, q, c) if squared else c + abs(q)
                 p = x[k + 1]
                 q = p - x[m + 1]
-                b = fma(q, q, b)
+                b = fma(q, q, b) if squared else b + abs(q)
                 q = p - x[n + 1]
-                d = fma(q, q, d)
+                d = fma(q, q, d) if squared else d + abs(q)
                 p = x[k + 2]
                 q = p - x[m + 2]
-                a = fma(q, q, a)
+                a = fma(q, q, a) if squared else a + abs(q)
                 q = p - x[n + 2]
-                c = fma(q, q, c)
+                c = fma(q, q, c) if squared else c + abs(q)
                 p = x[k + 3]
                 q = p - x[m + 3]
-                b = fma(q, q, b)
+                b = fma(q, q, b) if squared else b + abs(q)
                 q = p - x[n + 3]
-                d = fma(q, q, d)
+                d = fma(q, q, d) if squared else d + abs(q)
                 m += 4
                 n += 4
             for k in range(start + whole, start + columns):
                 p = x[k]
                 q = p - x[m]
-                a = fma(q, q, a)
+                a = fma(q, q, a) if squared else a + abs(q)
                 q = p - x[n]
-                c = fma(q, q, c)
+                c = fma(q, q, c) if squared else c + abs(q)
                 m += 1
                 n += 1
-            out[place] = math.sqrt(a + b)
+            out[place] = math.sqrt(a + b) if squared else a + b
             if second + 1 < rows:
-                out[place + 1] = math.sqrt(c + d)
+                out[place + 1] = math.sqrt(c + d) if squared else c + d
             place += 2
             second += 2
 
 
-def euclid(x: np.ndarray) -> np.ndarray | None:
-    """The Euclidean distances between all pairs of rows of a contiguous matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
+def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
+    """The distances between all pairs of rows of a contiguous matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
 
-    None where NumPy has to do it.
+    None where NumPy has to do it, as for norms other than 1 and 2.
     """
-    run = run_of(_euclid, x.dtype)
+    if p not in (1, 2):
+        return None
+    run = run_of(_all_pairs, x.dtype, squared=p == 2)
     if run is None or not x.size or type(x) is not np.ndarray or not x.flags.c_contiguous:
         return None
     rows, columns = x.shape

@@ -263,8 +263,8 @@ def _all_pairs(rows: int) -> tuple[Any, Any]:
 
 def _pdist_array(input: Any, p: float) -> Any:
     *lead, rows, columns = input.shape
-    if p == 2 and not lead:
-        found = distance_loops.euclid(input)
+    if not lead:
+        found = distance_loops.all_pairs(input, p)
         if found is not None:
             return found
     if not lead and rows * rows * columns <= 1 << 14:

@@ -12,13 +12,14 @@ pytestmark = pytest.mark.skipif(not native.available(), reason="this machine run
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("p", [1.0, 2.0])
 @pytest.mark.parametrize("shape", [(1, 3), (2, 1), (2, 5), (3, 4), (7, 9), (40, 3), (61, 141)])
-def test_as_in_numpy(shape, dtype, monkeypatch):
+def test_as_in_numpy(shape, p, dtype, monkeypatch):
     x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(dtype))
-    assert distance_loops.euclid(x.numpy()) is not None
-    found = torch.pdist(x)
-    monkeypatch.setattr(distance_loops, "euclid", lambda x: None)
-    expected = torch.pdist(x)
+    assert distance_loops.all_pairs(x.numpy(), p) is not None
+    found = torch.pdist(x, p)
+    monkeypatch.setattr(distance_loops, "all_pairs", lambda x, p: None)
+    expected = torch.pdist(x, p)
     assert found.dtype is expected.dtype and found.shape == expected.shape
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-13 if dtype is np.float64 else 2e-6)
 
@@ -30,6 +31,6 @@ def test_what_is_no_number_stays_none():
 
 
 def test_nothing_to_compare():
-    assert distance_loops.euclid(np.zeros((0, 3))) is None
+    assert distance_loops.all_pairs(np.zeros((0, 3)), 2) is None
     assert torch.pdist(torch.zeros(0, 3)).shape == (0,)
     assert torch.pdist(torch.zeros(4, 0)).tolist() == [0.0] * 6
