@@ -9,6 +9,7 @@ import numpy as np
 from .native.loops import Floats, fma, over, run_of
 
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
+_MOST = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
 
 
 def _all_pairs(begin: int, end: int, x: Floats, out: Floats, rows: int, columns: int, *, squared: bool) -> None:
@@ -62,6 +63,27 @@ def _all_pairs(begin: int, end: int, x: Floats, out: Floats, rows: int, columns:
             second += 2
 
 
+def _euclid_back(
+    begin: int, end: int, grad: Floats, x: Floats, result: Floats, out: Floats, rows: int, columns: int
+) -> None:
+    for i in range(rows * columns):
+        out[i] = 0.0
+    place = 0
+    for first in range(begin, end):
+        start = first * columns
+        for second in range(first + 1, rows):
+            scale = 0.0
+            if result[place] != 0.0:
+                scale = grad[place] / result[place]
+            place += 1
+            m = second * columns
+            for k in range(start, start + columns):
+                push = scale * (x[k] - x[m])
+                out[k] += push
+                out[m] -= push
+                m += 1
+
+
 def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
     """The distances between all pairs of rows of a contiguous matrix: 0 to 1, 0 to 2, ..., 1 to 2, ...
 
@@ -75,4 +97,21 @@ def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
     rows, columns = x.shape
     out = np.empty(rows * (rows - 1) // 2, x.dtype)
     over(run, rows, _GRAIN // (rows * columns) + 1, id(x), id(out), rows, columns)
+    return out
+
+
+def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.ndarray | None:
+    """The gradient of Euclidean distances between all pairs of a few rows; rows that are equal don't push each other."""
+    run = run_of(_euclid_back, x.dtype)
+    rows, columns = x.shape
+    if run is None or not 0 < rows * rows * columns <= _MOST:
+        return None
+    for array in (grad, x, result):
+        if type(array) is not np.ndarray or array.dtype is not x.dtype:
+            return None
+    grad, x, result = [np.ascontiguousarray(array) for array in (grad, x, result)]
+    if not grad.size == result.size == rows * (rows - 1) // 2:
+        return None
+    out = np.empty(x.shape, x.dtype)
+    run(0, rows, id(grad), id(x), id(result), id(out), rows, columns)
     return out

@@ -286,6 +286,10 @@ def _pdist_array(input: Any, p: float) -> Any:
 def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
     """As the distances of all rows to all rows, of which each pair is there twice."""
     *lead, rows, columns = input.shape
+    if p == 2 and not lead:
+        found = distance_loops.euclid_backward(grad, input, result)
+        if found is not None:
+            return found
     first, second = _all_pairs(rows) if rows * rows * columns <= 1 << 14 else np.triu_indices(rows, 1)
     grads, results = np.zeros((2, *lead, rows, rows), input.dtype)
     for table, values in ((grads, grad), (results, result)):

@@ -24,6 +24,25 @@ def test_as_in_numpy(shape, p, dtype, monkeypatch):
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-13 if dtype is np.float64 else 2e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (3, 4), (7, 9), (31, 31)])
+def test_gradient_as_in_numpy(shape, dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(dtype)
+    x[-1] = x[0]
+    push = torch.from_numpy(rng.normal(size=shape[0] * (shape[0] - 1) // 2).astype(dtype))
+
+    def gradient():
+        leaf = torch.from_numpy(x).requires_grad_()
+        torch.pdist(leaf).backward(push)
+        return leaf.grad.numpy()
+
+    found = gradient()
+    monkeypatch.setattr(distance_loops, "euclid_backward", lambda grad, x, result: None)
+    tolerance = 1e-12 if dtype is np.float64 else 1e-5
+    np.testing.assert_allclose(found, gradient(), rtol=tolerance, atol=tolerance)
+
+
 def test_what_is_no_number_stays_none():
     x = torch.tensor([[1.0, np.inf], [np.nan, 2.0], [np.inf, 3.0], [1.0, np.inf]])
     expected = [np.nan, np.inf, np.nan, np.nan, np.nan, np.inf]
