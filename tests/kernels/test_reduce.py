@@ -26,6 +26,7 @@ def test_cummax_and_cummin_take_the_last_of_equals():
     assert [part.shape for part in K.cummax(np.zeros((0, 2)), 0)] == [(0, 2), (0, 2)]
     assert [part.shape for part in K.cummax(np.array(1.0), 0)] == [(), ()]
     assert K.cummax(np.array([False, True]), 0)[0].dtype == bool
+    assert all(part.flags.c_contiguous for part in K.cummax(np.zeros((3, 4)).T, 0))
 
 
 @pytest.mark.filterwarnings("error")

@@ -82,6 +82,7 @@ RECORDS = [((5, 7), 1), ((1, 9), 1), ((8, 33), 0), ((7, 16), 0), ((3, 17, 8), 1)
 @pytest.mark.parametrize("shape, dim", RECORDS)
 def test_running_extrema_with_ties_and_nan(shape, dim, dtype, monkeypatch):
     monkeypatch.setattr(scan, "_NATIVE_FROM", 1)
+    monkeypatch.setattr(scan, "_RECORDS_FROM", 1)
     random = np.random.default_rng(0)
     x = np.round(random.standard_normal(shape) * 2).astype(dtype)
     layouts = [x, np.ascontiguousarray(x.T).T]
@@ -95,6 +96,7 @@ def test_running_extrema_with_ties_and_nan(shape, dim, dtype, monkeypatch):
             values, indices = kernel(y, dim)
             wanted_values, wanted_indices = records_one_by_one(y, dim, largest)
             assert values.dtype == y.dtype and indices.dtype == np.int64
+            assert values.flags.c_contiguous and indices.flags.c_contiguous
             np.testing.assert_array_equal(indices, wanted_indices)
             np.testing.assert_array_equal(values, wanted_values)
             if native.available() and y.dtype.kind == "f":

@@ -16,6 +16,7 @@ definitions = late(globals(), "definitions", ".native.scan")
 native = late(globals(), "native", ".native")
 records = late(globals(), "records", ".native.records")
 _NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
+_RECORDS_FROM = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -88,7 +89,8 @@ def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np
     """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
-    if x.size >= _NATIVE_FROM:
+    x = contiguous(x)  # so are PyTorch's results, always
+    if x.size >= (_RECORDS_FROM if x.dtype.char in "fdl" else _NATIVE_FROM):
         found = _records_natively(x, dim, ufunc is np.maximum)
         if found is not None:
             return found
@@ -106,7 +108,7 @@ def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarra
     if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
         wide = _records_natively(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
         return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
-    found = records.run(np.ascontiguousarray(x), dim, largest)
+    found = records.run(x, dim, largest)
     if found is None and dim < x.ndim - 1:
         rows = records.run(np.ascontiguousarray(np.moveaxis(x, dim, -1)), x.ndim - 1, largest)
         if rows is not None:

@@ -8,6 +8,7 @@ those before, and both write the same.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def run(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray]
     if kind is None or not available() or not x.size or not x.flags.c_contiguous:
         return None
     n = x.shape[dim]
-    inner = int(np.prod(x.shape[dim + 1 :], dtype=np.intp))
+    inner = prod(x.shape[dim + 1 :])
     lanes = 32 // x.itemsize
     if n >= 1 << 31 or 1 < inner < lanes:
         return None
