@@ -22,7 +22,13 @@ _SMALL = 1 << 12  # samples, for which how a kernel is called matters
 _small: list[Any] = []  # that kernel, once it was needed
 _CHUNK = 4096  # blocks of 16 numbers at a time: few enough for the cache, and enough to make calls cheap
 
-_ONE, _HALF, _FOUR, _MINUS_TWO = np.float32(1.0), np.float32(0.5), np.float32(4.0), np.float32(-2.0)
+_ZERO, _ONE, _HALF, _FOUR, _MINUS_TWO = (
+    np.float32(0.0),
+    np.float32(1.0),
+    np.float32(0.5),
+    np.float32(4.0),
+    np.float32(-2.0),
+)
 _HALF_ROOT = np.int32(0x3F3504F3)  # the bits of sqrt(1/2) as a float32
 _LOG_STEPS = [
     float(np.float32(c))
@@ -128,6 +134,7 @@ def _transform(samples: np.ndarray, single: np.ndarray, double: np.ndarray, whol
     both[0] += _ONE
     _turn(both.view(np.int32), turns, bits)
     np.multiply(both, radius, out=samples)
+    samples += _ZERO  # -0 becomes 0, as where PyTorch adds the mean
 
 
 def _split(x: np.ndarray, exponent: np.ndarray, steps: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from .rng_uniform import Shape, c_name, digits, is_floating, largest, not_implem
 from .silence import silent
 
 _FEW = 256  # samples, for which the number of NumPy's calls counts
+_SOME = 2048  # samples, for which one slow call is faster than three fast ones
 _WIDE = 1 << 28  # from this many values on, a sample takes two draws
 _LARGE_PERMUTATION = 0xFFFFFFFF // 20  # from this length on, randperm takes 64-bit draws and shuffles inside out
 
@@ -73,12 +74,14 @@ def _place(draws: np.ndarray, low: int, count: int, shape: Shape, dtype: np.dtyp
     if count & (count - 1) == 0:
         if count < 2**64:
             draws &= draws.dtype.type(count - 1)
-    elif draws.dtype == np.uint32 and draws.size > 64:
+    elif draws.dtype == np.uint32 and draws.size > _SOME:
         quotient = draws // np.uint32(count)  # NumPy divides by one number with SIMD, but takes its remainder without
         quotient *= np.uint32(count)
         draws -= quotient
     else:
         draws %= draws.dtype.type(count)
+    if low == 0 and len(shape) == 1 and draws.dtype == np.uint32:
+        return draws.astype(dtype)
     out = np.empty(shape, dtype)
     flat = out.reshape(-1)
     if draws.dtype == np.uint64:

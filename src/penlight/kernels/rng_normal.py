@@ -11,11 +11,12 @@ from .fma import fma32, fma64
 from .rng_boxmuller import box_muller32
 from .rng_engine import BLOCK, Engine
 from .rng_rejection import Reader, each
+from .rng_reserve import LIMIT
 from .rng_uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _FUNCTIONS: dict[str, Function] = {}
-_SINGLE, _ZERO = np.dtype(np.float32), np.float32(0.0)
+_SINGLE = np.dtype(np.float32)
 
 
 def libm(name: str) -> Function:
@@ -51,9 +52,11 @@ def normal(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if dtype is _SINGLE and contiguous:
         n = math.prod(shape)
-        samples = None if n & 15 or not 16 <= n <= BLOCK else _samples_ahead(engine, n)
+        samples = None
+        if 16 <= n <= LIMIT - 16:
+            samples = _some_hundreds(engine, n) if n & 15 or n > BLOCK else _samples_ahead(engine, n).copy()
         if samples is not None:
-            made = samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
+            made = samples if len(shape) == 1 else samples.reshape(shape).copy()
             if mean != 0.0 or std != 1.0:
                 _scale32(made, mean, std)
             return made
@@ -185,13 +188,12 @@ def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
 def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
     """samples * std + mean in float32, rounded once, in place."""
     if mean == 0.0 and std == 1.0:
-        samples += _ZERO  # -0 becomes 0
-        return
+        return  # the transform has made -0 to 0 already
     mean, std = float(np.float32(mean)), float(np.float32(std))
     if mean == 0.0 or std == 1.0:
         if std != 1.0:
             samples *= np.float32(std)
-        samples += np.float32(mean)  # here too
+        samples += np.float32(mean)  # also where mean is zero: -0 becomes 0
     else:
         samples[...] = fma32(samples, std, mean)
 
@@ -235,11 +237,21 @@ def _samples_ahead(engine: Engine, n: int) -> np.ndarray:
         samples = np.empty((stop - start) & ~15, np.float32)
         fill24(engine, samples)
         box_muller32(samples)
-        samples += _ZERO  # -0 becomes 0, see `_scale32`
         first = start = start - (stop - BLOCK)
         engine._ahead = engine._words, first, samples
     engine._next = start + n
     return samples[start - first : start - first + n]
+
+
+def _some_hundreds(engine: Engine, n: int) -> np.ndarray | None:
+    """16 standard normal samples or more in few steps; None if the engine has not made their draws."""
+    rest = n & 15
+    uniform = engine.ahead24(n + 16 if rest else n)
+    if uniform is None:
+        return None
+    samples = np.concatenate((uniform[: n - rest], uniform[n:])) if rest else uniform.copy()
+    box_muller32(samples)
+    return np.concatenate((samples[: n - 16], samples[-16:])) if rest else samples  # Note [Sixteen at a time]
 
 
 def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:

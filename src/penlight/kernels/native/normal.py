@@ -60,5 +60,5 @@ def _turned(radius: Value, b: Builder, t: Value, turns: Value, first: Array, sec
     sine = b.emit("vxorps", sine, b.emit("vpslld", b.emit("vandps", turns, two), 30))
     next_turns = b.emit("vpaddd", turns, Pooled(1))
     cosine = b.emit("vxorps", cosine, b.emit("vpslld", b.emit("vandps", next_turns, two), 30))
-    first.store(cosine * radius)
-    second.store(sine * radius)
+    first.store(cosine * radius + 0.0)  # -0 becomes 0
+    second.store(sine * radius + 0.0)
