@@ -38,9 +38,7 @@ _KIND = float.__class__  # `type` is a method here
 
 
 def _convert_array(input: Any, dtype: dtypes.dtype) -> Any:
-    if (
-        0 in input.strides and input.size
-    ):  # what is repeated is converted once. See Note [Copies of expanded arrays] in kernels/order.py
+    if 0 in input.strides and input.size:  # see Note [Copies of expanded arrays] in kernels/order.py
         out = empty_like_expanded(input, dtype.np)
         out[...] = _converted(convert.once(input), dtype)
         return out
