@@ -68,24 +68,20 @@ def repeat(times: int, *shares: list[Call]) -> None:
 
 
 def _check(times: int, function: Any, arguments: list[Argument]) -> None:
-    """Refuse arguments that the first or the last of the calls must not have, and arrays that move out of the memory that they are views of."""
-    first: list[Any] = []
-    last: list[Any] = []
-    for argument in arguments:
-        if isinstance(argument, Counting):
-            first.append(argument.first)
-            last.append(argument.first + argument.step * (times - 1))
-            continue
-        array = argument
-        if isinstance(argument, Moving):
-            array = argument.array
-            if not _stays(array, argument.step * (times - 1)):
+    """Refuse arguments that one of the calls must not have. Counters are offsets into arrays, so the largest and the smallest decide; an array that
+    moves must stay in the memory that it is a view of."""
+    given: list[Any] = list(arguments)
+    for i, argument in enumerate(arguments):
+        if type(argument) is Counting:
+            ends = argument.first, argument.first + argument.step * (times - 1)
+            given[i] = max(ends)
+            if min(ends) < 0:
+                raise ValueError("machine code was given a counter that becomes negative")
+        elif type(argument) is Moving:
+            given[i] = argument.array
+            if argument.step and not _stays(argument.array, argument.step * (times - 1)):
                 raise ValueError("machine code was given an array that moves out of its memory")
-        first.append(array)
-        last.append(array)
-    check = call.check_of(function)
-    check(*first)
-    check(*last)
+    call.check_of(function)(*given)
 
 
 def _stays(array: np.ndarray, by: int) -> bool:
@@ -93,12 +89,8 @@ def _stays(array: np.ndarray, by: int) -> bool:
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    begins = address(array) - address(owner) + min(by, 0)
-    return owner.flags.c_contiguous and begins >= 0 and begins + abs(by) + _extent(array) <= owner.nbytes
-
-
-def _extent(array: np.ndarray) -> int:
-    return array.itemsize + sum((n - 1) * step for n, step in zip(array.shape, array.strides))
+    start = address(array) - address(owner)
+    return owner.flags.c_contiguous and start >= -min(by, 0) and start + max(by, 0) + array.nbytes <= owner.nbytes
 
 
 class _Table(NamedTuple):
