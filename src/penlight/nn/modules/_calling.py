@@ -113,14 +113,8 @@ class Calling:
         flags = ((self._forward_pre_hooks_with_kwargs, with_kwargs),)
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, flags=flags)
 
-    def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
+    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:  # fmt: skip
         """Calls `hook(module, args, output)` after `forward`; what it returns, if not None, is the new output.
 
         With `with_kwargs` the hook is `hook(module, args, kwargs, output)`; with `always_call` it runs also when

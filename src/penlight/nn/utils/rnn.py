@@ -9,15 +9,9 @@ import penlight
 from penlight import Tensor
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
 
 
 class PackedSequence_(NamedTuple):
@@ -39,13 +33,8 @@ class PackedSequence(PackedSequence_):
     tensor([1, 4, 2, 5, 3])
     """
 
-    def __new__(
-        cls,
-        data: Any,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
-        unsorted_indices: Tensor | None = None,
-    ) -> Self:
+    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+                unsorted_indices: Tensor | None = None) -> Self:  # fmt: skip
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:  # the old form, with data and batch_sizes as a pair
@@ -202,12 +191,8 @@ def _check_lengths(input: Tensor, lengths: Tensor) -> None:
         )
 
 
-def pad_packed_sequence(
-    sequence: PackedSequence,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
-    total_length: int | None = None,
-) -> tuple[Tensor, Tensor]:
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The padded batch and the lengths that a packed sequence was made from.
 
     >>> import penlight as torch

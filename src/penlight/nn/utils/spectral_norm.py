@@ -9,12 +9,9 @@ from penlight import Tensor
 from penlight.nn.parameter import Parameter, is_lazy
 
 __all__ = [
-    "SpectralNorm",
-    "SpectralNormLoadStateDictPreHook",
-    "SpectralNormStateDictHook",
-    "remove_spectral_norm",
+    "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
     "spectral_norm",
-]
+]  # fmt: skip
 
 
 def _normalized(vector: Tensor, eps: float) -> Tensor:
@@ -111,16 +108,8 @@ class SpectralNormLoadStateDictPreHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+    def __call__(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
+                 missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:  # fmt: skip
         fn = self.fn
         version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version", None)
         if version is not None and version >= 1:

@@ -14,15 +14,9 @@ __all__ = ["functional_call"]
 _ABSENT: Any = object()
 
 
-def functional_call(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
+                    strict: bool = False) -> Any:  # fmt: skip
     """Deprecated: `penlight.func.functional_call` is the same."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
@@ -33,15 +27,9 @@ def functional_call(
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _functional_call(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
+                     strict: bool = False) -> Any:  # fmt: skip
     """The module's result for these arguments with the given tensors in the places of its own.
 
     >>> import penlight as torch
@@ -86,13 +74,8 @@ def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str,
 
 
 @contextlib.contextmanager
-def _reparametrize_module(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    tie_weights: bool = False,
-    strict: bool = False,
-    stack_weights: bool = False,
-) -> Iterator[None]:
+def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
+                          strict: bool = False, stack_weights: bool = False) -> Iterator[None]:  # fmt: skip
     """The module with other tensors while the block runs; what the block assigned goes back into the given dict."""
     tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
