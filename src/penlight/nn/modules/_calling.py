@@ -52,12 +52,12 @@ class _WrappedHook:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.hook = state["hook"]
-        self.with_module = state["with_module"]
-        if self.with_module:
-            if state["module"] is None:
-                raise RuntimeError("You are trying to revive the hook of a dead Module!")
-            self.module = weakref.ref(state["module"])
+        module = state.get("module")
+        if state["with_module"] and module is None:
+            raise RuntimeError("You are trying to revive the hook of a dead Module!")
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if module is not None:
+            self.module = weakref.ref(module)
 
 
 class Calling:

@@ -47,6 +47,13 @@ class Keyed(Module):
     def __delitem__(self, key: str) -> None:
         raise NotImplementedError
 
+    def update(self, entries: Any) -> None:
+        raise NotImplementedError
+
+    def _fill(self, entries: Any) -> None:
+        if entries is not None:
+            self.update(entries)
+
     def clear(self) -> None:
         """Takes everything out.
 

@@ -120,7 +120,7 @@ class ParameterDict(Keyed):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        self.update({} if parameters is None else parameters)
+        self._fill(parameters)
 
     def _key_to_attr(self, key: str) -> str:
         if not isinstance(key, str):
@@ -183,7 +183,9 @@ class ParameterDict(Keyed):
         >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None
         True
         """
-        return self[key] if key in self else default
+        if key not in self:
+            return default
+        return self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with the default for every key.

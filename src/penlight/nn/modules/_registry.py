@@ -233,15 +233,12 @@ class Registry:
             )
 
     def __delattr__(self, name: str) -> None:
-        if name in self._parameters:
-            del self._parameters[name]
-        elif name in self._buffers:
-            del self._buffers[name]
-            self._non_persistent_buffers_set.discard(name)
-        elif name in self._modules:
-            del self._modules[name]
-        else:
-            super().__delattr__(name)
+        tables: tuple[dict[str, Any], ...] = (self._parameters, self._buffers, self._modules)
+        for table in tables:
+            if name in table:
+                self._clear_name(name, table)
+                return
+        super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         of_class = set(dir(type(self))) - member_names(type(self))

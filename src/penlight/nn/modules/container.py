@@ -279,7 +279,7 @@ class ModuleDict(Keyed):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        self.update({} if modules is None else modules)
+        self._fill(modules)
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]

@@ -111,10 +111,10 @@ class MultiheadAttention(Module):
             options["use_separate_proj_weight"] = True
             for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
                 options[name] = getattr(self, name)
-        sizes = (self.embed_dim, self.num_heads)
-        extra: tuple[Any, ...] = (self.bias_k, self.bias_v, self.add_zero_attn, self.dropout)
         into, out = (self.in_proj_weight, self.in_proj_bias), (self.out_proj.weight, self.out_proj.bias)
-        output, weights = F.multi_head_attention_forward(query, key, value, *sizes, *into, *extra, *out, **options)
+        extra = (self.bias_k, self.bias_v, self.add_zero_attn)
+        given: list[Any] = [query, key, value, self.embed_dim, self.num_heads, *into, *extra, self.dropout, *out]
+        output, weights = F.multi_head_attention_forward(*given, **options)
         return (output.transpose(1, 0) if transposed else output), weights
 
     def merge_masks(

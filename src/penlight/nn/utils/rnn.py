@@ -14,6 +14,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _cast_to(dtype: str) -> Callable[[Any], Any]:
+    def cast(self: Any) -> Any:
+        return self.to(dtype=getattr(penlight, dtype))
+
+    cast.__doc__ = f"The sequence with data of {dtype}."
+    return cast
+
+
 class PackedSequence_(NamedTuple):
     data: Tensor
     batch_sizes: Tensor
@@ -77,37 +85,8 @@ class PackedSequence(PackedSequence_):
         """The sequence on the CPU, where it is."""
         return self.to(*args, **{"device": "cpu", **kwargs})
 
-    def double(self) -> Self:
-        """The sequence with data of float64."""
-        return self.to(dtype=penlight.double)
-
-    def float(self) -> Self:
-        """The sequence with data of float32."""
-        return self.to(dtype=penlight.float)
-
-    def half(self) -> Self:
-        """The sequence with data of float16."""
-        return self.to(dtype=penlight.half)
-
-    def long(self) -> Self:
-        """The sequence with data of int64."""
-        return self.to(dtype=penlight.long)
-
-    def int(self) -> Self:
-        """The sequence with data of int32."""
-        return self.to(dtype=penlight.int)
-
-    def short(self) -> Self:
-        """The sequence with data of int16."""
-        return self.to(dtype=penlight.short)
-
-    def char(self) -> Self:
-        """The sequence with data of int8."""
-        return self.to(dtype=penlight.int8)
-
-    def byte(self) -> Self:
-        """The sequence with data of uint8."""
-        return self.to(dtype=penlight.uint8)
+    double, float, half = (_cast_to(name) for name in ("float64", "float32", "float16"))
+    long, int, short, char, byte = (_cast_to(name) for name in ("int64", "int32", "int16", "int8", "uint8"))
 
     @property
     def is_cuda(self) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 
 from penlight import Tensor
 
-__all__ = ["functional_call"]
+from ._named_member_accessor import NamedMemberAccessor
 
-_ABSENT: Any = object()
+__all__ = ["functional_call"]
 
 
 def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
@@ -80,13 +80,15 @@ def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor]
     tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
         _check_all_names(module, tensors)
+    members = NamedMemberAccessor(module)
     originals: dict[str, Any] = {}
     try:
         for name, tensor in tensors.items():
-            originals[name] = _swap(module, name, tensor)
+            originals[name] = members.swap_tensor(name, tensor, allow_missing=True)
         yield
     finally:
-        assigned = {name: _swap(module, name, originals[name]) for name in reversed(originals)}
+        restored = [(name, originals[name]) for name in reversed(originals)]
+        assigned = {name: members.swap_tensor(name, tensor, allow_missing=True) for name, tensor in restored}
         for name in parameters_and_buffers:
             if name in assigned:
                 parameters_and_buffers[name] = assigned[name]
@@ -102,27 +104,3 @@ def _check_all_names(module: Any, tensors: dict[str, Tensor]) -> None:
         raise RuntimeError(
             "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
         )
-
-
-def _swap(module: Any, path: str, tensor: Any) -> Any:
-    """Puts a tensor at a dotted path, whatever kind of entry that is, and returns what was there."""
-    if tensor is not _ABSENT and tensor is not None and not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    prefix, _, name = path.rpartition(".")
-    owner = module.get_submodule(prefix)
-    for table in (owner._parameters, owner._buffers):
-        if name in table:
-            old = table[name]
-            if tensor is _ABSENT:
-                del table[name]
-            else:
-                table[name] = tensor
-            return old
-    old = getattr(owner, name, _ABSENT)
-    if old is not _ABSENT and old is not None and not isinstance(old, Tensor):
-        raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
-    if tensor is not _ABSENT:
-        setattr(owner, name, tensor)
-    elif hasattr(owner, name):
-        delattr(owner, name)
-    return old
