@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
-from penlight.optim.optimizer import Optimizer, _get_scalar_dtype, _use_grad_for_differentiable
+from penlight.autograd.modes import grad_mode
+from penlight.optim.optimizer import Optimizer, _get_scalar_dtype
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -79,7 +80,6 @@ class Declared(Optimizer):
 
     _counters: ClassVar[tuple[str, ...]] = ()  # the state that is 0-d tensors
 
-    @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.
 
@@ -89,16 +89,20 @@ class Declared(Optimizer):
         if closure is not None:
             with penlight.enable_grad():
                 loss = closure()
-        for index, group in enumerate(self.param_groups):
-            params, grads = [], []
-            for p in group["params"]:
-                grad = p.grad
-                if grad is not None:
-                    params.append(p)
-                    grads.append(grad)
-            if params:
-                self._check(group, params, grads)
-                self._update(index, group, params, grads)
+        before = grad_mode.set(self.defaults.get("differentiable", False))
+        try:
+            for index, group in enumerate(self.param_groups):
+                params, grads = [], []
+                for p in group["params"]:
+                    grad = p.grad
+                    if grad is not None:
+                        params.append(p)
+                        grads.append(grad)
+                if params:
+                    self._check(group, params, grads)
+                    self._update(index, group, params, grads)
+        finally:
+            grad_mode.reset(before)
         return loss
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:

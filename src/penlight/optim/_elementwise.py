@@ -77,8 +77,8 @@ class Elementwise(Declared):
         if not self._unscale(group, grads):
             return
         states = [self.state[p] for p in params]
-        fresh = [i for i, state in enumerate(states) if not state]
-        if fresh:
+        if not all(states):
+            fresh = [i for i, state in enumerate(states) if not state]
             self._init_states([params[i] for i in fresh], [states[i] for i in fresh], group)
         self._run(index, group, params, grads, states)
 
@@ -115,19 +115,20 @@ class Elementwise(Declared):
     def _on_tensors(cls, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
         numbers = cls._numbers(group, state["step"].item() if "step" in state else None, state)
         if not (cls._differentiates_lr and group["differentiable"]):
-            numbers = tuple(n.item() if isinstance(n, penlight.Tensor) else n for n in numbers)
+            numbers = tuple(_raw.plain(numbers))
         cls._formula(p, grad, numbers, *[state[name] for name in cls._buffers(group)])
 
     @classmethod
-    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> list[Any]:
-        """All numbers that `_on_arrays` takes: True, False, None, floats, and pairs for `lerp_`, see `_raw.Weight`."""
+    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """The numbers that `_on_arrays` takes: floats, True, False, None, and pairs for `lerp_`, see `_raw.Weight`."""
         step = float(scalars["step"][0]) if "step" in scalars else None
-        numbers = (*decay_of(group), *cls._numbers(group, step, scalars))
-        return [_raw.plain(n) for n in numbers]
+        return _raw.plain(decay_of(group)), _raw.plain_pairs(cls._numbers(group, step, scalars))
 
     @classmethod
-    def _on_arrays(cls, p: Any, grad: Any, numbers: list[Any], buffers: list[Any]) -> None:
-        cls._formula(p, before_formula(p, grad, *numbers[:3]), numbers[3:], *buffers)
+    def _on_arrays(cls, p: Any, grad: Any, decay: list[Any], numbers: list[Any], buffers: list[Any]) -> None:
+        if decay:
+            grad = _raw.Vector(before_formula(p, grad, *decay).array, grad.scratch)
+        cls._formula(p, grad, numbers, *buffers)
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         if any(map(_is_sparse, grads)):
@@ -153,8 +154,8 @@ class Elementwise(Declared):
 
     def _unscale(self, group: Group, grads: list[Tensor]) -> bool:
         """Do for a fused optimiser what a gradient scaler leaves to it, and say whether the step may go on."""
-        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-        if "fused" not in group or (scale is None and found_inf is None):
+        scale, found_inf = self.__dict__.get("grad_scale"), self.__dict__.get("found_inf")
+        if (scale is None and found_inf is None) or "fused" not in group:
             return True
         if not group["fused"]:
             raise AssertionError("Expected grad_scale and found_inf to be None")
@@ -166,17 +167,18 @@ class Elementwise(Declared):
         return True
 
 
-def decay_of(group: Group) -> tuple[bool, Any, Any]:
-    """Whether the gradient's sign changes, what the parameter is multiplied with, and how much of it is added to the gradient."""
-    decay = group.get("weight_decay", 0)
+def decay_of(group: Group) -> tuple[Any, ...]:
+    """What `before_formula` needs, if it has anything to do: whether the gradient's sign changes, what the parameter is
+    multiplied with, and how much of it is added to the gradient."""
+    maximize, decay = group["maximize"], group.get("weight_decay", 0)
     if decay == 0:
-        return group["maximize"], None, None
+        return (True, None, None) if maximize else ()
     if group.get("decoupled_weight_decay", False):
-        return group["maximize"], 1 - group["lr"] * decay, None
-    return group["maximize"], None, decay
+        return maximize, 1 - group["lr"] * decay, None
+    return maximize, None, decay
 
 
-def before_formula(p: Any, grad: Any, maximize: bool, shrink: Any, decay: Any) -> Any:
+def before_formula(p: Any, grad: Any, maximize: bool = False, shrink: Any = None, decay: Any = None) -> Any:
     """Shrink the parameter, and return the gradient with its sign and weight decay."""
     if maximize:
         grad = -grad

@@ -17,8 +17,8 @@ was made from with what the parameters and the state hold now, and is made anew 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
 from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ Group = dict[str, Any]
 State = dict[str, Any]
 
 BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
+PATIENCE = 64  # updates after which compiling a kernel has paid off for a bucket of WORTHWHILE elements with state
+WORTHWHILE = 1024
 SMALL = 4096  # up to this size, gathering costs less than the calls it saves
 
 _array_of = attrgetter("_array")
@@ -101,31 +103,22 @@ def pair_of(weight: float) -> tuple[float, bool]:
     return (float(weight), True) if weight < 0.5 else (1 - weight, False)
 
 
-def plain(number: Any) -> Any:
-    """A number as arrays take it: a float, True, False, None, or for the weight of a `lerp_` a pair."""
-    if type(number) is float or number is None or type(number) is bool:
-        return number
-    return pair_of(number) if type(number) is Weight else float(number)
+_PLAIN = {float, bool, type(None)}
+
+
+def plain(numbers: Iterable[Any]) -> list[Any]:
+    """Numbers of any type as floats; True, False and None as they are."""
+    return [n if type(n) in _PLAIN else float(n) for n in numbers]
+
+
+def plain_pairs(numbers: Iterable[Any]) -> list[Any]:
+    """The same for arrays, where the weight of a `lerp_` is a pair."""
+    return [n if type(n) in _PLAIN else pair_of(n) if type(n) is Weight else float(n) for n in numbers]
 
 
 def number_of(values: Any) -> float:
     """The first value of an array or a tensor."""
     return float(values.reshape(-1)[0])
-
-
-class Scratch:
-    """Arrays for the intermediate results of a formula, each made when it is first needed."""
-
-    __slots__ = ("make", "spare", "used", "vectors")
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make, self.spare, self.vectors, self.used = make, make(), [], 0
-
-    def take(self) -> Vector:
-        self.used += 1
-        if self.used > len(self.vectors):
-            self.vectors.append(Vector(self.make(), self))
-        return self.vectors[self.used - 1]
 
 
 class Vector:
@@ -138,87 +131,77 @@ class Vector:
     def __init__(self, array: Any, scratch: Scratch) -> None:
         self.array, self.scratch = array, scratch
 
-    def _result(self, ufunc: Any, *operands: Any) -> Vector:
-        out = self.scratch.take()
-        ufunc(self.array, *operands, out=out.array)
-        return out
+    def _out(self) -> Vector:
+        """Where the result of an operation on this goes."""
+        return self.scratch.take()
 
     def _scaled(self, factor: Any) -> Any:
-        """This times a number, in scratch memory that the next operation may overwrite."""
-        return self.array if factor is None else np.multiply(self.array, factor, out=self.scratch.spare)
+        """This times a number, in memory that the next operation may overwrite."""
+        return self.array if factor is None else np.multiply(self.array, factor, self.scratch.spare)
 
     def __rtruediv__(self, number: Any) -> Vector:
-        out = self.scratch.take()
-        np.divide(number, self.array, out=out.array)
+        out = self._out()
+        np.divide(number, self.array, out.array)
         return out
 
     def __neg__(self) -> Vector:
-        return self._result(np.negative)
+        out = self._out()
+        np.negative(self.array, out.array)
+        return out
 
     def abs(self) -> Vector:
-        return self._result(np.abs)
+        out = self._out()
+        np.abs(self.array, out.array)
+        return out
 
     def sqrt(self) -> Vector:
-        return self._result(np.sqrt)
+        out = self._out()
+        np.sqrt(self.array, out.array)
+        return out
 
     def sign(self) -> Vector:
-        return self._result(np.sign)
+        out = self._out()
+        np.sign(self.array, out.array)
+        return out
 
     def add(self, other: Any, alpha: Any = None) -> Vector:
-        return self._result(np.add, other._scaled(alpha) if type(other) is Vector else other)
+        out = self._out()
+        np.add(self.array, other._scaled(alpha) if isinstance(other, Vector) else other, out.array)
+        return out
 
     def sub(self, other: Vector) -> Vector:
-        return self._result(np.subtract, other.array)
+        out = self._out()
+        np.subtract(self.array, other.array, out.array)
+        return out
 
     def mul(self, other: Any) -> Vector:
-        return self._result(np.multiply, other.array if type(other) is Vector else other)
+        out = self._out()
+        np.multiply(self.array, other.array if isinstance(other, Vector) else other, out.array)
+        return out
 
     def div(self, other: Any) -> Vector:
-        return self._result(np.divide, other.array if type(other) is Vector else other)
+        out = self._out()
+        np.divide(self.array, other.array if isinstance(other, Vector) else other, out.array)
+        return out
 
     def maximum(self, other: Vector) -> Vector:
-        return self._result(np.maximum, other.array)
-
-    def add_(self, other: Any, alpha: Any = None) -> Vector:
-        self.array += other._scaled(alpha) if type(other) is Vector else other
-        return self
-
-    def mul_(self, other: Any) -> Vector:
-        self.array *= other.array if type(other) is Vector else other
-        return self
-
-    def div_(self, other: Any) -> Vector:
-        self.array /= other.array if type(other) is Vector else other
-        return self
+        out = self._out()
+        np.maximum(self.array, other.array, out.array)
+        return out
 
     def addcmul(self, a: Vector, b: Vector, value: float) -> Vector:
-        return self._result(np.add, np.multiply(a._scaled(value), b.array, out=self.scratch.spare))
+        out = self._out()
+        np.add(self.array, np.multiply(a._scaled(value), b.array, self.scratch.spare), out.array)
+        return out
 
-    def addcmul_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
-        self.array += np.multiply(a._scaled(value), b.array, out=self.scratch.spare)
-        return self
-
-    def addcdiv_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
-        self.array += np.divide(a._scaled(value), b.array, out=self.scratch.spare)
-        return self
-
-    def lerp_(self, end: Vector, weight: tuple[Any, bool]) -> Vector:
-        number, from_start = weight
-        way = np.subtract(end.array, self.array, out=self.scratch.spare)
-        way *= number
-        if from_start:
-            self.array += way
-        else:
-            np.subtract(end.array, way, out=self.array)
-        return self
-
-    def clamp_(self, low: Any, high: Any) -> Vector:
-        np.minimum(np.maximum(self.array, low, out=self.array), high, out=self.array)
-        return self
-
-    def copy_(self, other: Vector) -> Vector:
-        self.array[...] = other.array
-        return self
+    def masked_fill(self, mask: Any, value: Any) -> Vector:
+        if not isinstance(mask, np.ndarray):
+            return Vector(np.where(mask, value, self.array), self.scratch)
+        out = self._out()
+        if out is not self:
+            out.array[...] = self.array
+        np.copyto(out.array, value, where=mask)
+        return out
 
     def clone(self) -> Vector:
         return self.scratch.take().copy_(self)
@@ -232,17 +215,75 @@ class Vector:
     def eq(self, value: float) -> Any:
         return self.array == value
 
-    def masked_fill(self, mask: Any, value: Any) -> Vector:
-        return Vector(np.where(mask, value, self.array), self.scratch)
+    def add_(self, other: Any, alpha: Any = None) -> Vector:
+        self.array += other._scaled(alpha) if isinstance(other, Vector) else other
+        return self
+
+    def mul_(self, factor: Any) -> Vector:
+        self.array *= factor.array if isinstance(factor, Vector) else factor
+        return self
+
+    def addcmul_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
+        self.array += np.multiply(a._scaled(value), b.array, self.scratch.spare)
+        return self
+
+    def addcdiv_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
+        self.array += np.divide(a._scaled(value), b.array, self.scratch.spare)
+        return self
+
+    def lerp_(self, end: Vector, weight: tuple[Any, bool]) -> Vector:
+        number, from_start = weight
+        way = np.subtract(end.array, self.array, self.scratch.spare)
+        way *= number
+        if from_start:
+            self.array += way
+        else:
+            np.subtract(end.array, way, self.array)
+        return self
+
+    def clamp_(self, low: Any, high: Any = None) -> Vector:
+        np.maximum(self.array, low.array if isinstance(low, Vector) else low, self.array)
+        if high is not None:
+            np.minimum(self.array, high, self.array)
+        return self
+
+    def copy_(self, other: Vector) -> Vector:
+        self.array[...] = other.array
+        return self
+
+
+class Temporary(Vector):
+    """An intermediate result of a formula: the next operation on it writes over it, so that few arrays are touched."""
+
+    __slots__ = ()
+
+    def _out(self) -> Vector:
+        return self
+
+
+class Scratch:
+    """Arrays for the intermediate results of a formula, each made when it is first needed."""
+
+    __slots__ = ("make", "spare", "used", "vectors")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make, self.spare, self.used = make, make(), 0
+        self.vectors: list[Temporary] = []
+
+    def take(self) -> Temporary:
+        self.used += 1
+        if self.used > len(self.vectors):
+            self.vectors.append(Temporary(self.make(), self))
+        return self.vectors[self.used - 1]
 
 
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars")
+    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars", "updates")
 
     def __init__(self, rows: list[int], table: Table, work: Work) -> None:
-        self.rows = rows
+        self.rows, self.updates = rows, 0
         values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
         self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
@@ -255,7 +296,8 @@ class Bucket:
         for start in range(0, size, BLOCK):
             cut = slice(start, min(start + BLOCK, size))
             scratch = work.scratch(cut.stop - start)
-            self.blocks.append((cut, scratch, [Vector(flat[cut], scratch) for flat in self.flat]))
+            p, *buffers = (Vector(flat[cut], scratch) for flat in self.flat)
+            self.blocks.append((cut, scratch, p, buffers))
 
     def agrees(self) -> bool:
         """Whether the members (still) have the same 0-d state."""
@@ -267,6 +309,12 @@ class Bucket:
                     return False
         return True
 
+    def _has_kernel(self) -> bool:
+        """Whether machine code is worth the time to compile it."""
+        self.updates += 1
+        size = self.flat[0].size
+        return size >= NATIVE_FROM or (size >= WORTHWHILE and self.updates > PATIENCE and len(self.flat) > 1)
+
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
         """Apply the update to all members."""
         if len(self.rows) == 1:
@@ -277,11 +325,11 @@ class Bucket:
             lane.load()
         if "step" in self.scalars:
             self.scalars["step"] += 1
-        numbers = rule._numbers_for_arrays(group, self.scalars)
-        if self.flat[0].size < NATIVE_FROM or not _update_natively(rule, self.flat, grad, numbers):
-            for cut, scratch, (p, *buffers) in self.blocks:
+        decay, numbers = rule._numbers_for_arrays(group, self.scalars)
+        if not (self._has_kernel() and _update_natively(rule, self.flat, grad, decay, numbers)):
+            for cut, scratch, p, buffers in self.blocks:
                 scratch.used = 0
-                rule._on_arrays(p, Vector(grad[cut], scratch), numbers, buffers)
+                rule._on_arrays(p, Vector(grad[cut], scratch), decay, numbers, buffers)
         for lane in self.copied:
             lane.store()
 
@@ -297,22 +345,32 @@ class Work:
         return self.by_size.setdefault(size, Scratch(partial(np.empty, size, self.dtype)))
 
 
-def _update_natively(rule: type[Elementwise], flat: list[Array], grad: Array, numbers: list[Any]) -> bool:
+def _update_natively(
+    rule: type[Elementwise], flat: list[Array], grad: Array, decay: list[Any], numbers: list[Any]
+) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
     from penlight.kernels.native import traced
 
-    floats = tuple([n if type(n) is float else n[0] for n in numbers if type(n) in (float, tuple)])
-    pattern = tuple([float if type(n) is float else ("weight", n[1]) if type(n) is tuple else n for n in numbers])
-    buffers = len(flat) - 1
+    given = [*decay, *numbers]
+    pattern = tuple([float if type(n) is float else n[1:] if type(n) is tuple else n for n in given])
+    floats = tuple([n if type(n) is float else n[0] for n in given if type(n) in (float, tuple)])
+    return traced.run(_body_of(rule, pattern, len(decay), len(flat), traced.Stand), grad, *flat, numbers=floats)
 
-    def body(grad: Array, *rest: Any) -> None:
-        factors = iter(rest[buffers + 1 :])
-        given = [next(factors) if n is float else (next(factors), n[1]) if type(n) is tuple else n for n in pattern]
-        scratch = Scratch(traced.Stand)
-        p, *others = (Vector(array, scratch) for array in rest[: buffers + 1])
-        rule._on_arrays(p, Vector(grad, scratch), given, others)
 
-    return traced.run(body, grad, *flat, numbers=floats)
+@lru_cache(None)
+def _body_of(
+    rule: type[Elementwise], pattern: tuple[Any, ...], decays: int, count: int, stand: type
+) -> Callable[..., None]:
+    """The update as a function of the gradient, the parameter and its buffers (``count``), and the floats among the numbers."""
+
+    def body(grad: Any, *rest: Any) -> None:
+        floats = iter(rest[count:])
+        given = [next(floats) if n is float else (next(floats), *n) if type(n) is tuple else n for n in pattern]
+        scratch = Scratch(stand)
+        p, *buffers = (Vector(array, scratch) for array in rest[:count])
+        rule._on_arrays(p, Vector(grad, scratch), given[:decays], given[decays:], buffers)
+
+    return partial(body)  # one object for each pattern, so that the kernel is found by its identity
 
 
 class Table:

@@ -108,7 +108,7 @@ class Adam(Elementwise):
         mean.lerp_(grad, pace)
         square.mul_(keep).addcmul_(grad, grad, value=take)
         if largest is not None:
-            square = largest.copy_(largest.maximum(square))
+            square = largest.clamp_(square)
         p.addcdiv_(mean, square.sqrt().div(correction).add_(eps), value=step_size)
 
     @classmethod
@@ -117,7 +117,7 @@ class Adam(Elementwise):
         if group["differentiable"]:
             _differentiable_step(p, grad, state, group, beta1, beta2)
         elif isinstance(beta1, penlight.Tensor):
-            numbers = (_get_value(n) for n in cls._numbers({**group, "betas": betas}, state["step"].item(), state))
+            numbers = (float(n) for n in cls._numbers({**group, "betas": betas}, state["step"].item(), state))
             pace = _get_value(1 - beta1.to(p.dtype))
             cls._formula(p, grad, (pace, *[*numbers][1:]), *[state[name] for name in cls._buffers(group)])
         else:

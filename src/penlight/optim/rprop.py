@@ -61,12 +61,10 @@ class Rprop(Elementwise):
     @staticmethod
     def _formula(p: Any, grad: Any, numbers: Any, previous: Any, size: Any) -> None:
         shrink, grow, smallest, largest = numbers
-        agreement = grad.mul(previous.clone()).sign()
-        turned = agreement.lt(0)
-        factor = (
-            agreement.masked_fill(agreement.eq(0), 1).masked_fill(agreement.gt(0), grow).masked_fill(turned, shrink)
-        )
+        factor = grad.mul(previous.clone()).sign()
+        turned, kept, none = factor.lt(0), factor.gt(0), factor.eq(0)
+        factor = factor.masked_fill(kept, grow).masked_fill(turned, shrink).masked_fill(none, 1)
         size.mul_(factor).clamp_(smallest, largest)
         grad = grad.masked_fill(turned, 0)
-        p.addcmul_(grad.sign(), size, value=-1)
         previous.copy_(grad)
+        p.addcmul_(grad.sign(), size, value=-1)
