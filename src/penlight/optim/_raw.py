@@ -121,6 +121,24 @@ def number_of(values: Any) -> float:
     return float(values.reshape(-1)[0])
 
 
+def _unary(ufunc: np.ufunc) -> Callable[[Vector], Vector]:
+    def method(self: Vector) -> Vector:
+        out = self._out()
+        ufunc(self.array, out=out.array)
+        return out
+
+    return method
+
+
+def _binary(ufunc: np.ufunc) -> Callable[[Vector, Any], Vector]:
+    def method(self: Vector, other: Any) -> Vector:
+        out = self._out()
+        ufunc(self.array, other.array if isinstance(other, Vector) else other, out=out.array)
+        return out
+
+    return method
+
+
 class Vector:
     """A flat array, or what stands for one, with the methods of tensors that formulas use."""
 
@@ -139,54 +157,17 @@ class Vector:
         """This times a number, in memory that the next operation may overwrite."""
         return self.array if factor is None else np.multiply(self.array, factor, self.scratch.spare)
 
+    __neg__, abs, sqrt, sign = map(_unary, (np.negative, np.abs, np.sqrt, np.sign))
+    sub, mul, div, maximum = map(_binary, (np.subtract, np.multiply, np.divide, np.maximum))
+
     def __rtruediv__(self, number: Any) -> Vector:
         out = self._out()
         np.divide(number, self.array, out.array)
         return out
 
-    def __neg__(self) -> Vector:
-        out = self._out()
-        np.negative(self.array, out.array)
-        return out
-
-    def abs(self) -> Vector:
-        out = self._out()
-        np.abs(self.array, out.array)
-        return out
-
-    def sqrt(self) -> Vector:
-        out = self._out()
-        np.sqrt(self.array, out.array)
-        return out
-
-    def sign(self) -> Vector:
-        out = self._out()
-        np.sign(self.array, out.array)
-        return out
-
     def add(self, other: Any, alpha: Any = None) -> Vector:
         out = self._out()
         np.add(self.array, other._scaled(alpha) if isinstance(other, Vector) else other, out.array)
-        return out
-
-    def sub(self, other: Vector) -> Vector:
-        out = self._out()
-        np.subtract(self.array, other.array, out.array)
-        return out
-
-    def mul(self, other: Any) -> Vector:
-        out = self._out()
-        np.multiply(self.array, other.array if isinstance(other, Vector) else other, out.array)
-        return out
-
-    def div(self, other: Any) -> Vector:
-        out = self._out()
-        np.divide(self.array, other.array if isinstance(other, Vector) else other, out.array)
-        return out
-
-    def maximum(self, other: Vector) -> Vector:
-        out = self._out()
-        np.maximum(self.array, other.array, out.array)
         return out
 
     def addcmul(self, a: Vector, b: Vector, value: float) -> Vector:
@@ -199,7 +180,7 @@ class Vector:
             return Vector(np.where(mask, value, self.array), self.scratch)
         out = self._out()
         if out is not self:
-            out.array[...] = self.array
+            out.copy_(self)
         np.copyto(out.array, value, where=mask)
         return out
 
@@ -242,9 +223,9 @@ class Vector:
         return self
 
     def clamp_(self, low: Any, high: Any = None) -> Vector:
-        np.maximum(self.array, low.array if isinstance(low, Vector) else low, self.array)
+        np.maximum(self.array, low.array if isinstance(low, Vector) else low, out=self.array)
         if high is not None:
-            np.minimum(self.array, high, self.array)
+            np.minimum(self.array, high, out=self.array)
         return self
 
     def copy_(self, other: Vector) -> Vector:
