@@ -153,17 +153,16 @@ class CosineAnnealingWarmRestarts(Scheduled):
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        for value, words in ((T_0, "positive integer T_0"), (T_mult, "integer T_mult >= 1")):
+            if value < 1 or not isinstance(value, int):
+                raise ValueError(f"Expected {words}, but got {value}")
         if not isinstance(eta_min, (float, int)):
             raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
         self.T_0 = T_0
-        self.T_i = T_0
+        self.T_i = T_0  # the length of this period
         self.T_mult = T_mult
         self.eta_min = eta_min
-        self.T_cur: float = last_epoch
+        self.T_cur: float = last_epoch  # how far in it is
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Any]:
