@@ -69,16 +69,16 @@ class Declared(Optimizer):
         for group in self.param_groups:
             for name, value in self._added.items():
                 group.setdefault(name, value)
-            for p in group["params"]:
-                self._update_old_state(self.state.get(p, {}), group)
+            for p_state in filter(None, map(self.state.get, group["params"])):
+                for key in self._scalars(group):
+                    if not isinstance(p_state[key], penlight.Tensor):  # in files from before PyTorch 1.12
+                        dtype = _get_scalar_dtype(group.get("fused"))
+                        p_state[key] = penlight.tensor(float(p_state[key]), dtype=dtype)
 
-    def _update_old_state(self, state: State, group: Group) -> None:
-        """Files from before PyTorch 1.12 have plain numbers where there are 0-d tensors now."""
-        for name in self._counters:
-            if state and not isinstance(state[name], penlight.Tensor):
-                state[name] = penlight.tensor(float(state[name]), dtype=_get_scalar_dtype(group.get("fused")))
-
-    _counters: ClassVar[tuple[str, ...]] = ()  # the state that is 0-d tensors
+    @staticmethod
+    def _scalars(group: Group) -> dict[str, float]:
+        """The names of the state that is 0-d tensors, and its first values."""
+        return {}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters from their gradients.

@@ -37,14 +37,12 @@ class Elementwise(Declared):
     _differentiates_lr: ClassVar[bool] = (
         False  # whether gradients flow through a differentiable step to the learning rate
     )
-    _counters = ("step",)
     _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     # ----- what an optimiser defines -----
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
-        """The names of the 0-d state and its first values."""
         return {"step": 0.0}
 
     @staticmethod

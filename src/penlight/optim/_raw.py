@@ -326,9 +326,7 @@ class Work:
         return self.by_size.setdefault(size, Scratch(partial(np.empty, size, self.dtype)))
 
 
-def _update_natively(
-    rule: type[Elementwise], flat: list[Array], grad: Array, decay: list[Any], numbers: list[Any]
-) -> bool:
+def _update_natively(rule: Any, flat: list[Array], grad: Array, decay: list[Any], numbers: list[Any]) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
     from penlight.kernels.native import traced
 
@@ -339,9 +337,7 @@ def _update_natively(
 
 
 @lru_cache(None)
-def _body_of(
-    rule: type[Elementwise], pattern: tuple[Any, ...], decays: int, count: int, stand: type
-) -> Callable[..., None]:
+def _body_of(rule: Any, pattern: tuple[Any, ...], decays: int, count: int, stand: type) -> Callable[..., None]:
     """The update as a function of the gradient, the parameter and its buffers (``count``), and the floats among the numbers."""
 
     def body(grad: Any, *rest: Any) -> None:

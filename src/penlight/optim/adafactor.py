@@ -44,7 +44,6 @@ class Adafactor(Declared):
         "weight_decay": not_negative("weight_decay should be >= 0 but is: {}"),
     }
     _added: ClassVar[Group] = {"foreach": None}
-    _counters = ("step",)
 
     def __init__(
         self,
@@ -73,6 +72,10 @@ class Adafactor(Declared):
             if not state:
                 self._init_state(grad, state)
             self._single(p, -grad if group["maximize"] else grad, state, group, eps1)
+
+    @staticmethod
+    def _scalars(group: Group) -> dict[str, float]:
+        return {"step": 0.0}
 
     @staticmethod
     def _init_state(grad: Tensor, state: State) -> None:

@@ -33,7 +33,6 @@ class ASGD(Elementwise):
     _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
     _checks = usual("lr", "weight_decay")
     _captured = ("params, mus, etas, and state_steps", "params, mus, etas, and state_steps")
-    _counters = ("step", "eta", "mu")
 
     def __init__(
         self,

@@ -40,7 +40,6 @@ class NAdam(Elementwise):
         "decoupled_weight_decay": False,
     }
     _captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
-    _counters = ("step", "mu_product")
     _differentiates_lr = True
 
     def __init__(

@@ -45,7 +45,6 @@ class SGD(Elementwise):
         "differentiable": False,
         "fused": False,
     }
-    _counters = ()
     _complex_as_real = False  # it is linear, so complex numbers need no special care
     _differentiates_lr = True
 
@@ -99,7 +98,7 @@ class SGD(Elementwise):
         new = [i for i, state in enumerate(states) if state.get("momentum_buffer") is None]
         if new:
             old = sorted({*range(len(params))}.difference(new))
-            self._first(group, *([row[i] for i in new] for row in (params, grads, states)))
+            self._first(group, [params[i] for i in new], [grads[i] for i in new], [states[i] for i in new])
             params, grads, states = ([row[i] for i in old] for row in (params, grads, states))
         if params:
             self._run(index, group, params, grads, states)

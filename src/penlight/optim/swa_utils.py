@@ -154,7 +154,7 @@ class AveragedModel(Module):
         else:
             for dtype in dict.fromkeys(average.dtype for average, _ in pairs):
                 alike = [pair for pair in pairs if pair[0].dtype == dtype]
-                self.multi_avg_fn(*map(list, zip(*alike, strict=True)), self.n_averaged)
+                self.multi_avg_fn([average for average, _ in alike], [new for _, new in alike], self.n_averaged)
         for own, new in buffers:
             own.copy_(new)
         self.n_averaged.add_(1)
