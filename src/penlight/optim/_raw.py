@@ -42,8 +42,6 @@ Group = dict[str, Any]
 State = dict[str, Any]
 
 BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
-PATIENCE = 64  # updates after which compiling a kernel has paid off for a bucket of WORTHWHILE elements with state
-WORTHWHILE = 1024
 SMALL = 4096  # up to this size, gathering costs less than the calls it saves
 
 _array_of = attrgetter("_array")
@@ -261,10 +259,10 @@ class Scratch:
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars", "updates")
+    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars")
 
     def __init__(self, rows: list[int], table: Table, work: Work) -> None:
-        self.rows, self.updates = rows, 0
+        self.rows = rows
         values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
         self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
@@ -290,12 +288,6 @@ class Bucket:
                     return False
         return True
 
-    def _has_kernel(self) -> bool:
-        """Whether machine code is worth the time to compile it."""
-        self.updates += 1
-        size = self.flat[0].size
-        return size >= NATIVE_FROM or (size >= WORTHWHILE and self.updates > PATIENCE and len(self.flat) > 1)
-
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
         """Apply the update to all members."""
         if len(self.rows) == 1:
@@ -307,7 +299,9 @@ class Bucket:
         if "step" in self.scalars:
             self.scalars["step"] += 1
         decay, numbers = rule._numbers_for_arrays(group, self.scalars)
-        if not (self._has_kernel() and _update_natively(rule, self.flat, grad, decay, numbers)):
+        # Machine code rounds otherwise than NumPy. So the size alone decides: a resumed training must take the same steps.
+        native = self.flat[0].size >= NATIVE_FROM
+        if not (native and _update_natively(rule, self.flat, grad, decay, numbers)):
             for cut, scratch, p, buffers in self.blocks:
                 scratch.used = 0
                 rule._on_arrays(p, Vector(grad[cut], scratch), decay, numbers, buffers)
