@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -134,3 +135,13 @@ def test_arrows(file: str) -> None:
             f"{where}: {name} may not import {other} ({arrow.file}) {'even inside a function' if arrow.inside else 'at its top'}; "
             "see docs/map.md"
         )
+
+
+def test_no_code_object_is_edited() -> None:
+    """Functions run whole code objects that `compile` made, and only `_function_code.py` says which."""
+    for file, path in FILES.items():
+        text = path.read_text()
+        assert not re.search(r"\.replace\(\s*co_|\bCodeType\(|^from opcode|^import (dis|opcode)\b", text, re.M), (
+            f"{file} edits or reads bytecode"
+        )
+        assert file == "_function_code.py" or not re.search(r"__code__\b[^=\n]* = ", text), f"{file} assigns __code__"
