@@ -164,3 +164,16 @@ def test_dtypes_are_not_compared_by_identity() -> None:
     lines = found_in(r"dtype is (not )?[_A-Za-z]")
     identical = [line for line in lines if not re.search(r"dtype is (not )?(None|a )|is \S+ or .*==", line)]
     assert not identical
+
+
+# ----- Functions and their code ---------------------------------------------------------------------------------------
+
+
+def test_no_code_object_is_edited() -> None:
+    """Functions run whole code objects that `compile` made, and only `_function_code.py` says which."""
+    for file, path in FILES.items():
+        text = path.read_text()
+        assert not re.search(r"\.replace\(\s*co_|\bCodeType\(|^from opcode|^import (dis|opcode)\b", text, re.M), (
+            f"{file} edits or reads bytecode"
+        )
+        assert file == "_function_code.py" or not re.search(r"__code__\b[^=\n]* = ", text), f"{file} assigns __code__"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._user_warnings import warn_user
 from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
 from .ops._guards import lazy
 from .tensor import Tensor, wrap
@@ -124,12 +125,10 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Ten
     ...     torch.range(1, 3)
     tensor([1., 2., 3.])
     """
-    import warnings
 
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=2,
+        "range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
     if end is None:
         start, end = 0, start
