@@ -139,7 +139,13 @@ def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
     return xp.where(wins | xp.isnan(other), 0.0, grad)
 
 
-@pointwise(quiet(np.fmax),
+def _not_nan(first: Any, input: Any, other: Any) -> Any:
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch; NumPy's
+    own fmax and fmin give either."""
+    return np.where(first | (other != other), input, other)
+
+
+@pointwise(quiet(lambda input, other: _not_nan(input >= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
 def fmax(input: Tensor, other: Tensor) -> Tensor:
@@ -151,7 +157,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(quiet(np.fmin),
+@pointwise(quiet(lambda input, other: _not_nan(input <= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
 def fmin(input: Tensor, other: Tensor) -> Tensor:
