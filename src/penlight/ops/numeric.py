@@ -179,7 +179,13 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@plain(only("iu", "lcm_cpu", np.lcm), broadcast=True, inplace=True)
+def _lcm_array(input: Any, other: Any) -> Any:
+    """What overflows has no sign, as in PyTorch; the sign of shorter integers is that of their last bits."""
+    multiple = np.lcm(input, other)
+    return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
+
+
+@plain(only("iu", "lcm_cpu", _lcm_array), broadcast=True, inplace=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers.
 

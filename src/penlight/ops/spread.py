@@ -54,7 +54,9 @@ def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepd
     count = _count(input.shape, dim)
     mean = wide.sum(dim, keepdims=True) / np.asarray(count, np.float64)
     squares = np.square(np.abs(wide - mean)).sum(dim, keepdims=keepdim)
-    return squares / np.asarray(max(count - correction, 0), np.float64), mean if keepdim else mean.reshape(squares.shape)
+    return squares / np.asarray(max(count - correction, 0), np.float64), mean if keepdim else mean.reshape(
+        squares.shape
+    )
 
 
 @in_float32

@@ -49,7 +49,9 @@ def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool,
     if not overflowed(input, found):
         return measure(found), mean
     variance, mean = in_double_precision(input, dim, correction, keepdim)
-    mean = np.where(np.isfinite(mean), mean, np.nan)  # PyTorch updates a mean by differences, and that of an infinity is NaN
+    mean = np.where(
+        np.isfinite(mean), mean, np.nan
+    )  # PyTorch updates a mean by differences, and that of an infinity is NaN
     return measure(variance).astype(found.dtype), mean.astype(input.dtype)
 
 
