@@ -139,7 +139,13 @@ def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
     return xp.where(wins | xp.isnan(other), 0.0, grad)
 
 
-@pointwise(without_numpy_warnings(np.fmax),
+def _not_nan(first: Any, input: Any, other: Any) -> Any:
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch; NumPy's
+    own fmax and fmin give either."""
+    return np.where(first | (other != other), input, other)
+
+
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input >= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
 def fmax(input: Tensor, other: Tensor) -> Tensor:
@@ -151,7 +157,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(without_numpy_warnings(np.fmin),
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input <= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
 def fmin(input: Tensor, other: Tensor) -> Tensor:
@@ -173,7 +179,13 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@plain(only("iu", "lcm_cpu", np.lcm), broadcast=True, inplace=True)
+def _lcm_array(input: Any, other: Any) -> Any:
+    """What overflows has no sign, as in PyTorch; the sign of shorter integers is that of their last bits."""
+    multiple = np.lcm(input, other)
+    return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
+
+
+@plain(only("iu", "lcm_cpu", _lcm_array), broadcast=True, inplace=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers.
 

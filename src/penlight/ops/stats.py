@@ -17,7 +17,7 @@ from ._guards import lazy, not_implemented
 from ._raw import shared
 from .extremes import _share
 from .reduction import _add_reduce, _count, in_out, named_result
-from .spread import _of_rows, _spread_arguments, _var_rule
+from .spread import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
 __all__ = [
     "aminmax",
@@ -35,8 +35,29 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
-@warning_free
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.asarray)
+
+
+def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.sqrt)
+
+
+@warning_free
+def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, measure: Any) -> Any:
+    """The measure of the variance (itself, or its root), and the mean."""
+    found, mean = _quick_var_mean(input, dim, correction, keepdim)
+    if not overflowed(input, found):
+        return measure(found), mean
+    variance, mean = in_double_precision(input, dim, correction, keepdim)
+    mean = np.where(
+        np.isfinite(mean), mean, np.nan
+    )  # PyTorch updates a mean by differences, and that of an infinity is NaN
+    return measure(variance).astype(found.dtype), mean.astype(input.dtype)
+
+
+@warning_free
+def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     few = _of_rows(input, dim, keepdim)
     if few is not None:
         mean, variance, shape = few
@@ -55,11 +76,6 @@ def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
         spread = total / np.asarray(max(count - correction, 0), total.dtype)
         return spread, mean if keepdim else np.asarray(mean).reshape(np.shape(spread))
     return _var_mean_kernel(input, dim, correction, keepdim)
-
-
-def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    var, mean = _var_mean_array(input, dim, correction, keepdim)
-    return np.sqrt(var), mean
 
 
 def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
