@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import importlib
-import inspect
 import pickle
 
 import numpy as np
@@ -274,10 +273,3 @@ def test_an_option_can_become_a_parameter(name):
     setattr(module, name, nn.Parameter(torch.tensor(2.0)))
     assert [key for key, _ in module.named_parameters()] == [name]
     assert f"{name}=Parameter containing" in repr(module)
-
-
-def test_names_of_classes_are_free_for_options():
-    """Options are attributes of instances only: a class has no default that would hide a parameter."""
-    for cls in (nn.Softplus, nn.Dropout, nn.MaxPool2d, nn.CrossEntropyLoss, nn.ConstantPad1d):
-        names = set(inspect.signature(cls.__init__).parameters) - {"self"}
-        assert not names & set(dir(cls))
