@@ -101,6 +101,11 @@ def _expect_dims(input: Tensor, *allowed: int) -> None:
 
 
 class _BatchNorm(_NormBase):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised over the batch, or with the running statistics when evaluating."""
         self._check_input_dim(input)

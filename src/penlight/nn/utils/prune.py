@@ -8,7 +8,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
-from ._computed import hooks_for
+from . import _computed
 from ._pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
@@ -141,7 +141,7 @@ def remove(module: Any, name: str) -> Any:
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, method in hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
+    for key, method in _computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
         method.remove(module)
         del module._forward_pre_hooks[key]
         return module
