@@ -72,10 +72,10 @@ def _whole_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         if type(a) is not int or not -_FAR < a < _FAR:
             return None
     if len(args) == 1:
-        return np.arange(args[0]) if args[0] >= 0 else None
+        return np.arange(args[0], dtype=np.int64) if args[0] >= 0 else None
     if not 2 <= len(args) <= 3 or (len(args) == 3 and args[2] <= 0) or args[1] < args[0]:
         return None
-    return np.arange(*args)
+    return np.arange(*args, dtype=np.int64)
 
 
 def _float_values(args: tuple[Any, ...], dtype: Any) -> np.ndarray[Any, Any] | None:

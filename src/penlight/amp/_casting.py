@@ -59,11 +59,12 @@ class Borrowed:
             function.__code__, function.__globals__, function.__name__, closure=function.__closure__
         )
         self.stub = _stub(key, function.__code__.co_freevars)
-        self.take()
 
     def take(self) -> None:
         """Keep the function's code, and swap it. Also when the function has changed it: see Note [Compiled at first use]."""
         function, original = self.function, self.original
+        if function.__code__ is self.stub:
+            return  # not given back, because of Ctrl-C
         original.__code__ = function.__code__
         original.__defaults__, original.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         function.__code__ = self.stub
@@ -124,11 +125,14 @@ def open_mode() -> None:
         if _users > 1:
             return
         modes.casting = True
-        if borrowed:  # a training loop opens a region in each step: the stubs are made once
+        try:
+            if not borrowed:  # a training loop opens a region in each step: the stubs are made once
+                borrowed.update({key: Borrowed(function, policy, key) for key, (function, policy) in targets().items()})
             for entry in borrowed.values():
                 entry.take()
-        else:
-            borrowed.update((key, Borrowed(function, policy, key)) for key, (function, policy) in targets().items())
+        except BaseException:  # Ctrl-C
+            close_mode()
+            raise
 
 
 def close_mode() -> None:

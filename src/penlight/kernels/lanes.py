@@ -53,7 +53,7 @@ def of_numbers(function: Callable[..., float], *arrays: Array, own: bool = False
     size = _SIZES.get(dtype.char, 0)
     alike = True
     for array in arrays:
-        if array.dtype is not dtype or not size:
+        if array.dtype != dtype or not size:
             return _converted(function, arrays, own)
         alike = alike and array.shape == shape and array.flags.c_contiguous and type(array) is np.ndarray
     columns, sizes = arrays, (size,) * len(arrays)
@@ -109,13 +109,13 @@ def _fill(function: Any, columns: tuple[Array, ...], sizes: tuple[int, ...], out
         return
     steps = scalar.steps(sizes)
     if count < _SHARED_FROM:
-        run(count, id(steps), id(out), *map(id, columns))
+        run(count, steps, out, *columns)
         return
 
     def part(low: int, high: int) -> None:
         parts = [c.reshape(-1)[low:high] if c.size > 1 else c for c in columns]
         target = out.reshape(-1)[low:high]
-        run(high - low, id(steps), id(target), *map(id, parts))
+        run(high - low, steps, target, *parts)
 
     special_common.spread(part, count, _SHARED_FROM // 4)
 

@@ -97,7 +97,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
     state[1] = math.nan if engine._normal is None else engine._normal
     while True:
         whole[0] = draws.size
-        run(left, id(rows), id(draws), id(made), id(state))
+        run(left, rows, draws, made, state)
         _, _, left, used = whole.tolist()
         draws = draws[used:]
         if not left:

@@ -95,7 +95,7 @@ def test_everything_that_is_understood():
     draws = np.random.default_rng(1).random(4000)
     out, state = np.empty(len(rows)), np.zeros(4)
     state.view(np.int64)[0] = draws.size
-    scalar.compiled(everything)(len(rows), id(rows), id(draws), id(out), id(state))
+    scalar.compiled(everything)(len(rows), rows, draws, out, state)
     used = int(state.view(np.int64)[3])
     reader = Reader(draws[:used])
     np.testing.assert_allclose(out, [everything(reader, *row) for row in rows.tolist()], rtol=1e-14)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import call
 from . import _pages
 from ._translate import Scalars, Translator
 from ._x86 import R8, R9, R12, R13, R14, R15, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address
@@ -40,7 +41,7 @@ class Sampler(Translator):
         return Address(RBP, None, 8 * i)
 
     def finish(self) -> bytes:
-        """`run(count, id(table), id(draws), id(out), id(state))`, over the rows of a table of parameters.
+        """`run(count, table, draws, out, state)`, over the rows of a table of parameters.
 
         The state is an array of four 64-bit words: how many draws there are, the normal sample that is kept (NaN: none), and, when it returns, how
         many samples are left to make and how many draws were used.
@@ -89,7 +90,7 @@ class Sampler(Translator):
 
 
 def _over_columns(function: Callable[..., float], single: bool, own: bool) -> bytes:
-    """`run(count, id(steps), id(out), *ids of arrays)`, of at most three arrays; `steps` is how many bytes each goes on for an element.
+    """`run(count, steps, out, *arrays)`, of at most three arrays; `steps` is how many bytes each goes on for an element.
 
     The arrays are of float32 if `single`; with `own`, it computes in that.
     """
@@ -139,21 +140,36 @@ def _return(asm: Scalars, frame: int) -> None:
 
 @lru_cache(None)
 def compiled(function: Callable[..., float]) -> Any:
-    """`run(count, id(table), id(draws), id(out), id(state))` (see `Sampler.finish`); None where that can't be had, as without the source."""
-    return _loaded(lambda: Sampler(function).finish(), 5)
+    """`run(count, table, draws, out, state)` (see `Sampler.finish`); None where that can't be had, as without the source."""
+
+    def made() -> tuple[bytes, str]:
+        sampler = Sampler(function)
+        table = f"table: f64[count * {len(sampler.parameters)}]"
+        return sampler.finish(), f"count, {table}, draws: f64, out: written f64[count], state: written f64[4]"
+
+    return _loaded(made)
 
 
 @lru_cache(None)
 def over_columns(function: Callable[..., float], columns: int, single: bool = False, own: bool = False) -> Any:
-    """`run(count, id(steps), id(out), *ids of columns)` (see `_over_columns`); None where that can't be had."""
-    return _loaded(lambda: _over_columns(function, single, own), 3 + columns)
+    """`run(count, steps, out, *columns)` (see `_over_columns`); None where that can't be had."""
+    element = "f32" if single else "f64"
+
+    def made() -> tuple[bytes, str]:
+        least = [f"(count if steps.item({i}) else 1)" for i in range(columns)]
+        arrays = [f"c{i}: {element}[{least[i]}]" for i in range(columns)]
+        return _over_columns(function, single, own), ", ".join(
+            ["count", f"steps: i64[{columns}]", f"out: written {element}[count]", *arrays]
+        )
+
+    return _loaded(made)
 
 
-def _loaded(code: Callable[[], bytes], arguments: int) -> Any:
+def _loaded(made: Callable[[], tuple[bytes, str]]) -> Any:
     if not _pages.available():
         return None
     try:
-        return _pages.load_kernel(code(), arguments, 0)
+        return call.load(*made())
     except OSError:  # no source, or no C library where it is expected
         return None
 
