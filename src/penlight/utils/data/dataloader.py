@@ -320,13 +320,12 @@ class _BaseDataLoaderIter:
     """One pass over a loader's batches."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._dataset = loader.dataset
-        self._dataset_kind = loader._dataset_kind
+        self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
-        self._auto_collation = loader._auto_collation
-        self._drop_last = loader.drop_last
-        self._index_sampler = loader._index_sampler
-        self._num_workers = loader.num_workers
+        self._index_sampler, self._drop_last = loader._index_sampler, loader.drop_last
+        self._auto_collation, self._collate_fn = loader._auto_collation, loader.collate_fn
+        self._num_workers, self._timeout = loader.num_workers, loader.timeout
+        self._persistent_workers = loader.persistent_workers
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn(
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,"
@@ -339,12 +338,9 @@ class _BaseDataLoaderIter:
                 "then device pinned memory won't be used.",
                 stacklevel=2,
             )
-        self._timeout = loader.timeout
-        self._collate_fn = loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
         # PyTorch draws this in every epoch, with workers or without: the global stream moves on by as much.
         self._base_seed = _draw_seed(loader.generator)
-        self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
 
     def __iter__(self) -> _BaseDataLoaderIter:
@@ -394,7 +390,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        if self._timeout != 0:
+        if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last

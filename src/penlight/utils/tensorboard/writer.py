@@ -30,8 +30,7 @@ class FileWriter:
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
         """Write an event."""
         event.wall_time = time.time() if walltime is None else walltime
-        if step is not None:
-            event.step = int(step)
+        event.step = event.step if step is None else int(step)
         self.event_writer.add_event(event)
 
     def add_summary(self, record: Any, global_step: int | None = None, walltime: float | None = None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 import penlight
-from penlight._serialization.tensors import array_of, tensor_from_array
+from penlight._serialization.tensors import tensor_from_array
 from penlight.utils.data._utils.blocks import empty
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
@@ -81,13 +82,16 @@ def collate(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
         return kind(*(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=False)))
     if isinstance(sample, Sequence):
-        if any(len(other) != len(sample) for other in batch):
+        if len(set(map(len, batch))) > 1:
             raise RuntimeError("each element in list of batch should be of equal size")
         columns = list(zip(*batch, strict=True))
         if isinstance(sample, tuple):
             return [collate(column, collate_fn_map=collate_fn_map) for column in columns]
         return sequence_like(sample, len(columns), lambda i: collate(columns[i], collate_fn_map=collate_fn_map))
     raise TypeError(default_collate_err_msg_format.format(kind))
+
+
+_array_of, _requires_grad, _shape = attrgetter("_array"), attrgetter("requires_grad"), attrgetter("shape")
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
@@ -98,8 +102,8 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
-    if all(type(tensor) is penlight.Tensor and not tensor.requires_grad for tensor in batch):
-        stacked = _stacked([array_of(tensor) for tensor in batch], batch[0].dtype.np)
+    if set(map(type, batch)) == {penlight.Tensor} and not any(map(_requires_grad, batch)):
+        stacked = _stacked(list(map(_array_of, batch)), batch[0].dtype.np)
         if stacked is not None:
             return tensor_from_array(stacked)
     return penlight.stack(tuple(batch), 0)
@@ -108,10 +112,13 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
 def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
     """Arrays of one shape and this dtype along a new first dimension, by one copy; None for anything out of the ordinary."""
     shape = arrays[0].shape
-    if not shape or any(type(a) is not np.ndarray or a.shape != shape or a.dtype != dtype for a in arrays):
+    if not shape or set(map(type, arrays)) != {np.ndarray} or len(set(map(_shape, arrays))) > 1:
         return None
     result = empty((len(arrays), *shape), dtype)
-    np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]))
+    try:
+        np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]), casting="no")
+    except TypeError:
+        return None  # of several dtypes
     return result
 
 
