@@ -201,7 +201,7 @@ class WeightsUnpickler:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
         kind = saved[0] if type(saved) is tuple and saved else "storage"
         if type(kind) not in (str, bytes) or kind not in ("storage", b"storage"):
-            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(saved[0])}")
+            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(kind)}")
         self._stack.append(self._persistent_load(saved))
 
     # ----- Containers -----------------------------------------------------------------------------------------------

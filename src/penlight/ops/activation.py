@@ -18,7 +18,7 @@ from ..kernels.slim import moveaxis
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
-from ._declare import OPS, differentiable, install_method, method, pointwise, quiet
+from ._declare import OPS, differentiable, install_method, method, pointwise, warning_free
 from ._guards import need_number
 from ._raw import both
 
@@ -355,7 +355,7 @@ def _from_last(rows: Any, dim: int) -> Any:
     return np.ascontiguousarray(moveaxis(rows, rows.ndim - 1, dim))
 
 
-@quiet
+@warning_free
 def _small_softmax(input: Any, dim: int) -> Any:
     """Along any dimension, with the shift."""
     rows = _as_last(input, dim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
@@ -95,11 +96,9 @@ def _spread_arguments(
         correction = 1 if unbiased is None else int(unbiased)
     dims = wrap_dims(dim, input.dim())
     if _count(input._array.shape, dims) <= correction:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel).", stacklevel=3
+            "divided by output numel)."
         )  # fmt: skip
     return dims, correction, keepdim
 

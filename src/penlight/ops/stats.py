@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
-from ._declare import differentiable, method, quiet
+from ._declare import differentiable, method, warning_free
 from ._guards import lazy, not_implemented
 from ._raw import shared
 from .extremes import _share
@@ -34,7 +35,7 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
-@quiet
+@warning_free
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     few = _of_rows(input, dim, keepdim)
     if few is not None:
@@ -310,11 +311,8 @@ def cov(
         mean = (table * weights).sum(1) / total
         size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if size <= 0:
-        import warnings
-
-        warnings.warn(
-            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-            stacklevel=2,
+        warn_user(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
         )
         size = max(size, 0) if not isinstance(size, Tensor) else size.clamp(min=0)
     centred = table - mean.unsqueeze(1)

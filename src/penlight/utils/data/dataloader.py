@@ -236,22 +236,27 @@ class DataLoader(Generic[_T_co]):
 _FIXED_ATTRIBUTES = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
 
 
+def _refuse(*complaints: tuple[bool, str]) -> None:
+    for wrong, message in complaints:
+        if wrong:
+            raise ValueError(message)
+
+
 def _check_worker_options(
     num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
 ) -> None:
-    if num_workers < 0:
-        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
-    if timeout < 0:
-        raise ValueError("timeout option should be non-negative")
-    if num_workers == 0 and prefetch_factor is not None:
-        raise ValueError(
+    alone = num_workers == 0
+    _refuse(
+        (num_workers < 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
+        (timeout < 0, "timeout option should be non-negative"),
+        (
+            alone and prefetch_factor is not None,
             "prefetch_factor option could only be specified in multiprocessing."
-            "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
-        )
-    if prefetch_factor is not None and prefetch_factor < 0:
-        raise ValueError("prefetch_factor option should be non-negative")
-    if persistent_workers and num_workers == 0:
-        raise ValueError("persistent_workers option needs num_workers > 0")
+            "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None.",
+        ),
+        (prefetch_factor is not None and prefetch_factor < 0, "prefetch_factor option should be non-negative"),
+        (alone and persistent_workers, "persistent_workers option needs num_workers > 0"),
+    )
 
 
 def _check_sampling_options(
@@ -262,23 +267,23 @@ def _check_sampling_options(
     batch_sampler: Any,
     drop_last: bool,
 ) -> None:
-    if is_stream:
-        expected = "DataLoader with IterableDataset: expected unspecified"
-        if shuffle not in {False, None}:
-            raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
-        if sampler is not None:
-            raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
-        if batch_sampler is not None:
-            raise ValueError(f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}")
-    if sampler is not None and shuffle:
-        raise ValueError("sampler option is mutually exclusive with shuffle")
-    if batch_sampler is not None:
-        if batch_size != 1 or shuffle or sampler is not None or drop_last:
-            raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-            )
-    elif batch_size is None and drop_last:
-        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+    orders = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    given = [(name, value) for name, value in orders.items() if value is not None]
+    if is_stream and given:
+        name, value = given[0]
+        raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+    by_batches = batch_sampler is not None
+    _refuse(
+        (sampler is not None and bool(shuffle), "sampler option is mutually exclusive with shuffle"),
+        (
+            by_batches and (batch_size != 1 or len(given) > 1 or drop_last),
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+        ),
+        (
+            not by_batches and batch_size is None and drop_last,
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+        ),
+    )
 
 
 def _checked_context(context: Any, num_workers: int) -> Any:

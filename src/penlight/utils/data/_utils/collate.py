@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import penlight
+from penlight._serialization.tensors import array_of, tensor_from_array
+from penlight.utils.data._utils.blocks import empty
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
@@ -96,12 +98,21 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
+    if all(type(tensor) is penlight.Tensor and not tensor.requires_grad for tensor in batch):
+        stacked = _stacked([array_of(tensor) for tensor in batch], batch[0].dtype.np)
+        if stacked is not None:
+            return tensor_from_array(stacked)
     return penlight.stack(tuple(batch), 0)
 
 
-def _is_plain(array: Any, like: np.ndarray) -> bool:
-    same = type(array) is np.ndarray and array.dtype == like.dtype and array.shape == like.shape
-    return same and min(array.strides, default=0) >= 0
+def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Arrays of one shape and this dtype along a new first dimension, by one copy; None for anything out of the ordinary."""
+    shape = arrays[0].shape
+    if not shape or any(type(a) is not np.ndarray or a.shape != shape or a.dtype != dtype for a in arrays):
+        return None
+    result = empty((len(arrays), *shape), dtype)
+    np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]))
+    return result
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
@@ -110,8 +121,10 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = N
     if _holds_text_or_objects(first.dtype):
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
     # One copy instead of a tensor for each array. Anything out of the ordinary takes the general way, with its errors.
-    if first.dtype.isnative and all(_is_plain(array, first) for array in batch):
-        return penlight.from_numpy(np.stack(batch))
+    if first.dtype.isnative and first.dtype.kind in "biufc":
+        stacked = _stacked(batch, np.dtype(first.dtype.str))
+        if stacked is not None and min(min(array.strides) for array in batch) >= 0:
+            return penlight.from_numpy(stacked)
     return collate([penlight.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
