@@ -180,15 +180,12 @@ from . import autograd as autograd, indexing as _indexing  # noqa: F401  # isort
 from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
-from .kernels.memory import keep as _keep_memory  # isort: skip
 from .ops._public_functions import public_functions as _public_functions  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
 int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
-
-_keep_memory()
 
 # Parts that are imported when first used.
 _LAZY = {
