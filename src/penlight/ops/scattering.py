@@ -89,6 +89,11 @@ class Error(Node):
 
     __slots__ = ("message",)
 
+    def __init__(self, message: str, edge: Any) -> None:
+        self.seq = next(modes.sequence)
+        self._hooks = self._fit = None
+        self.message, self.next_functions = message, (edge,)
+
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
@@ -99,11 +104,9 @@ def _once(grad: Tensor, name: str, source: str) -> Tensor:
     """A gradient whose derivative PyTorch refuses: of several zeros in one place, each is multiplied by the others."""
     if not grad.requires_grad:
         return grad
-    node = Error()
-    node.seq, node._hooks, node._fit, node.next_functions = next(modes.sequence), None, None, (views.edge_of(grad),)
-    node.message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
+    message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
     out = wrap(grad._array)
-    out._edge = (node, 0)
+    out._edge = (Error(message, views.edge_of(grad)), 0)
     return out
 
 
