@@ -42,7 +42,7 @@ Group = dict[str, Any]
 State = dict[str, Any]
 
 BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
-PATIENCE = 64  # updates after which compiling a kernel has paid off for a bucket of WORTHWHILE elements with state
+PATIENCE = 64  # updates after which compiling a kernel has paid off for WORTHWHILE elements with two buffers or more
 WORTHWHILE = 1024
 SMALL = 4096  # up to this size, gathering costs less than the calls it saves
 
@@ -294,7 +294,7 @@ class Bucket:
         """Whether machine code is worth the time to compile it."""
         self.updates += 1
         size = self.flat[0].size
-        return size >= NATIVE_FROM or (size >= WORTHWHILE and self.updates > PATIENCE and len(self.flat) > 1)
+        return size >= NATIVE_FROM or (size >= WORTHWHILE and self.updates > PATIENCE and len(self.flat) > 2)
 
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
         """Apply the update to all members."""
