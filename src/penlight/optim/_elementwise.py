@@ -34,9 +34,7 @@ class Elementwise(Declared):
     _captured: ClassVar[tuple[str, str]] = ("params and state_steps", "params and state_steps")
     _captured_on_xla: ClassVar[tuple[bool, bool]] = (True, False)
     _complex_as_real: ClassVar[bool] = True
-    _differentiates_lr: ClassVar[bool] = (
-        False  # whether gradients flow through a differentiable step to the learning rate
-    )
+    _differentiates_lr: ClassVar[bool] = False  # whether a differentiable step has a gradient for the learning rate
     _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
     # ----- what an optimiser defines -----
@@ -56,7 +54,8 @@ class Elementwise(Declared):
         raise NotImplementedError
 
     # Called with a parameter, its gradient, the numbers and the buffers, it updates the parameter and the buffers in place.
-    # A number may only meet tensors here, no other number: see Note [Bodies as machine code].
+    # A number may only meet tensors here, no other number: see Note [Bodies as machine code]. An intermediate result is gone
+    # once something was computed from it: see Note [Intermediate results].
     _formula: ClassVar[Callable[..., None]]
 
     # ----- what they share -----

@@ -232,7 +232,13 @@ class Vector:
 
 
 class Temporary(Vector):
-    """An intermediate result of a formula: the next operation on it writes over it, so that few arrays are touched."""
+    """An intermediate result of a formula.
+
+    Note [Intermediate results]
+    `square.sqrt().div(x).add(eps)` on arrays touches one array: the root is written to scratch memory, and each operation
+    on a result in scratch memory writes over it, so that a formula needs few arrays and they stay in the cache. A formula
+    that needs an intermediate result twice computes last what writes over it, as Rprop does with the sign of the gradient.
+    """
 
     __slots__ = ()
 
