@@ -123,8 +123,7 @@ class LargeMaker(Maker):
             return choose(STATE).format(a=a)
         if kind < 0.93:
             return choose(BACKWARD).format(a=a, b=b)
-        side.gradients.add(f"v{self.count}")
-        return f"{self.fresh()} = copy({choose(GRAD).format(a=a, b=b)})"
+        return f"{self.fresh()} = {choose(GRAD).format(a=a, b=b)}"
 
     def _partner(self, side: Side, a: str, names: list[str]) -> str:
         fits = [n for n in names if _fits(side.names[a], side.names[n])]
