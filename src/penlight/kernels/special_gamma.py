@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .lanes import constant, of_numbers
+from .scalars import apply, constant, elementwise
 from .special_common import (
     Array,
     chosen,
@@ -232,10 +232,11 @@ def polygamma(n: int, x: Array) -> Array:
         return unary(_trigamma if n else _digamma, x, wide=True)
     wide = x.astype(np.float64, copy=False)
     factor = (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
-    result = of_numbers(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
+    result = apply(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
     return result if x.dtype == np.float64 else rounded(result, x.dtype)
 
 
+@elementwise
 def _polygamma(s: float, x: float, factor: float) -> float:
     return zeta_of_number(s, x) * factor
 

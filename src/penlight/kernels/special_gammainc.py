@@ -1,7 +1,7 @@
 """The regularised incomplete gamma functions, gammainc and gammaincc.
 
 See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64, of
-each element what its region takes: Note [Elements as lanes] in `lanes`.
+each element what its region takes: Note [Functions of scalars] in `scalars`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .lanes import constant, of_numbers
+from .scalars import apply, constant, elementwise
 from .special_common import Array, horner, product_error, rational
 from .special_erf import ERFCX, ERFCX_K
 from .special_gamma import LOG_GAMMA_P, LOG_GAMMA_Q, STIRLING_P, STIRLING_Q
@@ -109,10 +109,11 @@ def _regularised(a: Array, x: Array, sign: float) -> Array:
     kind = dtype if dtype in _COUNTS else _SINGLE
     if a.dtype is not kind or x.dtype is not kind:
         a, x = a.astype(kind), x.astype(kind)
-    result = of_numbers(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
+    result = apply(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
     return result if dtype is kind else result.astype(dtype)
 
 
+@elementwise
 def _incomplete(a: float, x: float, counts: float) -> float:
     """P, or Q if `counts` is negative, of which a part below it is left out. The values at zero and infinity are looked for in torch's order."""
     lower, eps = 1.0 if counts > 0.0 else 0.0, abs(counts)

@@ -1,14 +1,14 @@
 """The Hurwitz zeta function.
 
 See Note [How the special functions are evaluated] in `special_common`. It is computed in float64, of each element what its region takes: Note
-[Elements as lanes] in `lanes`.
+[Functions of scalars] in `scalars`.
 """
 
 from __future__ import annotations
 
 import math
 
-from .lanes import of_numbers
+from .scalars import apply, elementwise
 from .special_common import Array
 
 # Note [The Hurwitz zeta function]
@@ -30,9 +30,10 @@ _BERNOULLI = tuple(  # B_2j / (2j)!
 
 def zeta(s: Array, q: Array) -> Array:
     """The Hurwitz zeta function, sum over k >= 0 of (q + k)**-s. Derivative in q: -s zeta(s + 1, q); none in s."""
-    return of_numbers(zeta_of_number, s, q)
+    return apply(zeta_of_number, s, q)
 
 
+@elementwise
 def zeta_of_number(s: float, q: float) -> float:
     """`zeta` of one pair of numbers."""
     if s == math.inf:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.x86 import address_of
 from ._registers import Program, Value
-from ._translate import address_of
 
 _KINDS = {"Doubles": "f8", "Ints": "i8", "Bytes": "u1"}
 _OPERATORS = {
