@@ -19,14 +19,14 @@ def array_of(data: Any, dtype: dtypes.dtype | None, copy: bool) -> np.ndarray[An
     if isinstance(data, Tensor):
         array = data._array
     elif isinstance(data, np.ndarray):
-        dtypes.from_np(data.dtype)
-        array = data
+        own = dtypes.from_np(data.dtype).np
         if any(s < 0 for s in data.strides):
             raise ValueError(NEGATIVE_STRIDES)
-        if not data.dtype.isnative:
-            array = data.astype(data.dtype.newbyteorder("="))
+        array = dtypes.with_own_dtype(data) if data.dtype.isnative else data.astype(own)
     elif isinstance(data, np.generic) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         array = np.asarray(data)
+        if array.dtype.kind in "fiucb":
+            array = dtypes.with_own_dtype(array)
     else:
         return _from_python(data, dtype)
     if dtype is not None and array.dtype != dtype.np:
@@ -74,7 +74,7 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
     elif array.dtype != dtype.np and array.size and (dtype.category == dtypes.INTEGRAL or array.dtype.kind == "c"):
         for extreme in (array.min(), array.max()):
             _number(extreme.item(), dtype)
-    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else array
+    return array.astype(dtype.np, copy=False) if array.dtype != dtype.np else dtypes.with_own_dtype(array)
 
 
 def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:

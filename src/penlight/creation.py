@@ -106,7 +106,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtypes.from_np(ndarray.dtype)
+    own = dtypes.from_np(ndarray.dtype).np
     if not ndarray.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
@@ -122,13 +122,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
             stacklevel=2,
         )
-    return wrap(ndarray.view(np.ndarray) if ndarray.base is None else _own_root(ndarray))
+    return wrap(ndarray.view(own, np.ndarray) if ndarray.base is None else _own_root(ndarray, own))
 
 
-def _own_root(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _own_root(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The same memory as an array whose storage begins and ends with it, whatever larger array it was cut from."""
     span = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) if array.size else 0
-    return np.ndarray(array.shape, array.dtype, np.asarray(_Memory(array, span)), 0, array.strides)
+    return np.ndarray(array.shape, dtype, np.asarray(_Memory(array, span)), 0, array.strides)
 
 
 class _Memory:

@@ -168,6 +168,18 @@ def from_np(np_dtype: Any) -> dtype:
     )
 
 
+def with_own_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A foreign array as a plain ndarray whose dtype is NumPy's own object for it.
+
+    An array that was unpickled has a dtype object of its own, which is equal to NumPy's but not identical: what asks for identity to be quick
+    would take its slow path for all that is computed from it.
+    """
+    own = from_np(array.dtype).np
+    if type(array) is not np.ndarray:
+        array = array.view(np.ndarray)
+    return array if array.dtype is own else array.view(own)
+
+
 _default = [float32]
 
 

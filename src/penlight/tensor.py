@@ -453,7 +453,7 @@ def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, ext
     """Make a pickled tensor anew. A non-leaf comes back as a leaf, as in PyTorch."""
     if special == "bfloat16":
         array = array.view(dtypes.bfloat16.np)
-    out: Tensor = Tensor._make_subclass(cls, wrap(array), requires_grad)
+    out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out
 

@@ -1,179 +1,132 @@
-"""gradcheck and gradgradcheck, forward and reverse and batched, over every declared op that has a derivative.
+"""The derivatives of every declared op against finite differences, each in a test that is named after the op.
 
-The samples are the calls of ops that the records of tests/ops dispatch, so a new op is checked as soon as a record reaches it; one
-that none reaches fails a test.
+`pytest -k tanh` checks tanh: its rules on arrays and on tensors, of second order, and in forward mode. tools/mutate_derivatives.py
+spoils each rule in turn and sees whether the test of that name fails.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 import warnings
 
+import derivatives
+import mutants
 import numpy as np
 import pytest
 
 import penlight
+import penlight.nn.functional
 from penlight.autograd import gradcheck, gradgradcheck
 from penlight.ops import OPS
-from tests.func import capturing
 
-DOUBLES = (penlight.float64, penlight.complex128)
-LARGE = 300  # elements of a sample's inputs
-
-# Ops whose derivative is not that of a function of numbers, and why.
+# Rules that are not the derivative of a function of numbers, and why.
 UNCHECKED = {
     **dict.fromkeys(
-        ["_uniform_into", "_normal_into", "_exponential_into", "_geometric_into", "_cauchy_into", "_log_normal_into", "_random_into",
-         "_random_below_into", "_random_between_into", "_bernoulli_into", "_bernoulli_each_into", "_binomial", "_poisson", "_bernoulli_of",
-         "_normal_about", "_normal_within", "_normal_about_within", "_rrelu_noisy", "_rrelu_noisy_backward", "_fractional_max_pool2d",
-         "_fractional_max_pool3d"], "random"),
-    **dict.fromkeys(
-        ["_zero", "_fill", "_fill_tensor", "_copy", "_leaky_relu_written", "_threshold_written", "_rrelu_written", "_elu_written", "_celu_written"], "in place"),
-    **dict.fromkeys(["_unique", "_unique_dim", "_unique_consecutive", "_geqrf", "_linalg_ldl_factor_ex", "_linalg_ldl_solve", "heaviside", "_zeta_number"],
-                    "its derivative is refused, as in PyTorch"),
-    **dict.fromkeys(["_shared_log_softmax", "_shared_nll"], "two halves of one function: tests/kernels/test_loss.py"),
-    **dict.fromkeys(["_ctc_loss", "_ctc_backward", "_linalg_eig"], "defined for some of its inputs: tests/ops"),
-    **dict.fromkeys(["_window_to_tensor", "_tensor_to_window", "_as_strided", "_view_dtype"], "of memory, not of numbers"),
-    **dict.fromkeys(["_stack_one", "_mkldnn_rnn_layer", "_lstm_sequence", "_lstm_sequence_packed", "_lstm_projected", "_lstm_projected_packed",
-                     "_gru_sequence", "_gru_sequence_packed", "_rnn_sequence", "_rnn_sequence_packed"],
-                    "whole sequences, which are a loop of other ops while calls are noted: tests/nn/test_rnn_fused.py"),
-    "_gelu_kept": "for large float32 arrays: tests/ops/test_gelu_kept.py",
-    "_floor_divide": "not differentiable", "_floor_divide_number": "not differentiable",
+        ["_floor_divide", "_floor_divide_number", "heaviside", "_unique", "_unique_dim", "_unique_consecutive", "_zeta_number", "_ctc_backward", "_histogram"],
+        "the derivative is refused, as in PyTorch"),
+    "_view_dtype": "it reads the memory of a number as another number",
+    "_binomial": "random: its gradient is zero by definition",
+}  # fmt: skip
+
+# The same for some of an op's rules.
+REFUSED = {name: {"input"} for name in ("igamma", "igammac", "_special_zeta")}
+
+# Public functions that ops are forms of whose names do not say it.
+FORMS = {
+    "_resize_": "interpolate", "_bce": "binary_cross_entropy", "_bce_with_logits": "binary_cross_entropy_with_logits", "_im2col": "unfold",
+    "_col2im": "fold", "_index": "getitem", "_attention": "scaled_dot_product_attention", "_conv_weight": "conv2d", "_pool_place": "max_pool2d",
+    "_pool_pick": "max_pool2d", "_adaptive_avg_backward": "adaptive_avg_pool2d", "_shared_nll": "cross_entropy", "_shared_log_softmax": "cross_entropy",
+    "_shrink_backward": "hardshrink", "_stack_one": "lstm", "_mkldnn_rnn_layer": "lstm", "_reflect_pad": "nn.functional.pad", "_replicate_pad": "nn.functional.pad",
+    "_circular_pad": "nn.functional.pad", "_constant_pad": "nn.functional.pad", "_t": "Tensor.t", "_slice": "getitem", "_slice_backward": "getitem", "_to_copy": "Tensor.to", "_in_format_copy": "contiguous",
 }  # fmt: skip
 
 
-HERMITIAN = {"_linalg_cholesky_ex", "_cholesky", "_linalg_eigh"}  # read one triangle
-PHASES = {"_linalg_svd", "_linalg_eigh"}  # vectors are given up to a sign or phase
-FIRST = {
-    "_native_layer_norm",
-    "_fused_rms_norm",
-    "_native_batch_norm",
-    "_native_group_norm",
-    "_attention",
-}  # then what it used
-
-
-class Sample:
-    """A call of an op as a function of those of its inputs that have rules."""
-
-    def __init__(self, noted):
-        self.op, self.arguments = noted.op, noted.arguments
-        self.places = [
-            path
-            for path in capturing.places_of_tensors(self.arguments)
-            if self.op.parameters[path[0]] in self.op.rules and capturing.at(self.arguments, path).dtype in DOUBLES
-        ]
-
-    @property
-    def inputs(self):
-        return [capturing.at(self.arguments, p).detach().clone().requires_grad_() for p in self.places]
-
-    @property
-    def size(self):
-        return sum(capturing.at(self.arguments, p).numel() for p in self.places)
-
-    def __call__(self, *inputs):
-        arguments = self.arguments
-        for path, value in zip(self.places, inputs):
-            if self.op.name in HERMITIAN:
-                value = (value + value.mH) / 2
-            arguments = capturing.replaced(arguments, path, value)
-        outs = capturing.flatten(self.op.function(*arguments))
-        if self.op.name in PHASES:
-            outs = [o.abs() for o in outs]
-        floats = [o for o in outs if o.is_floating_point() or o.is_complex()]
-        return tuple(floats[:1] if self.op.name in FIRST else floats)
-
-    def usable(self):
-        tensors = [capturing.at(self.arguments, p) for p in capturing.places_of_tensors(self.arguments)]
-        floats = [t for t in tensors if t.is_floating_point() or t.is_complex()]
-        least = 9 if self.op.name in HERMITIAN else 1
-        if not self.places or not least <= self.size <= LARGE or any(unwanted(a) for a in self.arguments):
-            return False
-        return all(t.dtype in DOUBLES and t.numel() and np.isfinite(t.numpy()).all() for t in floats)
-
-
-def unwanted(argument):
-    """Infinities, results of less than double precision, and QR in modes that have no derivative."""
-    if isinstance(argument, float):
-        return math.isinf(argument)
-    return (isinstance(argument, str) and argument in ("complete", "r")) or (
-        isinstance(argument, penlight.dtype) and argument not in DOUBLES
-    )
-
-
-def plain(record, place):
-    """Whether a sample has no given data, which is there for kinks and ties."""
-    sample = record.samples[place]
-    values = [v for a in (*sample.args, *sample.kwargs.values()) for v in (a if isinstance(a, (list, tuple)) else [a])]
-    return not any(getattr(v, "data", None) is not None and "float" in getattr(v, "dtype", "") for v in values)
-
-
-@functools.cache
-def samples():
-    """The first usable call of each op in real and in complex numbers; those of smooth records without given data first."""
-    found = {}
-    places = [(r, p) for r in capturing.RECORDS.values() if r.equal for p in range(len(r.samples))]
-    for record, place in sorted(places, key=lambda at: (not at[0].smooth, not plain(*at))):
-        try:
-            noted = capturing.noting(capturing.whole_life(record, place, 0))
-        except Exception:
-            continue  # refused, or a sample that needs its own seed
-        for call in noted:
-            if call.inplace or not call.op.rules or call.op.name in UNCHECKED:
-                continue
-            sample = Sample(call)
-            kind = "complex" if any(capturing.at(sample.arguments, p).is_complex() for p in sample.places) else "real"
-            if (call.op.name, kind) not in found and sample.usable():
-                found[call.op.name, kind] = sample
-    return found
-
-
 def declared():
+    """The names of the ops that have rules; those that only fill a tensor by chance have zeros for gradients."""
     for table in ("nn.functional", "linalg", "fft", "special", "ops.recurrent"):
         __import__("penlight." + table)
-    return [n for n, op in OPS.items() if op.rules and n not in UNCHECKED and not n.endswith("_into")]
+    return [name for name, op in OPS.items() if op.rules and not name.endswith("_into")]
 
 
-def test_every_op_has_a_sample():
-    reached = {name for name, _ in samples()}
-    assert not [name for name in declared() if name not in reached]
+CHECKED = [name for name in declared() if name not in UNCHECKED]
 
 
-def refused(error):
-    return "is not implemented" in str(error) or "once_differentiable" in str(error)
+def identifier(name):
+    """The op's name, and that of the public function if it does not say it."""
+    forms = [
+        public for prefix, public in FORMS.items() if name == prefix or (name.startswith(prefix) and len(prefix) > 6)
+    ]
+    return "-".join([name, *forms[:1]])
 
 
-# Elements at which the numbers are not smooth enough to tell, or a second derivative that PyTorch has not either.
-ONCE = {"_cdist_backward": "by the distance, which is zero on the diagonal"}
+def test_every_identifier_names_a_public_function():
+    spaces = (penlight, penlight.Tensor, penlight.nn.functional, penlight.linalg, penlight.fft, penlight.special)
+    public = {n.rstrip("_") for space in spaces for n in dir(space) if not n.startswith("_") and len(n) > 1}
+    assert not [n for n in CHECKED if not any(p in identifier(n) for p in public)]
 
 
-def check(kinds, thoroughly):
-    """What is wrong with the derivatives of ops: in all modes and batched, or (not thoroughly) of both orders in reverse mode."""
-    wrong = []
-    for (name, kind), sample in kinds:
+@pytest.mark.parametrize("name", CHECKED, ids=identifier)
+def test_derivatives(name):
+    samples = derivatives.samples(name)
+    reached = {rule for sample in samples for rule in sample.names}
+    assert reached == OPS[name].rules.keys() - REFUSED.get(name, set()), "a rule that no sample reaches"
+    for sample in samples:
+        assert not derivatives.check(sample), sample
+
+
+def test_what_is_unchecked_is_declared():
+    assert not UNCHECKED.keys() - declared()
+
+
+# ----- Large arrays, which take other paths -------------------------------------------------------------------------
+
+POINTWISE = [name for name in CHECKED if OPS[name].kind == "pointwise"]
+
+
+@pytest.mark.parametrize("name", POINTWISE, ids=identifier)
+def test_derivatives_of_large_arrays(name):
+    """The rules block by block and in machine code, in float64 against differences, in float32 against float64."""
+    for sample in derivatives.samples(name):
+        large = derivatives.enlarged(sample)
+        if large is not None:
+            assert not derivatives.check(large, second=False), large
+            assert not derivatives.check_single_precision(large), large
+
+
+@pytest.mark.parametrize("name", derivatives.LARGE)
+def test_derivatives_of_large_calls(name):
+    large = derivatives.LARGE[name]()
+    assert not derivatives.check(large, second=False, forward=False)
+    assert not derivatives.check_single_precision(large)
+
+
+# ----- Whether these tests would fail -------------------------------------------------------------------------------
+
+
+def test_a_wrong_rule_fails_its_test():
+    """Some rules, each multiplied by 1.5; `python tools/mutate_derivatives.py` does all of them."""
+    every = [mutant for name in CHECKED for mutant in mutants.of(name)]
+    for number in np.random.default_rng(0).permutation(len(every))[:30]:
+        assert every[number].is_killed(), every[number]
+
+
+# ----- Batched, and both modes over each other ----------------------------------------------------------------------
+
+
+@pytest.mark.parity  # it needs no PyTorch, but a minute
+@pytest.mark.parametrize("name", CHECKED, ids=identifier)
+def test_derivatives_in_every_mode(name):
+    for sample in derivatives.samples(name):
+        if name in derivatives.WITHOUT_FORWARD_MODE:
+            continue
+        inputs = derivatives.leaves(sample.inputs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                gradcheck(sample, sample.inputs, fast_mode=True, check_forward_ad=True, check_batched_grad=thoroughly,
-                          check_batched_forward_grad=thoroughly, check_undefined_grad=False)  # fmt: skip
-                if name not in ONCE:
-                    gradgradcheck(sample, sample.inputs, fast_mode=True, check_fwd_over_rev=thoroughly, check_batched_grad=thoroughly,
+                gradcheck(sample, inputs, fast_mode=True, check_forward_ad=True, check_batched_grad=True,
+                          check_batched_forward_grad=True, check_undefined_grad=False)  # fmt: skip
+                if name != "_cdist_backward":  # by the distance, which is zero on the diagonal
+                    gradgradcheck(sample, inputs, fast_mode=True, check_fwd_over_rev=True, check_batched_grad=True,
                                   check_undefined_grad=False)  # fmt: skip
-            except Exception as error:
-                if not refused(error):
-                    said = f"{type(error).__name__} {str(error)[:300]}"
-                    wrong.append(f"{name} ({kind}){capturing.described(sample.arguments)}: {said}")
-    return "\n\n".join(wrong)
-
-
-@pytest.mark.parametrize("group", range(8))
-def test_derivatives(group):
-    assert not check([(at, s) for at, s in samples().items() if at[1] == "real"][group::8], False)
-
-
-@pytest.mark.parity
-@pytest.mark.parametrize("group", range(16))
-def test_derivatives_in_every_mode(group):
-    assert not check(list(samples().items())[group::16], True)
+            except (RuntimeError, NotImplementedError) as error:
+                if not derivatives.refused(error):
+                    raise

@@ -374,3 +374,19 @@ def test_inside_vmap():
         assert torch.allclose(torch.func.vmap(function)(A), torch.stack([function(a) for a in A]))
     with pytest.raises(L.LinAlgError):
         torch.func.vmap(L.inv)(torch.zeros(2, 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("pivots", "words"),
+    [
+        ([1, 2, 3, 400000], r"\|pivot\| <= LD.size\(-2\)"),
+        ([-5, -5, 3, 4], r"\|pivot\| <= LD.size\(-2\)"),
+        ([0, 2, 3, 4], r"\|pivot\| >= 1"),
+        ([1, 2, 3, -4], "negative in pairs"),
+        ([-2, 2, 3, 4], "negative in pairs"),
+    ],
+)
+def test_ldl_solve_refuses_pivots_that_would_leave_the_matrix(pivots, words):
+    LD, _ = torch.linalg.ldl_factor(torch.eye(4) * 2)
+    with pytest.raises(RuntimeError, match=words):
+        torch.linalg.ldl_solve(LD, torch.tensor(pivots, dtype=torch.int32), torch.ones(4, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..tensor import Tensor, wrap
 from . import modes
 from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads, usual_grad
+from .accumulate import writable
 from .engine import Captures, execute
 
 
@@ -88,7 +90,7 @@ def grad(
     if is_grads_batched:
         return _batched_grad(roots, found, keep, create_graph, wanted, allow_unused, materialize_grads)
     execute(roots, found, keep, create_graph, captures)
-    return _results(wanted, captures.grads, allow_unused, materialize_grads)
+    return _results(wanted, captures.grads, allow_unused, materialize_grads, found)
 
 
 def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -101,8 +103,13 @@ def _given(grads: Any, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return grads
 
 
-def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> tuple[Any, ...]:
+def _results(
+    wanted: Any, grads: Any, allow_unused: bool, materialize: bool, given: Sequence[Any] = ()
+) -> tuple[Any, ...]:
+    """The gradients as tensors. One that is an array that the pass was given, or found before, is that tensor, as in PyTorch; one
+    that shares the memory of a given tensor shares its version."""
     results: list[Any] = []
+    tensors: dict[int, Tensor] = {id(t._array): t for t in given if t is not None}
     for place, (tensor, grad) in enumerate(zip(wanted, grads)):
         if grad is None:
             if not allow_unused:
@@ -125,17 +132,22 @@ def _results(wanted: Any, grads: Any, allow_unused: bool, materialize: bool) -> 
                 and grad.dtype.kind == "f"
             ):
                 grad = grad.astype(array.dtype)  # see Note [Numbers beside bfloat16] in ops/_dispatch.py
-            grad = wrap(_own(grad))
+            array, grad = grad, tensors.get(id(grad))
+            if grad is None:
+                grad = tensors[id(array)] = wrap(writable(array))
+                if array.base is not None:
+                    _share_version(grad, given)
         results.append(grad)
     return tuple(results)
 
 
-def _own(grad: Any) -> Any:
-    """A gradient as an array that nobody else can write to: rules hand on broadcasts and arrays of others."""
-    array = grad if type(grad) is np.ndarray else np.asarray(grad)
-    if not array.flags.writeable and 0 not in array.strides:
-        return array.copy()
-    return array
+def _share_version(grad: Tensor, given: Sequence[Any]) -> None:
+    for tensor in given:
+        if tensor is not None and np.may_share_memory(grad._array, tensor._array):
+            if tensor._vc is None:
+                tensor._vc = [0, None]
+            grad._vc = tensor._vc
+            return
 
 
 def _batched_grad(

@@ -5,6 +5,12 @@ An array that arrives at a leaf becomes its `.grad` without a copy if nobody els
 on the same array twice, or one that the user holds. The same goes for a view of a whole array that nobody else holds: the
 gradient of a transposed weight comes transposed twice. What the count is for an array that only the engine holds is measured
 at import, since Python versions differ.
+
+# Note [Read-only gradients]
+A rule may hand on a read-only array where PyTorch's gradient has memory of its own: the gradient of a mean is one number, which
+would be written to memory only to be multiplied by the next rule. `writable` gives it that memory before anybody else than the
+engine sees it: a hook, a custom Function, the caller of `autograd.grad`. What PyTorch expands (the gradient of a sum) is a broadcast
+that can be written to, with strides of 0.
 """
 
 from __future__ import annotations
@@ -34,6 +40,12 @@ def _count_alone() -> int:
 
 
 ALONE = _count_alone()
+
+
+def writable(grad: Any) -> np.ndarray[Any, Any]:
+    """A gradient in the form in which it is handed out. See Note [Read-only gradients]."""
+    array = grad if type(grad) is _ndarray else np.asarray(grad)
+    return array if array.flags.writeable else array.copy()
 
 
 def accumulate(leaf: AccumulateGrad, arrived: dict[Any, Any]) -> None:

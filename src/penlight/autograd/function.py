@@ -14,14 +14,13 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..ops._dispatch import announce, interpreter, interpreters
 from ..tensor import Tensor, wrap
 from . import hooks
 from ._function_context import FunctionCtx, _HookMixin
 from ._function_once import once_differentiable
 from ._function_outputs import check_gradients, tie_outputs, zeros_for
+from .accumulate import writable
 from .modes import NAMESPACE, grad_mode, sequence
 from .node import FREED, USED_TWICE, Freed, Node
 from .views import edge_of
@@ -134,7 +133,7 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 
     def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
         grads = grad if self.outputs != 1 else [grad]
-        wrapped = [None if g is None else wrap(np.asarray(g)) for g in grads]
+        wrapped = [None if g is None else wrap(writable(g)) for g in grads]
         del grads, grad
         bare = self._hooks is None
         results = self.run_graph(wrapped if self.outputs != 1 else wrapped[0], keep)

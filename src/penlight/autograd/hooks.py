@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from .accumulate import writable
 from .node import AccumulateGrad, Node
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _as_tensor(grad: Any) -> Tensor | None:
         return grad
     from ..tensor import wrap
 
-    return wrap(np.asarray(grad))
+    return wrap(writable(grad))
 
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:

@@ -109,8 +109,8 @@ def pointwise(
     """
     first = arrays[0]
     dtype, shape, size = first.dtype, first.shape, first.size
-    if size < BLOCK_ELEMENTS and (dtype is _FLOAT or dtype is _DOUBLE):
-        alone = small.elementwise(body if native is None or dtype is _DOUBLE else native, arrays, numbers)
+    if size < BLOCK_ELEMENTS and (dtype in (_FLOAT, _DOUBLE)):
+        alone = small.elementwise(body if native is None or dtype == _DOUBLE else native, arrays, numbers)
         if alone is not None:
             return alone
     elif size < NATIVE_FROM and is_half(dtype):
@@ -156,7 +156,7 @@ def _plain(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
 def pointwise_sum(body: Callable[..., None], *arrays: np.ndarray) -> float:
     """The sum of what `pointwise` would give, without storing it."""
     if arrays[0].size < NATIVE_FROM:
-        result = small.total(body, arrays) if arrays[0].dtype is _FLOAT else None
+        result = small.total(body, arrays) if arrays[0].dtype == _FLOAT else None
         if result is not None:
             return result
     else:

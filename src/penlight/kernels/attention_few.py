@@ -42,13 +42,9 @@ def attention(
     batch, heads, rows, _ = query.shape
     columns, count = key.shape[2], batch * heads * rows
     dtype = query.dtype
-    if (
-        not 0 < count * columns <= _FEW
-        or (dtype is not _FLOAT and dtype is not _DOUBLE)
-        or not query.flags.c_contiguous
-    ):
+    if not 0 < count * columns <= _FEW or (dtype != _FLOAT and dtype != _DOUBLE) or not query.flags.c_contiguous:
         return None
-    if not native.available() or key.dtype is not dtype or value.dtype is not dtype or not value.size:
+    if not native.available() or key.dtype != dtype or value.dtype != dtype or not value.size:
         return None
     with silent():
         if mask is not None:  # which is added to what is scaled already
@@ -58,12 +54,12 @@ def attention(
         if mask is not None:
             scores += mask
         logs = np.empty((batch, heads, rows), dtype)
-        if dtype is _DOUBLE:
+        if dtype == _DOUBLE:
             run = run_of(attention_loops.attend, dtype, causal=causal)
-            run(0, count, id(scores), id(logs), columns, rows, scale)
+            run(0, count, scores, logs, columns, rows, scale)
             return np.matmul(scores, value), logs, scores
         places = _places(rows, columns, batch * heads) if causal else ()
-        _run_of(causal)(0, count, columns, id(scores), id(logs), *[id(place) for place in places], scale)
+        _run_of(causal)(0, count, columns, scores, logs, *places, scale)
         return np.matmul(scores, value), logs, scores
 
 
@@ -74,9 +70,9 @@ def attention_backward(
     if not 0 < kept.size <= _FEW or not native.available() or not kept.flags.c_contiguous:
         return None
     dtype = kept.dtype
-    if not dtype is grad.dtype is query.dtype is key.dtype is value.dtype or not grad.size:
+    if not dtype == grad.dtype == query.dtype == key.dtype == value.dtype or not grad.size:
         return None
-    if dtype is not _FLOAT and dtype is not _DOUBLE:
+    if dtype != _FLOAT and dtype != _DOUBLE:
         return None
     dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
     with silent():
@@ -85,11 +81,11 @@ def attention_backward(
         if dq is not None or dk is not None:
             slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
             columns = kept.shape[3]
-            if dtype is _DOUBLE:
+            if dtype == _DOUBLE:
                 run = run_of(attention_loops.attend_backward, dtype)
-                run(0, kept.size // columns, id(slopes), id(kept), columns, scale)
+                run(0, kept.size // columns, slopes, kept, columns, scale)
             else:
-                _back_run()(0, kept.size // columns, columns, id(slopes), id(kept), scale)
+                _back_run()(0, kept.size // columns, columns, slopes, kept, scale)
             if dq is not None:
                 np.matmul(slopes, key, dq)
             if dk is not None:

@@ -20,7 +20,7 @@ import numpy as np
 from . import native, parallel
 from .conv_gather import Ints
 from .conv_places import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
-from .native._table import At, Plan, address, ranges, scratch
+from .native._table import At, Plan, ranges, scratch
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
 _MOST_BYTES = 1 << 24  # the same of a single image
@@ -129,8 +129,8 @@ class _Forward:
                 "x block": images * x.image if x.direct else 0,
                 "y": At(y.array, y.offset + channel * plane), "y block": images * image if self.direct else 0,
                 "y plane": plane, "bias": At("bias", item * channel),
-                "offsets": address(offsets), "inner": offsets.size, "inner step": self.steps[i],
-                "vectors": address(vectors), "pairs": len(vectors), "chunk": max(4, _CHUNK_BYTES // (64 * (end - begin))),
+                "offsets": offsets, "inner": offsets.size, "inner step": self.steps[i],
+                "vectors": vectors, "pairs": len(vectors), "chunk": max(4, _CHUNK_BYTES // (64 * (end - begin))),
                 "rows": end - begin, "weight": At("packed", self.where[i, begin, g]), "panel": At("scratch", memory + 4 * self.results),
             }  # fmt: skip
             found.append((windows.correlate(item * unit == 16, item == 8), self.plan.table(windows.CORRELATE, table)))
@@ -162,10 +162,9 @@ class _Forward:
         if self.zeros:
             memory[self.size :].reshape(jobs, -1)[:, : self.zeros] = 0
         shift = np.zeros(self.channels, x.dtype) if bias is None else np.ascontiguousarray(bias, x.dtype)
-        start = address(memory)
-        arrays = {"packed": start, "scratch": start + 4 * self.size, "x": address(x), "bias": address(shift)}
+        arrays = {"packed": memory, "scratch": memory[self.size :], "x": x, "bias": shift}
         for names, w, out in zip(self.names, weights, outs):
-            arrays[names[0]], arrays[names[1]] = address(w), address(out)
+            arrays[names[0]], arrays[names[1]] = w, out
         if jobs > 1:
             self.packing.run(self.driver, self.packed[0], self.packers, self.packed[1], arrays)
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
@@ -292,8 +291,8 @@ class _Weigh:
                 "x block": images * x.image if x.direct else 0,
                 "g": At("g", first * image + item * channel * self.plane) if self.plain else At("scratch", memory + 4 * self.zeros + item * channel * self.plane),
                 "g block": images * image if self.plain else 0,
-                "g row": item * self.plane, "g rows": end - begin, "offsets": address(self.offsets), "x groups": self.offsets.size // 4,
-                "vectors": address(vectors), "length": vectors.size // vectors.shape[2],
+                "g row": item * self.plane, "g rows": end - begin, "offsets": self.offsets, "x groups": self.offsets.size // 4,
+                "vectors": vectors, "length": vectors.size // vectors.shape[2],
                 "chunk": _CHUNK, "panel": At("scratch", memory + 4 * self.gradients),
                 "sums": At("sums", item * ((job if self.work.by_images else 0) * self.channels + channel) * self.offsets.size), "sums row": item * self.offsets.size,
             }  # fmt: skip
@@ -307,7 +306,7 @@ class _Weigh:
         if self.gradients:
             memory.reshape(jobs, -1)[:, : self.gradients] = 0
         sums = np.zeros((jobs if self.work.by_images else 1, self.channels, self.offsets.size), x.dtype)
-        arrays = {"x": address(x), "g": address(grad), "scratch": address(memory), "sums": address(sums)}
+        arrays = {"x": x, "g": grad, "scratch": memory, "sums": sums}
         self.plan.run(self.driver, self.jobs[0], jobs, self.jobs[1], arrays)
         total = sums[0] if len(sums) == 1 else sums.sum(0)
         return total[:, : self.inner * self.part.tap_count]

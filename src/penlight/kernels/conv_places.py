@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .conv_gather import Ints, overlap
-from .native._table import At, Plan, address, job_count, ranges
+from .native._table import At, Plan, job_count, ranges
 
 Step = tuple[Any, At]  # a kernel and its table
 _CROWDED = 256  # bytes, of which planes that are multiples apart are in each other's way
@@ -168,9 +168,9 @@ def packing(
     steps: list[Step] = []
     at = 0
     for some in groups_of_rows(rows):
-        table: dict[str, int | At] = {
+        table: dict[str, int | np.ndarray | At] = {
             "rows": At(first.array, first.offset + at * part.weight[0]), "row": part.weight[0],
-            "offsets": address(offsets), "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
+            "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
         }  # fmt: skip
         steps.append((boxes.pack(some, item), plan.table(boxes.PACK, table)))
         at += some

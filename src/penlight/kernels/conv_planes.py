@@ -11,7 +11,7 @@ import numpy as np
 
 from . import native
 from .conv_gather import Ints, overlap, spans
-from .native._table import Numbers, address
+from .native._table import At, Numbers
 
 _GRAIN = 1 << 17  # products that are worth sharing
 _MOST_BYTES = 1 << 20  # of a scratch plane
@@ -76,10 +76,10 @@ class _Plane:
         vectors = (np.arange(self.height)[:, None] * self.row_step + np.arange(self.each) * 32).reshape(-1)
         return np.append(vectors, vectors[: len(vectors) % 2])
 
-    def numbers(self, x: np.ndarray) -> dict[str, int]:
+    def numbers(self, x: np.ndarray) -> dict[str, Any]:
         """What the kernel wants to know of the images."""
         return {
-            "x": address(x) + self.begin, "x plane": self.plane, "x line": self.line, "x rows": self.rows,
+            "x": At(x, self.begin), "x plane": self.plane, "x line": self.line, "x rows": self.rows,
             "x whole": self.wide // (8 * self.stride), "x even": self.even, "x odd": self.odd, "x pitch": self.pitch,
         }  # fmt: skip
 
@@ -92,7 +92,7 @@ def _run(kernel: Any, numbers: Numbers, planes: int, size: int, work: int) -> No
     step = numbers.step(planes, -(-_GRAIN // work))
     apart = -(-size // (32 * step)) * 32
     scratch = np.empty(planes * apart // 4 + size // 4 + 8, np.float32)
-    numbers.put({"scratch": address(scratch), "scratch step": apart, "clear": size // 32})
+    numbers.put({"scratch": scratch, "scratch step": apart, "clear": size // 32})
     numbers.over(kernel, planes, step)
 
 
@@ -116,9 +116,9 @@ def planes(
     numbers.put(
         plane.numbers(x)
         | {
-            "vectors": address(vectors), "groups": len(vectors), "taps": address(plane.taps), "tap count": taps,
-            "weight": address(weight), "weight plane": 4 * taps, "bias": address(shift),
-            "y": address(result), "y plane": 4 * plane.height * wide,
+            "vectors": vectors, "groups": len(vectors), "taps": plane.taps, "tap count": taps,
+            "weight": weight, "weight plane": 4 * taps, "bias": shift,
+            "y": result, "y plane": 4 * plane.height * wide,
         }
     )  # fmt: skip
     _mask(numbers, plane)
@@ -144,10 +144,10 @@ def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stri
     numbers.put(
         plane.numbers(x)
         | {
-            "g": address(grad), "g plane": 4 * prod(grad.shape[2:]), "g line": 4 * plane.columns, "g rows": plane.height,
+            "g": grad, "g plane": 4 * prod(grad.shape[2:]), "g line": 4 * plane.columns, "g rows": plane.height,
             "g whole": plane.columns // 8, "g even": plane.bytes, "g odd": plane.bytes, "g pitch": 32 * plane.each,
-            "vectors": address(vectors), "groups": len(vectors) // 2, "taps": address(found), "tap count": groups,
-            "sums": address(sums), "sums plane": 16 * groups,
+            "vectors": vectors, "groups": len(vectors) // 2, "taps": found, "tap count": groups,
+            "sums": sums, "sums plane": 16 * groups,
         }
     )  # fmt: skip
     _mask(numbers, plane)

@@ -24,7 +24,7 @@ from . import native, parallel
 from .conv_gather import Ints
 from .conv_places import sequences
 from .native import blas
-from .native._table import At, Plan, address, job_count, ranges, scratch
+from .native._table import At, Plan, job_count, ranges, scratch
 
 _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
@@ -120,7 +120,7 @@ class _Planes:
         self.size = (2 * blocks.height + reach) * 2 * self.half
         self.place = room.take(self.size)
 
-    def numbers(self, channels: int, scratch: int) -> dict[str, int | At]:
+    def numbers(self, channels: int, scratch: int) -> dict[str, int | np.ndarray | At]:
         """What is the same for all blocks, of so many channels, with scratch memory from there on."""
         pitch, plane, first = 8 * self.half, 4 * self.rows * self.columns, scratch + self.place
         known: dict[str, int | At] = {
@@ -187,7 +187,7 @@ class _Tiled:
         """The step for a group of channels, for the blocks of a job."""
         raise NotImplementedError
 
-    def common(self, record: dict[str, Any], job: int) -> dict[str, int | At]:
+    def common(self, record: dict[str, Any], job: int) -> dict[str, int | np.ndarray | At]:
         """Numbers of every table."""
         blocks, (first, last) = self.blocks, self.starts[job : job + 2]
         return {
@@ -195,12 +195,12 @@ class _Tiled:
             "blocks": last - first, "record": _records(self.plan, blocks.record() | record, first, last),
         }  # fmt: skip
 
-    def run(self, arrays: dict[str, int]) -> None:
+    def run(self, arrays: dict[str, np.ndarray]) -> None:
         memory = scratch(self.count * self.room.size)
         for place, apart, first, last in self.cleared:
             part = memory.reshape(self.count, -1)[:, place // 4 : place // 4 + 4 * apart]
             part.reshape(self.count, 16, -1)[:, :, first:last] = 0
-        self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": address(memory)})
+        self.plan.run(self.driver, self.jobs[0], self.count, self.jobs[1], arrays | {"scratch": memory})
 
 
 class _Forward(_Tiled):
@@ -264,7 +264,7 @@ def tiles(
     weight, row, inner = _mixed_weights(w)
     shift = np.zeros(len(w), np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
     plan = _forward(x.shape, out.shape, low, groups, row, inner, parallel.native_thread_count())
-    plan.run({"x": address(x), "y": address(out), "weight": address(weight), "bias": address(shift)})
+    plan.run({"x": x, "y": out, "weight": weight, "bias": shift})
 
 
 class _Weigh(_Tiled):
@@ -315,7 +315,7 @@ def tiles_weight(grad: np.ndarray, x: np.ndarray, low: Ints, groups: int) -> np.
     grad = np.ascontiguousarray(grad, np.float32)
     plan = _weigh(x.shape, grad.shape, low, groups, parallel.native_thread_count())
     sums = np.zeros((plan.count, groups, *plan.shape), np.float32)
-    plan.run({"x": address(x), "g": address(grad), "sums": address(sums)})
+    plan.run({"x": x, "g": grad, "sums": sums})
     sums = sums[..., : plan.results, : plan.channels]
     total = sums[0] if plan.count == 1 else sums.sum(0)
     flat = total.swapaxes(0, 1).reshape(16, -1)

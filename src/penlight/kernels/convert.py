@@ -51,7 +51,7 @@ def _copied(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
         return None if order_of(x) is None else in_memory_order(_copied, x, dtype)
     out, size = np.empty(x.shape, dtype), x.size
     if size < _ALONE and not size % 8:
-        kernel.run(0, size, id(x), id(out))
+        kernel.run(0, size, x, out)
     else:
         traced.run_kernel(kernel, (x, out), (), ())
     return out

@@ -21,7 +21,7 @@ _PIECE = 64  # rows of a transposed matrix that a thread takes together
 
 
 class _Plan(NamedTuple):
-    """A kernel's way and its arguments but the addresses, to which so many bytes are added."""
+    """A kernel's way and its arguments: where in both arrays it begins, in bytes, sizes and strides."""
 
     way: str
     source: int
@@ -74,12 +74,10 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
 
 def _run(plan: _Plan, itemsize: int, target: np.ndarray, source: np.ndarray) -> None:
     copying = _copying()
-    whence, whither = copying.address(source) + plan.source, copying.address(target) + plan.target
     first, second, third, length = plan.sizes
     grain = -(-_GRAIN // (second * third * length * itemsize))
-    copying.over(
-        copying.copy_kernel(plan.way, itemsize), first, grain, second, third, whence, whither, length, *plan.steps
-    )
+    numbers = (length, *plan.steps, plan.source, plan.target)
+    copying.over(copying.copy_kernel(plan.way, itemsize), first, grain, second, third, source, target, *numbers)
 
 
 _loaded: Any = None

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .native.loops import Doubles, Floats, Ints, over, run_of
+from .native._pool import over
+from .native.loops import Doubles, Floats, Ints, run_of
 
 Sizes = tuple[int, ...]
 _GRAIN = 1 << 10  # states of all frames that are worth sharing
@@ -152,7 +153,7 @@ def ctc_loss(
     sizes = _sizes(targets, input_lengths, target_lengths)
     alpha, loss = np.empty((count, frames, states)), np.empty(count, log_probs.dtype)
     wrong = np.zeros(1, np.int64)
-    arrays = id(log_probs), id(targets), id(sizes), id(alpha), id(loss), id(wrong)
+    arrays = log_probs, targets, sizes, alpha, loss, wrong
     over(run, count, -(-_GRAIN // (frames * states)), *arrays, frames, count, classes, states, blank)
     return None if wrong.item() else (loss, alpha)
 
@@ -172,6 +173,6 @@ def ctc_loss_backward(
     states = 2 * max(target_lengths) + 1
     sizes = _sizes(targets, input_lengths, target_lengths)
     out, scratch = np.empty_like(log_probs), np.empty((count, 2 * states + classes))
-    arrays = id(log_probs), id(targets), id(sizes), id(alpha), id(loss), id(grad), id(out), id(scratch)
+    arrays = log_probs, targets, sizes, alpha, loss, grad, out, scratch
     over(run, count, -(-_GRAIN // (frames * states)), *arrays, frames, count, classes, states, blank)
     return out

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .native.loops import Floats, fma, over, run_of
+from .native._pool import over
+from .native.loops import Floats, fma, run_of
 
 _GRAIN = 1 << 16  # differences that are worth waking a thread for
 _MOST = 1 << 17  # numbers in all pairs of rows; for more, a product of matrices makes the gradient sooner
@@ -96,7 +97,7 @@ def all_pairs(x: np.ndarray, p: float) -> np.ndarray | None:
         return None
     rows, columns = x.shape
     out = np.empty(rows * (rows - 1) // 2, x.dtype)
-    over(run, rows, _GRAIN // (rows * columns) + 1, id(x), id(out), rows, columns)
+    over(run, rows, _GRAIN // (rows * columns) + 1, x, out, rows, columns)
     return out
 
 
@@ -107,11 +108,11 @@ def euclid_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray) -> np.n
     if run is None or not 0 < rows * rows * columns <= _MOST:
         return None
     for array in (grad, x, result):
-        if type(array) is not np.ndarray or array.dtype is not x.dtype:
+        if type(array) is not np.ndarray or array.dtype != x.dtype:
             return None
     grad, x, result = [np.ascontiguousarray(array) for array in (grad, x, result)]
     if not grad.size == result.size == rows * (rows - 1) // 2:
         return None
     out = np.empty(x.shape, x.dtype)
-    run(0, rows, id(grad), id(x), id(result), id(out), rows, columns)
+    run(0, rows, grad, x, result, out, rows, columns)
     return out

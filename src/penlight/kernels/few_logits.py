@@ -78,7 +78,7 @@ def _picked(rows: Array, target: Array, ignore_index: int) -> Array | None:
 def _weighed(rows: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array] | None:
     """Where each row's target lies in memory, what it weighs (0 if it is ignored), and which are ignored; None for what is not simple."""
     count, classes = rows.shape
-    if not rows.size or not rows.flags.c_contiguous or (weight is not None and weight.dtype is not rows.dtype):
+    if not rows.size or not rows.flags.c_contiguous or (weight is not None and weight.dtype != rows.dtype):
         return None
     ignored = target == ignore_index
     place = np.where(ignored, 0, target)
@@ -115,7 +115,7 @@ def _listed(
 ) -> tuple[list[int], Array | None] | None:
     """Where the targets that count lie in rows of classes, and what they weigh (None: 1 each); None for what is not simple."""
     count, classes = shape
-    if count > _LISTED or not count or (weight is not None and weight.dtype is not dtype):
+    if count > _LISTED or not count or (weight is not None and weight.dtype != dtype):
         return None
     targets = target.tolist()
     kept = [i * classes + t for i, t in enumerate(targets) if t != ignore_index]

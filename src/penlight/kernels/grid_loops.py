@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .native.loops import Floats, fma, over, run_of
+from .native._pool import over
+from .native.loops import Floats, fma, run_of
 
 Sizes = tuple[int, ...]
 _BILINEAR, _NEAREST, _BICUBIC = range(3)
@@ -309,7 +310,7 @@ def sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corne
     places = prod(grid.shape[1:-1])
     channels = x.shape[1]
     numbers = (channels, *_deep(x.shape[2:]), places)
-    over(run, len(grid) * places, -(-_GRAIN // channels), id(x), id(grid), id(out), *numbers)
+    over(run, len(grid) * places, -(-_GRAIN // channels), x, grid, out, *numbers)
     return out
 
 
@@ -325,7 +326,7 @@ def image_grad(
     out = np.empty(input_shape, grad.dtype)
     places = prod(grid.shape[1:-1])
     numbers = (input_shape[1], *_deep(input_shape[2:]), places)
-    over(run, len(grid), -(-_GRAIN // (places * input_shape[1])), id(grad), id(grid), id(out), *numbers)
+    over(run, len(grid), -(-_GRAIN // (places * input_shape[1])), grad, grid, out, *numbers)
     return out
 
 
@@ -342,5 +343,5 @@ def grid_grad(
     places = prod(grid.shape[1:-1])
     channels = x.shape[1]
     numbers = (channels, *_deep(x.shape[2:]), places)
-    over(run, len(grid) * places, -(-_GRAIN // channels), id(x), id(grad), id(grid), id(out), *numbers)
+    over(run, len(grid) * places, -(-_GRAIN // channels), x, grad, grid, out, *numbers)
     return out

@@ -29,9 +29,9 @@ def _rooms() -> tuple[Any, Any]:
 
 
 def _suits(grid: np.ndarray, *others: np.ndarray) -> bool:
-    if grid.dtype is not _FLOAT or not grid.size or not native.available():
+    if grid.dtype != _FLOAT or not grid.size or not native.available():
         return False
-    return all(other.dtype is _FLOAT and other.size for other in others)
+    return all(other.dtype == _FLOAT and other.size for other in others)
 
 
 @lru_cache(64)
@@ -69,7 +69,7 @@ def _taps_of_planes(
     shape = (images, 4 if mode == "bilinear" else 1, wide)
     numbers, weights = np.empty(shape, np.int32), np.empty(shape, _FLOAT)
     run = room.run_of_planes(mode, padding, align_corners)
-    run(0, images, wide, id(grid), id(numbers), id(weights), sizes[0], sizes[1])
+    run(0, images, wide, grid.reshape(-1).view(np.float64), numbers, weights, sizes[0], sizes[1])
     return numbers, weights
 
 
@@ -93,7 +93,7 @@ class _Taps:
         arrays: list[Any] = [coordinates, *_rows(images, sizes, align), numbers, self.weights]
         if slopes:
             arrays.append(self.slopes)
-        taps.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *[id(array) for array in arrays])
+        taps.run_of(mode, padding, align, dims, slopes)(0, images * dims, wide, *arrays)
         self.numbers = _combined(np.add, [numbers[:, i] for i in range(dims)])
 
     def factors(self, dim: int = -1) -> np.ndarray:
@@ -168,7 +168,7 @@ def grid_grad(
         gather.over_images(gather.products, images, channels, 4, places, size, image, numbers, upstream, along)
         slopes = np.empty((images, 2, numbers.shape[-1]), _FLOAT)
         run = room.run_of_slopes(padding, align_corners)
-        run(0, images, numbers.shape[-1], id(filled), id(along), id(slopes), sizes[0], sizes[1])
+        run(0, images, numbers.shape[-1], filled.reshape(-1).view(np.float64), along, slopes, sizes[0], sizes[1])
         return np.ascontiguousarray(slopes[:, :, :places].transpose(0, 2, 1)).reshape(grid.shape)
     taps = _Taps(grid, sizes, mode, padding, align_corners, slopes=True)
     along = np.empty(taps.numbers.shape, _FLOAT)

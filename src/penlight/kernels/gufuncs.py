@@ -71,7 +71,7 @@ def _fine(values: Array, axes: int) -> bool:
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
-    return values if values.dtype is dtype else values.astype(dtype, copy=False)
+    return values if values.dtype == dtype else values.astype(dtype, copy=False)
 
 
 @lru_cache(8)

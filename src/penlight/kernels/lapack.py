@@ -42,7 +42,7 @@ def solve_triangular(A: Array, B: Array, upper: bool, left: bool, unit: bool) ->
     if found is None:
         return None
     X = columns_of(B, wide, batch)
-    found.run(found.table, id(matrices), id(X))
+    found(matrices, X)
     return finite(X, dtype)
 
 
@@ -74,10 +74,10 @@ def _solved(name: str, letter: bytes, factors: Array, pivots: Array | None, B: A
         return None
     X, matrices = columns_of(B, wide, batch), columns_of(factors, wide, batch)
     if pivots is None:
-        found.run(found.table, id(matrices), id(X))
+        found(matrices, X)
     else:
         rows = _whole(pivots, batch)
-        found.run(found.table, id(matrices), id(rows), id(X))
+        found(matrices, rows, X)
     return finite(X, dtype)
 
 
@@ -114,7 +114,7 @@ def lu_factor(A: Array) -> tuple[Array, Array, Array] | None:
     if found is None:
         return None
     LU, pivots, info = columns_of(A, dtype, batch), np.empty((*batch, min(m, n)), LONG), np.empty(batch, LONG)
-    found.run(found.table, id(LU), id(pivots), id(info))
+    found(LU, pivots, info)
     return given_back(LU, dtype), pivots.astype(INT), info.astype(INT)
 
 
@@ -135,7 +135,7 @@ def exchange_rows(pivots: Array, M: Array, back: bool) -> Array | None:
     if found is None:
         return None
     X, rows = columns_of(M, dtype, batch), _whole(pivots, batch)
-    found.run(found.table, id(X), id(rows))
+    found(X, rows)
     return given_back(X, dtype)
 
 
@@ -151,7 +151,7 @@ def _sytrf(name: str, dtype: Any, batch: Ints, n: int) -> Plan | None:
         return None
     room = BLOCK * n
     return calls.plan(
-        name, dtype, batch, b"L", n, Each(dtype.itemsize * n * n), n, Each(8 * n), Each(0), room, Each(8)
+        name, dtype, batch, b"L", n, Each(dtype.itemsize * n * n), n, Each(8 * n), Each(0, dtype.itemsize * room), room, Each(8)
     )  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def ldl_factor(A: Array, hermitian: bool) -> tuple[Array, Array, Array] | None:
         return None
     LD, pivots, info = columns_of(A, dtype, batch), np.empty((*batch, n), LONG), np.empty(batch, LONG)
     work = np.empty(BLOCK * n, dtype)
-    found.run(found.table, id(LD), id(pivots), id(work), id(info))
+    found(LD, pivots, work, info)
     _clear(LD, lower(n, n, -1))
     return given_back(LD, dtype), pivots.astype(INT), info.astype(INT)
 
@@ -186,7 +186,7 @@ def cholesky(A: Array, upper: bool) -> Array | None:
     if found is None:
         return None
     L, info = columns_of(A, wide, batch), np.empty(batch, LONG)
-    found.run(found.table, id(L), id(info))
+    found(L, info)
     if info.any() if batch else info.item():
         L[info != 0] = np.nan
     _clear(L, lower(n, n, -1).T if upper else lower(n, n, -1))

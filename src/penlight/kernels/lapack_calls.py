@@ -36,17 +36,28 @@ _number = Struct("<q").pack
 
 
 class Each(NamedTuple):
-    """An argument that is an array: for each matrix of the batch, so many bytes of it."""
+    """An argument that is an array: for each matrix of the batch, so many bytes of it; and how many bytes it has if that is none."""
 
     step: int
+    least: int = 0
 
 
-class Plan(NamedTuple):
-    """`run(table, id(array), ...)` calls a routine for all matrices of a batch. The arrays must be contiguous."""
+class Plan:
+    """Calls a routine for all matrices of a batch, given its arrays, which are contiguous."""
 
-    run: Any
-    table: bytes
-    kept: Any  # what the table points to
+    __slots__ = ("_kept", "_least", "_run", "_table")
+
+    def __init__(self, run: Any, table: bytes, kept: Any, least: list[int]) -> None:
+        self._run, self._table, self._least = run, table, least
+        self._kept = kept  # what the table points to
+
+    def __call__(self, *arrays: Array) -> None:
+        for array, least in zip(arrays, self._least, strict=True):
+            if array.nbytes < least or not array.flags.c_contiguous:
+                raise ValueError(
+                    f"LAPACK got {array.nbytes} bytes where it needs {least}, or an array that is not contiguous"
+                )
+        self._run(self._table, *arrays)
 
 
 @lru_cache(1)
@@ -86,7 +97,8 @@ def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int |
     places = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
     address = ctypes.cast(function, ctypes.c_void_p).value or 0
     table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
-    return Plan(repeat(len(words), places), table, kept)
+    least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
+    return Plan(repeat(len(words), places), table, kept, least)
 
 
 @lru_cache(32)
@@ -108,14 +120,14 @@ def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bo
     if array.shape[:-2] != batch:
         array = np.broadcast_to(array, (*batch, *array.shape[-2:]))
     if array.flags.c_contiguous:
-        return (array if array.dtype is dtype else np.ascontiguousarray(array, dtype)), True
+        return (array if array.dtype == dtype else np.ascontiguousarray(array, dtype)), True
     return np.ascontiguousarray(array.swapaxes(-1, -2), dtype), False
 
 
 def given_back(turned: Array, dtype: np.dtype[Any]) -> Array:
     """Results in a dtype, the matrices' columns being the array's rows."""
     back = turned.T if turned.ndim == 2 else turned.swapaxes(-1, -2)
-    if back.dtype is dtype:
+    if back.dtype == dtype:
         return back
     token = hush()
     try:

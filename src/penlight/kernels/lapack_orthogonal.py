@@ -20,7 +20,7 @@ def _geqrf(dtype: Any, batch: Ints, m: int, n: int) -> Plan | None:
     if not k:
         return None
     return calls.plan(
-        "geqrf", dtype, batch, m, n, Each(size * m * n), m, Each(size * k), Each(0), BLOCK * n, None
+        "geqrf", dtype, batch, m, n, Each(size * m * n), m, Each(size * k), Each(0, size * BLOCK * n), BLOCK * n, None
     )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def _reflect(A: Array, wide: Any, batch: Ints) -> tuple[Array, Array] | None:
     if found is None:
         return None
     H, tau, work = columns_of(A, wide, batch), np.empty((*batch, min(m, n)), wide), np.empty(BLOCK * n, wide)
-    found.run(found.table, id(H), id(tau), id(work))
+    found(H, tau, work)
     return H, tau
 
 
@@ -52,8 +52,8 @@ def _orgqr(dtype: Any, batch: Ints, m: int, n: int, k: int) -> Plan | None:
     if not k:
         return None
     return calls.plan(
-        "ungqr" if dtype.kind == "c" else "orgqr", dtype, batch, m, n, k, Each(size * m * n), m, Each(size * k), Each(0),
-        BLOCK * n, None,
+        "ungqr" if dtype.kind == "c" else "orgqr", dtype, batch, m, n, k, Each(size * m * n), m, Each(size * k),
+        Each(0, size * BLOCK * n), BLOCK * n, None,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def _multiply_out(Q: Array, tau: Array, batch: Ints) -> bool:
     if found is None:
         return False
     work = np.empty(BLOCK * n, Q.dtype)
-    found.run(found.table, id(Q), id(tau), id(work))
+    found(Q, tau, work)
     return True
 
 
@@ -86,7 +86,7 @@ def qr(A: Array, mode: str) -> tuple[Array, Array] | None:
         return None
     H, tau = found
     R = np.zeros((*batch, n, k), wide)
-    copy.run(copy.table, id(H), id(R))
+    copy(H, R)
     if mode == "r":
         return np.zeros(0, dtype), given_back(R, dtype)
     if k == n:
@@ -119,7 +119,7 @@ def _ormqr(dtype: Any, batch: Ints, shape: Ints, k: int, other: Ints, left: bool
     name, turned = ("unmqr", b"C") if dtype.kind == "c" else ("ormqr", b"T")
     return calls.plan(
         name, dtype, batch, b"L" if left else b"R", turned if transpose else b"N", m, n, k, Each(size * rows * width), rows, Each(size * k),
-        Each(size * m * n), m, Each(0), _room(m, n), None,
+        Each(size * m * n), m, Each(0, size * _room(m, n)), _room(m, n), None,
     )  # fmt: skip
 
 
@@ -138,5 +138,5 @@ def ormqr(A: Array, tau: Array, C: Array, left: bool, transpose: bool) -> Array 
         return None
     H, factors, X = columns_of(A, wide, batch), np.ascontiguousarray(tau, wide), columns_of(C, wide, batch)
     work = np.empty(_room(*C.shape[-2:]), wide)
-    found.run(found.table, id(H), id(factors), id(X), id(work))
+    found(H, factors, X, work)
     return finite(X, dtype)

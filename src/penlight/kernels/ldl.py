@@ -112,6 +112,7 @@ def _two(A: Array, k: int, hermitian: bool) -> None:
 
 def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """X with A X = B from the factorisation of A; batches broadcast."""
+    _check_pivots(pivots, LD.shape[-1])
     found = lapack.ldl_solve(LD, pivots, B, hermitian)
     if found is not None:
         return found
@@ -126,6 +127,26 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
         for place in range(len(each)):
             _solve(matrices[place], exchanged[place], each[place], hermitian and LD.dtype.kind == "c")
     return each.reshape(X.shape)
+
+
+def _check_pivots(pivots: Array, n: int) -> None:
+    """Refuse pivots that would exchange rows outside of the matrix: LAPACK does not look at them."""
+    if not pivots.size:
+        return
+    sizes = np.abs(pivots.astype(np.int64))
+    wrong = ">= 1" if sizes.min() < 1 else "<= LD.size(-2)" if sizes.max() > n else None
+    if wrong is not None:
+        raise RuntimeError(
+            f"Pivots given to ldl_solve must all satisfy |pivot| {wrong}. Did you properly pass the result of ldl_factor?"
+        )
+    for row in pivots.reshape(-1, n).tolist():
+        k = 0
+        while k < n:
+            if row[k] < 0 and (k + 1 == n or row[k + 1] > 0):
+                raise RuntimeError(
+                    "Pivots given to ldl_solve must be negative in pairs. Did you properly pass the result of ldl_factor?"
+                )
+            k += 1 if row[k] > 0 else 2
 
 
 def _solve(A: Array, pivots: Array, B: Array, hermitian: bool) -> None:

@@ -8,8 +8,6 @@ import numpy as np
 
 from .native.loops import Bytes, Doubles, Floats, Ints, run_of
 
-_NONE = np.empty(0)
-
 
 def _plain(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
@@ -98,11 +96,10 @@ def nll_loss(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignor
     if run is None or not _suited(x, target, weight):
         return None
     x, target = _plain(x), _plain(target)
-    losses = np.empty(target.shape, x.dtype) if reduction == 0 else _NONE
+    losses = np.empty(target.shape, x.dtype) if reduction == 0 else None
     sums = np.empty(3)
     inner = target.size // len(x)
-    of_weight = id(_NONE if weight is None else weight)
-    run(0, len(x), id(x), id(target), of_weight, id(losses), id(sums), x.shape[1], inner, ignore_index)
+    run(0, len(x), x, target, weight, losses, sums, x.shape[1], inner, ignore_index)
     total, weights, wrong = sums.tolist()
     if wrong:
         return None
@@ -129,8 +126,7 @@ def nll_loss_backward(
     out = np.zeros(shape, grad.dtype)
     sums = np.empty(1)
     inner = target.size // shape[0]
-    of_weight = id(_NONE if weight is None else weight)
-    run(0, shape[0], id(grad), id(target), of_weight, id(out), id(sums), shape[1], inner, ignore_index)
+    run(0, shape[0], grad, target, weight, out, sums, shape[1], inner, ignore_index)
     return None if sums.item() else out
 
 
@@ -191,7 +187,7 @@ def multi_margin(
         return None
     x, target = _plain(x), _plain(target)
     losses = np.empty(len(x), x.dtype)
-    run(0, len(x), id(x), id(target), id(_NONE if weight is None else weight), id(losses), x.shape[1], float(margin))
+    run(0, len(x), x, target, weight, losses, x.shape[1], float(margin))
     return losses
 
 
@@ -210,8 +206,7 @@ def multi_margin_backward(
         return None
     x, target, grad = _plain(x), _plain(target), _plain(grad)
     out = np.empty_like(x)
-    of_weight = id(_NONE if weight is None else weight)
-    run(0, len(x), id(x), id(target), of_weight, id(grad), id(out), x.shape[1], float(margin))
+    run(0, len(x), x, target, weight, grad, out, x.shape[1], float(margin))
     return out
 
 
@@ -253,7 +248,7 @@ def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     x, target = _plain(x), _plain(target)
     losses = np.empty(len(x), x.dtype)
     named = np.empty(x.size, np.bool_)
-    run(0, len(x), id(x), id(target), id(losses), id(losses), id(named), x.shape[1])
+    run(0, len(x), x, target, losses, losses, named, x.shape[1])
     return losses
 
 
@@ -265,5 +260,5 @@ def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     x, target = _plain(x), _plain(target)
     slopes = np.empty_like(x)
     named = np.empty(x.size, np.bool_)
-    run(0, len(x), id(x), id(target), id(slopes), id(slopes), id(named), x.shape[1])
+    run(0, len(x), x, target, slopes, slopes, named, x.shape[1])
     return slopes

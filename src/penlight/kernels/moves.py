@@ -34,11 +34,11 @@ def _moving() -> Any:
 
 def all_inside(index: np.ndarray, limit: int) -> bool:
     """Whether 0 <= index < limit for all."""
-    moving = _moving() if index.size >= FROM and index.dtype is _INDEX and index.flags.c_contiguous else None
+    moving = _moving() if index.size >= FROM and index.dtype == _INDEX and index.flags.c_contiguous else None
     if moving is None:
         return not index.size or bool(index.min() >= 0 and index.max() < limit)
     result = np.empty(1, _INDEX)
-    moving.inside_kernel()(index.size, limit, id(index), id(result))
+    moving.inside_kernel()(index.size, limit, index, result)
     return result.item() >= 0
 
 
@@ -58,11 +58,11 @@ class _Walk:
         self.index_stride = 8 * self.count
 
     def run(self, kernel: Any, array: np.ndarray, index: np.ndarray, others: np.ndarray, shared: bool) -> None:
-        arguments = self.count, self.stride, id(array), id(index), id(others), self.rows, self.step, self.index_stride
+        arguments = self.count, self.stride, array, index, others, self.rows, self.step, self.index_stride
         if not shared or index.size < 2 * _GRAIN:
             kernel(0, self.total, *arguments)
             return
-        from .native.folding import over
+        from .native._pool import over
 
         over(kernel, self.total, -(-_GRAIN // self.count), *arguments)
 
@@ -91,7 +91,7 @@ _ADDED = frozenset((np.dtype(np.float32), np.dtype(np.float64), _INDEX))
 
 def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
     """The elements that indices along a dimension point at, or None."""
-    if index.size < FROM or index.dtype is not _INDEX or not array.flags.c_contiguous:
+    if index.size < FROM or index.dtype != _INDEX or not array.flags.c_contiguous:
         return None
     found = _along(array.shape, index.shape, dim, array.dtype, "take")
     if found is None:
@@ -105,7 +105,7 @@ def take_along(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | N
 def reduce_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int, way: str = "add") -> bool:
     """Add values, of the shape of the index, to the elements that indices along a dimension point at; floats also by "mul", "max" and "min", and
     any by "put", which replaces them. Whether that was possible."""
-    if index.dtype is not _INDEX or (values.dtype is not out.dtype and values.dtype != out.dtype):
+    if index.dtype != _INDEX or (values.dtype != out.dtype and values.dtype != out.dtype):
         return False
     found, flags = _along(out.shape, index.shape, dim, out.dtype, way), out.flags
     if found is None or not flags.c_contiguous or not flags.writeable or values.shape != index.shape:
@@ -123,7 +123,7 @@ def put_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, dim: int) 
 def take_slices(array: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray:
     """`np.take`."""
     last = dim == array.ndim - 1 and dim and index.ndim == 1 and array.size * index.size >= FROM * array.shape[-1] > 0
-    if last and array.flags.c_contiguous and index.dtype is _INDEX and all_inside(index, array.shape[-1]):
+    if last and array.flags.c_contiguous and index.dtype == _INDEX and all_inside(index, array.shape[-1]):
         columns = take_columns(array.reshape(-1, array.shape[-1]), index)
         if columns is not None:
             return columns.reshape(*array.shape[:-1], index.size)
@@ -134,7 +134,7 @@ def take_columns(array: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """Of each row of a contiguous matrix the elements that one index points at, or None."""
     rows, columns = array.shape
     total = rows * index.size
-    if total < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O" or index.dtype is not _INDEX:
+    if total < FROM or array.itemsize not in (*_SIZES, 16) or array.dtype.kind == "O" or index.dtype != _INDEX:
         return None
     moving = _moving()
     if moving is None:
@@ -152,7 +152,7 @@ def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
     if values.size < FROM or out.dtype not in _ADDED or values.dtype != out.dtype or not out.flags.writeable:
         return False
     moving = _moving()
-    if moving is None or index.dtype is not _INDEX or not out.flags.c_contiguous:
+    if moving is None or index.dtype != _INDEX or not out.flags.c_contiguous:
         return False
     index, values = contiguous(index), contiguous(values)
     walk = _Walk(out.shape, values.shape, 1, out.itemsize)
@@ -161,60 +161,75 @@ def add_columns(out: np.ndarray, index: np.ndarray, values: np.ndarray) -> bool:
     return True
 
 
-def _as_mask(mask: np.ndarray) -> Any:
-    return _moving() if mask.size >= FROM and mask.dtype.kind == "b" and mask.flags.c_contiguous else None
+def plain_mask(mask: np.ndarray) -> np.ndarray:
+    """A mask whose bytes are 0 and 1: those of one that was read from a file, or is a view of other numbers, may be anything, and what is not 0 holds."""
+    return mask.view(np.uint8) != 0
+
+
+def _is_served(mask: np.ndarray) -> Any:
+    return _moving() if mask.size >= FROM and mask.dtype == np.bool_ and mask.flags.c_contiguous else None
 
 
 def select(array: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
     """The elements of an array where a mask of its shape holds, or None."""
-    moving = _as_mask(mask)
+    moving = _is_served(mask)
     if moving is None or array.shape != mask.shape or array.itemsize not in _SIZES or array.dtype.kind == "O":
         return None
-    array = contiguous(array)
+    array, mask = contiguous(array), plain_mask(mask)
     few = np.empty(np.count_nonzero(mask), array.dtype)
-    moving.select_kernel("elements", array.itemsize)(mask.size, few.size, id(mask), id(array), id(few))
+    moving.select_kernel("elements", array.itemsize)(mask.size, few.size, mask, array, few)
     return few
 
 
 def spread(array: np.ndarray, mask: np.ndarray, few: np.ndarray) -> bool:
     """Replace the elements of a contiguous array where a mask of its shape holds, in order; whether that was possible."""
-    moving = _as_mask(mask)
+    moving = _is_served(mask)
     if moving is None or array.shape != mask.shape or array.itemsize not in _SIZES or array.dtype.kind == "O":
         return False
     if few.dtype != array.dtype or not (array.flags.c_contiguous and array.flags.writeable and few.flags.c_contiguous):
         return False
+    mask = plain_mask(mask)
     count = int(np.count_nonzero(mask))
     if few.size != count or np.may_share_memory(array, few):
         return False
-    moving.select_kernel("spread", array.itemsize)(mask.size, count, id(mask), id(array), id(few))
+    moving.select_kernel("spread", array.itemsize)(mask.size, count, mask, array, few)
     return True
 
 
 def fill(array: np.ndarray, mask: np.ndarray, number: Any) -> None:
     """Replace the elements of an array where a mask of its shape holds by a number."""
-    moving = _as_mask(mask)
-    if moving is None or array.itemsize not in _SIZES or not array.flags.c_contiguous or not array.flags.writeable:
+    moving = _is_served(mask)
+    if (
+        moving is None
+        or array.itemsize not in _SIZES
+        or array.dtype.hasobject
+        or mask.shape != array.shape
+        or not array.flags.c_contiguous
+        or not array.flags.writeable
+    ):
         np.copyto(array, number, where=mask)
         return
     one = np.empty(1, array.dtype)
     one[...] = number
-    moving.select_kernel("fill", array.itemsize)(mask.size, 0, id(mask), id(array), id(one))
+    moving.select_kernel("fill", array.itemsize)(mask.size, 0, plain_mask(mask), array, one)
 
 
 def places(mask: np.ndarray) -> np.ndarray:
     """The coordinates where an array is not zero, of shape (dimensions, number)."""
     if mask.size >= FROM and mask.dtype.kind != "b" and mask.dtype.kind in "fiu":
         mask = mask != 0
-    moving = _as_mask(mask)
+    moving = _is_served(mask)
+    if mask.dtype == np.bool_:
+        mask = plain_mask(mask)
     if moving is None or mask.ndim == 0:
         return np.array(mask.nonzero())
     count = int(np.count_nonzero(mask))
     out = np.empty((mask.ndim, count), _INDEX)
     if mask.ndim == 1:
-        moving.select_kernel("places", 8)(mask.size, count, id(mask), 0, id(out))
+        moving.select_kernel("places", 8)(mask.size, count, mask, None, out)
         return out
     last = out[-2:]
-    moving.coordinates_kernel()(prod(mask.shape[:-1]), mask.shape[-1], count, id(mask), id(last))
+    moving.coordinates_kernel()(prod(mask.shape[:-1]), mask.shape[-1], count, mask, last)
     for dim in range(mask.ndim - 2, 0, -1):
         np.divmod(out[dim], mask.shape[dim], out=(out[dim - 1], out[dim]))
     return out
@@ -225,5 +240,5 @@ def swap_in_turn(numbers: np.ndarray, targets: np.ndarray) -> bool:
     moving = _moving()
     if moving is None or numbers.dtype != _INDEX or targets.dtype != _INDEX or not targets.flags.c_contiguous:
         return False
-    moving.swap_kernel()(numbers.size, id(numbers), id(targets))
+    moving.swap_kernel()(numbers.size, numbers, targets)
     return True

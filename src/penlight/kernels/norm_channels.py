@@ -282,11 +282,11 @@ def _group_norm_by_machine(
     rows, columns = n * groups, x.size // (n * groups)
     mean, rstd, out = np.empty((n, groups), dtype), np.empty((n, groups), dtype), np.empty(x.shape, dtype)
     kernel = native.kernel(definitions.statistics)
-    kernel.over(rows, kernel.grain // columns + 1, columns, id(x), id(mean), id(rstd), columns, eps)
+    kernel.over(rows, kernel.grain // columns + 1, columns, x, mean, rstd, columns, eps)
     scale, shift = _group_affine(mean[:, :, None], rstd[:, :, None], channels, weight, bias)
     kernel = native.kernel(definitions.affine, by_row=True)
     size = columns * groups // channels
-    kernel.over(n * channels, kernel.grain // size + 1, size, id(x), id(scale), id(shift), id(out))
+    kernel.over(n * channels, kernel.grain // size + 1, size, x, scale, shift, out)
     return out, mean, rstd
 
 

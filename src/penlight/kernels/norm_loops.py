@@ -16,7 +16,6 @@ from .native.loops import Floats, run_of
 from .norm_features import features, features_back
 
 _MOST = 1 << 15  # elements; for more of float32 there are loops over vectors
-_NONE = np.empty(0)
 Three = tuple[Any, Any, Any]
 
 
@@ -268,7 +267,7 @@ def _suited(x: np.ndarray, *others: np.ndarray | None) -> bool:
         return False
     for other in others:
         if other is not None and (
-            other.dtype is not dtype or not other.flags.c_contiguous or type(other) is not np.ndarray
+            other.dtype != dtype or not other.flags.c_contiguous or type(other) is not np.ndarray
         ):
             return False
     return True
@@ -276,10 +275,6 @@ def _suited(x: np.ndarray, *others: np.ndarray | None) -> bool:
 
 def _plain(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
-def _id(array: np.ndarray | None) -> int:
-    return id(_NONE if array is None else array)
 
 
 def layer_norm(
@@ -295,7 +290,7 @@ def layer_norm(
     out, rstd = np.empty(x.shape, x.dtype), np.empty(stats, x.dtype)
     mean = np.empty(stats, x.dtype) if centred else None
     rows = rstd.size
-    run(0, rows, id(x), id(out), _id(mean), id(rstd), _id(weight), _id(bias), x.size // rows, eps)
+    run(0, rows, x, out, mean, rstd, weight, bias, x.size // rows, eps)
     return out, mean, rstd
 
 
@@ -318,7 +313,7 @@ def layer_norm_backward(
         "of_bias": of_bias,
     }
     run = run_of(_layer_back, x.dtype, True, **key)
-    if run is None or grad.dtype is not x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     rows = rstd.size
@@ -327,7 +322,7 @@ def layer_norm_backward(
     dx = np.empty(x.shape, x.dtype) if of_x else None
     dweight = np.empty(shape, x.dtype) if of_weight else None
     dbias = np.empty(shape, x.dtype) if of_bias else None
-    run(0, rows, id(grad), id(x), _id(mean), id(rstd), _id(weight), _id(dx), _id(dweight), _id(dbias), columns)
+    run(0, rows, grad, x, mean, rstd, weight, dx, dweight, dbias, columns)
     return dx, dweight, dbias
 
 
@@ -342,7 +337,7 @@ def group_norm(
     n, channels = x.shape[:2]
     out, mean, rstd = np.empty(x.shape, x.dtype), np.empty((n, groups), x.dtype), np.empty((n, groups), x.dtype)
     size = prod(x.shape[2:])
-    arrays = id(x), id(out), id(mean), id(rstd), _id(weight), _id(bias)
+    arrays = x, out, mean, rstd, weight, bias
     run(0, n * groups, *arrays, groups, channels // groups, size, eps)
     return out, mean, rstd
 
@@ -358,12 +353,12 @@ def group_norm_backward(
 ) -> Three | None:
     """Gradients (dx, dweight, dbias)."""
     run = run_of(_group_back, x.dtype, True, scaled=weight is not None)
-    if run is None or grad.dtype is not x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     n, channels = x.shape[:2]
     dx, dweight, dbias = np.empty(x.shape, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = id(grad), id(x), id(mean), id(rstd), _id(weight), id(dx), id(dweight), id(dbias)
+    arrays = grad, x, mean, rstd, weight, dx, dweight, dbias
     run(0, n * groups, *arrays, groups, channels // groups, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None
 
@@ -380,10 +375,10 @@ def batch_norm(
     count, channels = x.shape[:2]
     out = np.empty(x.shape, x.dtype)
     mean, rstd, var = np.empty(channels, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = id(x), id(out), id(mean), id(rstd), id(var), _id(weight), _id(bias)
+    arrays = x, out, mean, rstd, var, weight, bias
     if flat:
         middles, scales = np.empty(channels), np.empty(channels)
-        run(0, channels, *arrays, id(middles), id(scales), count, channels, eps)
+        run(0, channels, *arrays, middles, scales, count, channels, eps)
     else:
         run(0, channels, *arrays, count, channels, prod(x.shape[2:]), eps)
     return out, mean, rstd, var
@@ -401,15 +396,15 @@ def batch_norm_backward(
     """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
     flat = prod(x.shape[2:]) == 1
     run = run_of(features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training)
-    if run is None or grad.dtype is not x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
+    if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)
     count, channels = x.shape[:2]
     dx, dweight, dbias = np.empty(x.shape, x.dtype), np.empty(channels, x.dtype), np.empty(channels, x.dtype)
-    arrays = id(grad), id(x), id(mean), id(rstd), _id(weight), id(dx), id(dweight), id(dbias)
+    arrays = grad, x, mean, rstd, weight, dx, dweight, dbias
     if flat:
         moments, totals = np.empty(channels), np.empty(channels)
-        run(0, channels, *arrays, id(moments), id(totals), count, channels)
+        run(0, channels, *arrays, moments, totals, count, channels)
     else:
         run(0, channels, *arrays, count, channels, prod(x.shape[2:]))
     return dx if needs[0] else None, dweight if needs[1] else None, dbias if needs[2] else None

@@ -90,12 +90,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_helpers)
 
 
-def _start_helpers(count: int) -> None:
+def _start_helpers(count: int) -> int:
+    """Start threads until there are `count`; how many there are, which is fewer where the system refuses them."""
     global _helpers
     with _lock:
         while _helpers < count:
-            threading.Thread(target=_helper, args=(_jobs,), name="penlight-kernel", daemon=True).start()
+            try:
+                threading.Thread(target=_helper, args=(_jobs,), name="penlight-kernel", daemon=True).start()
+            except RuntimeError:
+                break
             _helpers += 1
+        return min(_helpers, count)
 
 
 def numpy_library() -> Any:
@@ -223,14 +228,14 @@ def parallel_for(body: Callable[[int, int], object], total: int, grain: int = 1,
             body(0, total)
         return
     try:
-        _start_helpers(count - 1)
+        helpers = _start_helpers(count - 1)
         pieces = 2 * count if total >= 2 * count * grain else count
         job = _Job(body, [(total * i // pieces, total * (i + 1) // pieces) for i in range(pieces)])
         if blas:
             with blas_alone():
-                _run(job, count - 1)
+                _run(job, helpers)
         else:
-            _run(job, count - 1)
+            _run(job, helpers)
     finally:
         _busy.release()
     if job.error is not None:

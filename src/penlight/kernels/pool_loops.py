@@ -13,7 +13,8 @@ from math import inf, prod
 
 import numpy as np
 
-from .native.loops import Floats, Ints, over, run_of
+from .native._pool import over
+from .native.loops import Floats, Ints, run_of
 
 Sizes = tuple[int, ...]
 _GRAIN = 1 << 15  # taps that are worth sharing
@@ -187,7 +188,6 @@ class Geometry:
         one = np.array([[0, 1, 1]] * front, np.int64).reshape(-1)
         head = (*(1,) * front, *out, *(1,) * front, *sizes, *(1,) * front, *steps)
         self.table = np.concatenate((np.array(head, np.int64), one, *[bound.reshape(-1) for bound in bounds]))
-        self.id = id(self.table)
         self.input_shape, self.shape, self.planes = shape, (*lead, *out), prod(lead)
         taps = prod(int((-(-(b[:, 1] - b[:, 0]) // s)).sum()) for b, s in zip(bounds, steps, strict=True))
         self.grain = -(-_GRAIN // max(taps, 1))
@@ -250,7 +250,7 @@ def largest(x: np.ndarray, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
     values, places = np.empty(geometry.shape, x.dtype), np.empty(geometry.shape, np.int64)
-    over(run_of(_largest, x.dtype), geometry.planes, geometry.grain, id(x), id(values), id(places), geometry.id)
+    over(run_of(_largest, x.dtype), geometry.planes, geometry.grain, x, values, places, geometry.table)
     return values, places
 
 
@@ -259,7 +259,7 @@ def mean(x: np.ndarray, geometry: Geometry, override: int | None) -> np.ndarray:
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
     result = np.empty(geometry.shape, x.dtype)
-    over(run_of(_mean, x.dtype), geometry.planes, geometry.grain, id(x), id(result), geometry.id, override or 0)
+    over(run_of(_mean, x.dtype), geometry.planes, geometry.grain, x, result, geometry.table, override or 0)
     return result
 
 
@@ -269,7 +269,7 @@ def mean_back(grad: np.ndarray, geometry: Geometry, override: int | None) -> np.
         grad = np.ascontiguousarray(grad)
     result = np.empty(geometry.input_shape, grad.dtype)
     run = run_of(_mean_back_tiled if geometry.tiled else _mean_back, grad.dtype)
-    over(run, geometry.planes, geometry.grain, id(grad), id(result), geometry.id, override or 0)
+    over(run, geometry.planes, geometry.grain, grad, result, geometry.table, override or 0)
     return result
 
 
@@ -282,7 +282,7 @@ def _at_places(kernel: object, x: np.ndarray, places: np.ndarray, result: np.nda
     wrong = np.zeros(1, np.int64)
     grain = -(-_GRAIN // (windows + size))
     planes = places.size // windows
-    over(run, planes, grain, id(x), id(places), id(result), id(wrong), size, windows)
+    over(run, planes, grain, x, places, result, wrong, size, windows)
     return not wrong.item()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import native
 from .conv_gather import Ints, overlap, spans
-from .native._table import Numbers, address
+from .native._table import Numbers
 from .pool_windows import Windows
 
 _LEAST = 1 << 14  # results: fewer are found as quickly in NumPy
@@ -53,9 +53,9 @@ def fill_largest(
     numbers = Numbers(LARGEST)
     numbers.put(
         {
-            "x": address(x), "x plane": 4 * prod(sizes), "y": address(values), "y plane": 4 * prod(out), "places": address(indices),
-            "vectors": address(vectors), "eights": len(vectors), "taps": address(taps), "tap count": len(taps),
-            "base": address(base), "start": address(start),
+            "x": x, "x plane": 4 * prod(sizes), "y": values, "y plane": 4 * prod(out), "places": indices,
+            "vectors": vectors, "eights": len(vectors), "taps": taps, "tap count": len(taps),
+            "base": base, "start": start,
         }
     )  # fmt: skip
     planes = prod(x.shape[:2])
@@ -89,8 +89,8 @@ def place(grad: np.ndarray, indices: np.ndarray, input_shape: Ints) -> np.ndarra
     numbers = Numbers(PLACED)
     numbers.put(
         {
-            "result": address(result), "result plane": 4 * size, "vectors": size // 8, "tail": 4 * (size - 8), "size": size,
-            "grad": address(grad), "grad plane": 4 * (grad.size // planes), "places": address(indices), "each": grad.size // planes,
+            "result": result, "result plane": 4 * size, "vectors": size // 8, "tail": 4 * (size - 8), "size": size,
+            "grad": grad, "grad plane": 4 * (grad.size // planes), "places": indices, "each": grad.size // planes,
         }
     )  # fmt: skip
     numbers.over(placed(), planes, numbers.step(planes, -(-_GRAIN // size)))

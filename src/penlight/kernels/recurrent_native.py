@@ -67,8 +67,7 @@ def _forwards(
         with weights.products:
             for state in [first, *out][:-1]:
                 np.dot(state, weights.plain, fresh)
-                arrays = places(state, _ALL)  # held until the kernel has run
-                run(low, low + n, width, *[id(array) for array in arrays])
+                run(low, low + n, width, *places(state, _ALL))
                 low += each
         return out[-1]
     arranged, rows = weights.arranged, _shares(part, weights)
@@ -85,8 +84,7 @@ def _forwards(
         repeat(1, products(first, arranged, fresh))
     else:
         fresh.fill(0)
-    arrays = places(first, _ALL)  # held until the kernel has run
-    run(low, low + n, width, *[id(array) for array in arrays])
+    run(low, low + n, width, *places(first, _ALL))
     repeat(len(out) - 1, *[calls(low + each, some) for some in rows])
     return out[-1]
 
@@ -100,8 +98,7 @@ def _backwards(
     if weights.arranged is None:
         with weights.products:
             for slope in list(slopes)[::-1]:
-                arrays = places(slope, _ALL)  # held until the kernel has run
-                run(low, low + n, width, *[id(array) for array in arrays])
+                run(low, low + n, width, *places(slope, _ALL))
                 np.dot(slope, weights.plain, result)
                 low += each
         return

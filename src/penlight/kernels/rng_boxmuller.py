@@ -85,7 +85,7 @@ def _natively(u: np.ndarray) -> bool:
         run = _small[0]
         if run is None:
             return False
-        run(0, u.size // 16, 8, id(u))
+        run(0, u.size // 16, 8, u)
         return True
     from . import native
 

@@ -65,8 +65,8 @@ def unit53(words: np.ndarray) -> np.ndarray:
         return low53(words) * 2.0**-53
     out = np.empty(words.size // 2)
     if out.size:
-        pairs = words.astype(np.uint32, copy=False)
-        machine.kernel(twister.uniform53, flat=True).run(0, out.size, id(pairs), id(out))
+        pairs = words.astype(np.uint32, copy=False)[: 2 * out.size].view(np.float64)
+        machine.kernel(twister.uniform53, flat=True).run(0, out.size, pairs, out)
     return out
 
 

@@ -50,7 +50,7 @@ def normal(
     mean, std = float(mean), float(std)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if dtype is _SINGLE and contiguous:
+    if dtype == _SINGLE and contiguous:
         n = math.prod(shape)
         samples = None
         if 16 <= n <= LIMIT - 16:

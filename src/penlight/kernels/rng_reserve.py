@@ -49,7 +49,7 @@ class Reserve:
         """The pairs of draws from the first or the second on as multiples of 2**-53 below 1, float64."""
         samples = self._doubles[odd]
         if samples is None:
-            pairs = self.draws[odd : self.draws.size - odd]
-            samples = self._doubles[odd] = np.empty(pairs.size // 2)
-            native.kernel(twister.uniform53, flat=True).run(0, samples.size, id(pairs), id(samples))
+            pairs = self.draws[odd : self.draws.size - odd].view(np.float64)
+            samples = self._doubles[odd] = np.empty(pairs.size)
+            native.kernel(twister.uniform53, flat=True).run(0, samples.size, pairs, samples)
         return samples

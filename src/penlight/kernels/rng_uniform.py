@@ -164,9 +164,9 @@ def uniform(engine: Engine, shape: Shape, dtype: np.dtype, low: float = 0.0, hig
     >>> uniform(Engine(0), (3,), np.dtype("float32"))
     array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
-    if (dtype is _SINGLE or dtype is _DOUBLE) and low == 0.0 and high == 1.0:
+    if (dtype in (_SINGLE, _DOUBLE)) and low == 0.0 and high == 1.0:
         n = math.prod(shape)
-        samples = (engine.ahead24(n) if dtype is _SINGLE else engine.ahead53(n)) if n <= LIMIT else None
+        samples = (engine.ahead24(n) if dtype == _SINGLE else engine.ahead53(n)) if n <= LIMIT else None
         if samples is not None:
             return samples.copy() if len(shape) == 1 else samples.reshape(shape).copy()
     low, high = float(low), float(high)

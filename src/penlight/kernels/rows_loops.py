@@ -55,7 +55,7 @@ def _cosines(begin: int, end: int, x: Floats, y: Floats, out: Floats, size: int,
 
 def softmax(x: np.ndarray, dim: int, logs: bool) -> np.ndarray | None:
     """Softmax of a small array of float64, or its logarithm."""
-    if x.dtype is not _DOUBLE or not 0 < x.size <= _MOST or type(x) is not np.ndarray:
+    if x.dtype != _DOUBLE or not 0 < x.size <= _MOST or type(x) is not np.ndarray:
         return None
     run = run_of(_softmax, x.dtype, logs=logs)
     if run is None:
@@ -63,7 +63,7 @@ def softmax(x: np.ndarray, dim: int, logs: bool) -> np.ndarray | None:
     x = x if x.flags.c_contiguous else np.ascontiguousarray(x)
     out = np.empty(x.shape, x.dtype)
     size = x.shape[dim]
-    run(0, x.size // size, id(x), id(out), size, prod(x.shape[dim + 1 :]))
+    run(0, x.size // size, x, out, size, prod(x.shape[dim + 1 :]))
     return out
 
 
@@ -74,5 +74,5 @@ def cosines(x: np.ndarray, y: np.ndarray, dim: int, eps: float) -> np.ndarray | 
         return None
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
     out = np.empty(x.shape[:dim] + x.shape[dim + 1 :], x.dtype)
-    run(0, out.size, id(x), id(y), id(out), x.shape[dim], prod(x.shape[dim + 1 :]), float(eps))
+    run(0, out.size, x, y, out, x.shape[dim], prod(x.shape[dim + 1 :]), float(eps))
     return out

@@ -47,7 +47,9 @@ def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | 
     out = np.empty(x.shape, x.dtype)
     if inner == 1:
         shape = (outer, 2 * n if wide else n)
-        native.over_rows(definitions.running, shape, x, out, product=product, wide=wide)
+        # Rows of float64 are passed as rows of twice as many float32.
+        given = (x.reshape(-1).view(_SINGLE), out.reshape(-1).view(_SINGLE)) if wide else (x, out)
+        native.over_rows(definitions.running, shape, *given, product=product, wide=wide)
         return out
     sizes = short_columns(x, (dim,))
     if sizes is not None:

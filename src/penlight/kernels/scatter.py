@@ -57,7 +57,7 @@ def _inside(index: np.ndarray, size: int) -> bool:
 
 def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
     size = shape[dim] if shape else 1
-    if type(index) is np.ndarray and index.dtype is _INTP and index.size and _inside(index, size):
+    if type(index) is np.ndarray and index.dtype == _INTP and index.size and _inside(index, size):
         return index
     return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
 
@@ -495,7 +495,7 @@ def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tup
         return None
     numbers: Any = None
     for dim, array in enumerate(indices):
-        if type(array) is not np.ndarray or array.dtype is not _INTP or array.shape != first.shape:
+        if type(array) is not np.ndarray or array.dtype != _INTP or array.shape != first.shape:
             return None
         array = _wrapped(array, dim, shape[dim])
         if numbers is None:
@@ -510,7 +510,7 @@ def _only_vector(indices: tuple[Index, ...]) -> int | None:
     """The dimension in which a vector of indices selects, if all others are whole; else None."""
     found = None
     for dim, entry in enumerate(indices):
-        if type(entry) is np.ndarray and entry.ndim == 1 and entry.dtype is _INTP and found is None:
+        if type(entry) is np.ndarray and entry.ndim == 1 and entry.dtype == _INTP and found is None:
             found = dim
         elif not (type(entry) is slice and entry == _WHOLE):
             return None

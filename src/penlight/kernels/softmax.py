@@ -76,7 +76,7 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
     first = arrays[0]
     size = first.size
     for array in arrays:
-        if array.dtype is not _FLOAT or array.size != size or not array.flags.c_contiguous:
+        if array.dtype != _FLOAT or array.size != size or not array.flags.c_contiguous:
             return None
     try:
         run = _runs[name]
@@ -89,7 +89,7 @@ def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
         return None
     out = np.empty(first.shape, _FLOAT)
     columns = first.shape[-1]
-    run(0, size // columns, columns, *[id(array) for array in arrays], id(out))
+    run(0, size // columns, columns, *arrays, out)
     return out
 
 

@@ -105,12 +105,12 @@ def gammaincc(a: Array, x: Array) -> Array:
 
 
 def _regularised(a: Array, x: Array, sign: float) -> Array:
-    dtype = a.dtype if a.dtype is x.dtype else np.result_type(a, x)
+    dtype = a.dtype if a.dtype == x.dtype else np.result_type(a, x)
     kind = dtype if dtype in _COUNTS else _SINGLE
-    if a.dtype is not kind or x.dtype is not kind:
+    if a.dtype != kind or x.dtype != kind:
         a, x = a.astype(kind), x.astype(kind)
     result = apply(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
-    return result if dtype is kind else result.astype(dtype)
+    return result if dtype == kind else result.astype(dtype)
 
 
 @elementwise

@@ -166,7 +166,7 @@ def _x_times_log1p(x: Array, y: Array, out: Array) -> None:
 
 
 def _x_times(function: np.ufunc, x: Array, y: Array) -> Array:
-    if x.dtype is y.dtype and x.shape == y.shape:
+    if x.dtype == y.dtype and x.shape == y.shape:
         return pointwise(_x_times_log if function is np.log else _x_times_log1p, x, y)
     dtype = np.result_type(x, y)
     if is_half(dtype):

@@ -29,7 +29,7 @@ _MOST = 24  # the highest degree that is a kernel of its own
 def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, most: int = _MOST) -> Array:
     """`function` of all elements; of one degree up to `most`, its recurrence from the first degree on is done to vectors of them."""
     degree = int(n.item()) if n.size == 1 and 1.0 <= n.item() < most + 1 else 0
-    if not degree or n.dtype is not x.dtype or n.ndim > x.ndim:
+    if not degree or n.dtype != x.dtype or n.ndim > x.ndim:
         return apply(function, x, n)
 
     def kernel(x: Array, out: Array) -> None:

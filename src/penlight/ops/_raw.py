@@ -44,4 +44,4 @@ def conj(x: Any) -> Any:
 
 
 def real_part(x: Any) -> Any:
-    return np.array(x.real, order="C") if x.dtype.kind == "c" else x
+    return x.real if x.dtype.kind == "c" else x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,14 @@ OVERLAPS = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
     "Please clone() the tensor before performing the operation."
 )
+
+
+# What may write some elements of a tensor whose elements lie on top of each other, with a warning; and the index that does the same.
+_ON_EXPANDED = {
+    "masked_fill": "tensor[mask] = scalar",
+    "index_fill": "tensor[mask] = scalar",
+    "index_put": "tensor[indices] = tensor",
+}
 
 
 def precheck(tensor: Tensor, *others: Any) -> None:
@@ -113,7 +122,10 @@ def rewrite(op: Op, arguments: tuple[Any, ...]) -> Any:
         raw = as_array(silently(op.kernel, raws))
     except ValueError as error:
         raise explain_value_error(op, arguments, error) from None
-    store(array, raw)
+    if op.public in _ON_EXPANDED and _stacked(array):
+        np.copyto(array, raw, where=raw != array)  # only what is new: another element may lie in the same memory
+    else:
+        store(array, raw)
     write_back(op, env, tensor, edges, tracked, copies)
     return tensor
 
@@ -180,9 +192,16 @@ def refuse_inference(tensor: Tensor) -> None:
 def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     """Refuse a write to memory where elements of the tensor lie on top of each other, or on part of another operand."""
     if array.size and _stacked(array):
-        if op.name in ("_zero", "_fill", "_masked_fill", "_masked_fill_tensor", "_index_put"):
+        if op.name in ("_zero", "_fill"):
             return
-        raise RuntimeError(OVERLAPS)
+        if op.public not in _ON_EXPANDED:
+            raise RuntimeError(OVERLAPS)
+        warnings.warn(
+            f"Use of {op.public}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            f"This also applies to advanced indexing e.g. {_ON_EXPANDED[op.public]}",
+            stacklevel=4,
+        )
+        return
     if op.name == "_fill_tensor":
         return
     for i in op.inputs[1:]:

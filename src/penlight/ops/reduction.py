@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..autograd import views
+from ..autograd.accumulate import writable
 from ..kernels._rowtools import quiet
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
@@ -75,19 +77,23 @@ def _down_columns(shape: tuple[int, ...], dim: tuple[int, ...] | None) -> bool:
 
 
 def _spread_array(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
-    """A reduced gradient back over the dimensions that were reduced, as a read-only broadcast."""
-    if type(grad) is not np.ndarray:
-        grad = np.asarray(grad)
+    """A reduced gradient back over the dimensions that were reduced, as a broadcast of it that can be written to."""
+    if type(grad) is not np.ndarray or not grad.flags.writeable:
+        grad = writable(grad)
     if not keepdim and dim:
         grad = grad.reshape(tuple(1 if d in dim else n for d, n in enumerate(shape)))
-    if grad.dtype.kind == "V" or not grad.flags.c_contiguous:
-        return np.broadcast_to(grad, shape)
-    # The same by hand: np.broadcast_to takes ten times as long.
     if grad.ndim == len(shape):
         strides = tuple(0 if m == 1 != n else s for m, n, s in zip(grad.shape, shape, grad.strides))
     else:
         strides = (0,) * len(shape)
-    out = np.ndarray(shape, grad.dtype, grad, 0, strides)
+    if grad.dtype.kind == "V" or not grad.flags.c_contiguous:
+        return views.strided_window(grad, shape, strides, 0)
+    return np.ndarray(shape, grad.dtype, grad, 0, strides)  # np.broadcast_to takes ten times as long
+
+
+def _average_array(grad: Any, count: int, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient of a mean, as a read-only broadcast. See Note [Read-only gradients] in autograd/accumulate.py."""
+    out = _spread_array(shared(grad, count), shape, dim, keepdim)
     out.flags.writeable = False
     return out
 
@@ -99,6 +105,11 @@ def _spread_tensor(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keep
 
 
 both("spread", _spread_array, _spread_tensor)
+both(
+    "average",
+    _average_array,
+    lambda grad, count, shape, dim, keepdim: shared(_spread_tensor(grad, shape, dim, keepdim), count),
+)
 
 
 _FLOAT32 = dtypes.float32.np
@@ -201,13 +212,13 @@ def _count(shape: tuple[int, ...], dim: Iterable[int]) -> int:
 
 
 @linear(_mean_all_array, node="MeanBackward0",
-        input=lambda grad, input_shape, xp: xp.spread(shared(grad, math.prod(input_shape)) if 0 not in input_shape else grad, input_shape, (), True))  # fmt: skip
+        input=lambda grad, input_shape, xp: xp.average(grad, math.prod(input_shape) or 1, input_shape, (), True))  # fmt: skip
 def _mean_all(input: Tensor) -> Tensor: ...
 
 
 @linear(_mean_array, node="MeanBackward1",
         input=lambda grad, input_shape, dim, keepdim, xp:
-            xp.spread(shared(grad, _count(input_shape, dim) or 1), input_shape, dim, keepdim))  # fmt: skip
+            xp.average(grad, _count(input_shape, dim) or 1, input_shape, dim, keepdim))  # fmt: skip
 def _mean_dims(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor: ...
 
 

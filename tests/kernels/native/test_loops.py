@@ -9,7 +9,8 @@ import pytest
 
 from penlight.kernels import native
 from penlight.kernels.native._loop_translate import translate
-from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, over, run_of
+from penlight.kernels.native._pool import over
+from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, run_of
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 TYPES = [np.dtype(np.float64), np.dtype(np.float32)]
@@ -92,7 +93,7 @@ def crowded(begin: int, end: int, x: Floats, out: Floats, seen: Bytes, sums: Dou
 def test_sums_of_rows(dtype):
     x = np.random.default_rng(0).normal(size=(5, 9)).astype(dtype)
     out, expected = np.empty(5, dtype), np.empty(5, dtype)
-    run_of(sums, dtype)(0, 5, id(x), id(out), 9)
+    run_of(sums, dtype)(0, 5, x, out, 9)
     sums(0, 5, x.ravel(), expected, 9)
     np.testing.assert_allclose(out, expected, rtol=1e-6)
 
@@ -102,7 +103,7 @@ def test_sums_of_rows(dtype):
 def test_functions_of_the_c_library(dtype, wide):
     x = np.random.default_rng(1).normal(size=(6, 11)).astype(dtype)
     out, expected = np.empty_like(x), np.empty(66)
-    over(run_of(softmax, dtype, wide), 6, 1, id(x), id(out), 11, 1.5)
+    over(run_of(softmax, dtype, wide), 6, 1, x, out, 11, 1.5)
     softmax(0, 6, x.ravel(), expected, 11, 1.5)
     np.testing.assert_allclose(out.ravel(), expected, rtol=1e-12 if dtype == np.float64 else 1e-6)
 
@@ -115,7 +116,7 @@ def test_branches_and_other_functions(dtype, stops):
     x[3] = np.nan
     index = rng.integers(-1, 8, size=60)
     out, expected = np.zeros(60, dtype), np.zeros(60)
-    run_of(mixture, dtype, stops=stops)(0, 60, id(x), id(index), id(out))
+    run_of(mixture, dtype, stops=stops)(0, 60, x, index, out)
     mixture(0, 60, x, index, expected, stops=stops)
     np.testing.assert_allclose(out, expected, rtol=1e-4)
 
@@ -126,7 +127,7 @@ def test_more_values_than_registers(dtype):
     out, expected = np.empty(8, dtype), np.empty(8)
     seen, seen_expected = np.empty(8, bool), np.empty(8, bool)
     total, total_expected = np.zeros(2), np.zeros(2)
-    run_of(crowded, dtype)(0, 8, id(x), id(out), id(seen), id(total))
+    run_of(crowded, dtype)(0, 8, x, out, seen, total)
     crowded(0, 8, x, expected, seen_expected, total_expected)
     np.testing.assert_allclose(out, expected, rtol=1e-5)
     np.testing.assert_array_equal(seen, seen_expected)

@@ -103,7 +103,7 @@ def test_sums_over_rows(rows):
     assert down.size == -(-rows // 64) * 21
     np.testing.assert_allclose(native.summed(down), 2 * x.sum(0, dtype=float), rtol=2e-6, atol=1e-5)
     np.testing.assert_allclose(across, 2 * x.sum(1), rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match="got an array of"):
+    with pytest.raises(ValueError, match="elements where"):
         over_rows(define, (rows + 64, 21), noise(rows + 64, 21), down, across)
 
 
@@ -116,7 +116,7 @@ def test_rows_in_order_may_write_to_one_row():
     x, total = noise(500, 301), np.zeros(301, np.float32)
     native.in_order(define, x.shape, x, total)
     np.testing.assert_allclose(total, x.sum(0), rtol=1e-4, atol=1e-4)
-    with pytest.raises(ValueError, match="got an array of 300"):
+    with pytest.raises(ValueError, match="it has 300 elements"):
         native.in_order(define, x.shape, x, total[:300])
 
 
@@ -127,9 +127,9 @@ def test_a_range_of_rows_only():
         b.each(lambda: x.store(x.load() + 1.0))
 
     x = np.zeros((10, 12), np.float32)
-    Kernel(define).run(3, 5, 12, id(x))
+    Kernel(define).run(3, 5, 12, x)
     assert x.sum(1).tolist() == [0, 0, 0, 12, 12, 0, 0, 0, 0, 0]
-    Kernel(define).run(5, 5, 12, id(x))
+    Kernel(define).run(5, 5, 12, x)
     assert x.sum() == 24
 
 
@@ -141,7 +141,7 @@ def test_local_arrays_have_the_rows_of_a_range_only():
         b.each(lambda: sums.store(sums.load() + halves[1].load() * factor), unroll=2)
 
     halves, sums, scale = noise(10, 38), np.ones((3, 19), np.float32), noise(3, seed=1)
-    Kernel(define).run(4, 7, 19, id(halves), id(sums), id(scale))
+    Kernel(define).run(4, 7, 19, halves, sums, scale)
     np.testing.assert_allclose(sums, 1 + halves[4:7, 19:] * scale[:, None], rtol=1e-6)
 
 
@@ -212,13 +212,13 @@ def test_arrays_that_are_too_small_are_refused():
         x, out = b.array(), b.array()
         b.each(lambda: out.store(x.load()))
 
-    with pytest.raises(ValueError, match="got an array of 11 elements"):
+    with pytest.raises(ValueError, match="it has 11 elements"):
         over_rows(define, (3, 4), noise(12), noise(11))
-    with pytest.raises(ValueError, match="got an array of 11"):
+    with pytest.raises(ValueError, match="it has 11 elements"):
         over_elements(define, noise(12), noise(11))
     with pytest.raises(ValueError, match="not contiguous"):
         over_rows(define, (3, 4), noise(3, 8)[:, ::2], noise(3, 4))
-    with pytest.raises(ValueError, match="got an array of 12 elements"):
+    with pytest.raises(ValueError, match="elements of <f2 where f32 is expected"):
         over_rows(define, (3, 4), noise(12).astype(np.float16), noise(12))
 
 

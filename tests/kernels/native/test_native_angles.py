@@ -26,7 +26,7 @@ def compute(function, *arrays):
         b.each(lambda: out.store(function(*[place.load() for place in places])))
 
     kernel, out = Kernel(define, True), np.empty(arrays[0].size, np.float32)
-    kernel.run(0, out.size, *[id(array) for array in arrays], id(out))
+    kernel.run(0, out.size, *arrays, out)
     return out, kernel.partial
 
 

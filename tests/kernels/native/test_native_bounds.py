@@ -11,7 +11,8 @@ PROGRAM = '''
 import ctypes, inspect, itertools, mmap
 from math import prod
 import numpy as np
-from penlight.kernels import conv_flat, conv_planes, conv_tiles, pool_native
+import ml_dtypes
+from penlight.kernels import call, conv_flat, conv_planes, conv_tiles, pool_native
 from penlight.kernels.conv import conv_output_shape
 from penlight.kernels.conv_gather import gather_weight
 from penlight.kernels.pool_windows import Windows
@@ -41,7 +42,6 @@ def fenced(count, at_end, dtype=np.float32):
 CHOICES = {  # of options that are not flags
     "fold": ("sum", "product", "largest", "smallest"), "of": ("", "squares", "size", "numbers"), "kind": ("float32", "float16", "bfloat16"),
 }
-BY_SIZE = {8: np.float64, 4: np.float32, 2: np.float16, 1: np.bool_}
 
 
 def definitions():
@@ -60,12 +60,13 @@ for define, options in definitions():
             continue
         for at_end in (True, False):
             print(define.__module__, define.__name__, options, rows, columns, at_end, flush=True)
-            sizes = zip(kernel._find_sizes(rows, columns), [array.size for array in kernel._arrays])
-            arrays = [fenced(size, at_end, BY_SIZE[each]) for size, each in sizes]
-            kernel.check(tuple(arrays), rows, columns)
-            whole = 3 + len(arrays)
-            numbers = [1.0] * (len(kernel.run.argtypes) - whole)
-            kernel.run(0, rows, columns, *[id(a) for a in arrays], *numbers)
+            given = {"low": 0, "high": rows, "columns": columns}
+            for argument in kernel.run.signature.arguments:
+                if argument.is_array:
+                    given[argument.name] = fenced(eval(argument.least, {}, given), at_end, call.dtype_of(argument.type))
+                else:
+                    given.setdefault(argument.name, 1.0)
+            kernel.run(*given.values())
     kept.clear()
 for rows, inner, columns in ((1, 1, 16), (5, 3, 17), (6, 7, 31), (13, 9, 48)):
     for at_end in (True, False):

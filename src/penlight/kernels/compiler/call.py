@@ -129,9 +129,9 @@ class Entry:
             self._machine(begin, end, *arguments)
             return
         if self._shared is None:
-            self._shared = _pool.shared(
-                self._machine.address, len(self.names) - self._floats, self._floats, double=True
-            )
+            whole = len(self.names) - self._floats
+            code = _pool.shared_code(self._machine.address, whole, self._floats)
+            self._shared = _pages.load_kernel(code, whole, self._floats, double=True)
         self._shared(step, end, *arguments)
 
     def _interpreted(self, arguments: tuple[Any, ...], grain: int) -> None:

@@ -10,8 +10,7 @@ no compiler and no binary is shipped or needed. `Kernel.listing` shows the instr
 What is written in NumPy stays: it is the specification that the tests compare with, it serves every other dtype, layout and machine
 (`available` says whether this one can), and PENLIGHT_NATIVE=0 chooses it. The two agree within rounding.
 
-A kernel gets arrays by their `id` and reads the address of their data itself. So whoever calls one holds the arrays, and has checked
-that they are float32, contiguous and large enough: `suits`, `over_rows` and `over_elements` do.
+A kernel gets arrays as they are and refuses those that do not fit it: Note [Calling machine code]. `suits` says beforehand whether arrays do.
 """
 
 from __future__ import annotations
@@ -73,16 +72,13 @@ def over_rows(
     """
     rows, columns = shape
     compiled = kernel(define, **options)
-    compiled.check(arrays, rows, columns)
-    compiled.over(rows, -(-compiled.grain // max(columns, 1)), columns, *[id(array) for array in arrays], *numbers)
+    compiled.over(rows, -(-compiled.grain // max(columns, 1)), columns, *arrays, *numbers)
 
 
 def in_order(define: Callable[..., None], shape: tuple[int, int], *arrays: np.ndarray, **options: Any) -> None:
     """Run a kernel whose rows write to a row that they share: one after the other, in this thread."""
     rows, columns = shape
-    compiled = kernel(define, **options)
-    compiled.check(arrays, rows, columns)
-    compiled.run(0, rows, columns, *[id(array) for array in arrays])
+    kernel(define, **options).run(0, rows, columns, *arrays)
 
 
 def sums(shape: tuple[int, int]) -> np.ndarray:
@@ -103,6 +99,4 @@ def over_elements(
 ) -> None:
     """Run a flat kernel over all elements of arrays of one size, shared between threads if there are many."""
     compiled = kernel(define, flat=True, **options)
-    size = arrays[0].size
-    compiled.check(arrays, 1, size)
-    compiled.over(size, compiled.grain, *[id(array) for array in arrays], *numbers)
+    compiled.over(arrays[0].size, compiled.grain, *arrays, *numbers)

@@ -54,7 +54,7 @@ GROUP = 1 << GROUP_BITS  # rows that a row of sums is for
 GROUPED = -1  # the width of an array of sums over rows
 TABLE = -2  # the width of a table of rows' places
 KINDS = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1, "float64": 8}  # of arrays' elements, with their sizes
-_SIZES = KINDS | {"int32": 4}  # those that are only written to as well
+_SIZES = KINDS | {"int32": 4, "int64": 8}  # those that are read or written as they are as well
 _LONG_ENOUGH = 48  # operations of a loop that is unrolled without being asked to
 _NEUTRAL = {"vaddps": 0.0, "vmulps": 1.0, "vorps": 0.0, "vmaxps": float("-inf"), "vminps": float("inf")}
 
@@ -112,8 +112,13 @@ class Argument(NamedTuple):
     width: int | None  # None for one number, GROUPED for sums over rows
     local: bool  # begins at the first row to be done, not at row 0
     parts: int  # of a row that all share: how many times the columns it is wide
-    size: int  # of an element, in bytes
+    kind: str  # one of KINDS, int32 or int64
     placed: bool = False  # see Note [Rows by their places]
+
+    @property
+    def size(self) -> int:
+        """Of an element, in bytes."""
+        return _SIZES[self.kind]
 
 
 class Array:
@@ -271,7 +276,7 @@ class Builder:
             if self.arrays:
                 raise ValueError("a native kernel on float64 takes nothing else")
             self.double = True
-        pointer = self._argument(width, local, size=size, placed=placed)
+        pointer = self._argument(width, local, kind=kind, placed=placed)
         if kind == "int32":
             return Whole(self, pointer)
         if size >= 4:
@@ -280,7 +285,7 @@ class Builder:
 
     def doubles(self, width: int = 0) -> Wide:
         """The next argument: one row of float64 for all rows; or, with `width` 2, rows of as many."""
-        return Wide(self, self._argument(width, False, size=8), self._place(8))
+        return Wide(self, self._argument(width, False, kind="float64"), self._place(8))
 
     def _place(self, size: int) -> int:
         """The register with the place in a row of elements of this size."""
@@ -293,26 +298,29 @@ class Builder:
         """See Note [Narrow arrays]."""
         return any(size < 4 for size in self.places)
 
-    def parts(self, count: int, local: bool = False, shared: bool = False) -> list[Array]:
+    def parts(self, count: int, local: bool = False, shared: bool = False, kind: str = "float32") -> list[Array]:
         """The next argument, whose rows are `count` parts of as many columns; `shared`, if it is one row for all."""
-        pointer = self._argument(0 if shared else count, local, count)
+        pointer = self._argument(0 if shared else count, local, count, kind)
         while len(self.steps) < count:
             self.steps.append(self._registers.pop())
         return [Array(self, pointer, step) for step in self.steps[:count]]
 
-    def per_row(self, local: bool = False, placed: bool = False) -> Array:
-        """The next argument: an array with one number for each row."""
-        return Array(self, self._argument(None, local, size=self.size, placed=placed))
+    def per_row(self, local: bool = False, placed: bool = False, kind: str = "") -> Array:
+        """The next argument: an array with one number for each row; of float32, or float64 beside such arrays, if no `kind` is given."""
+        kind = kind or ("float64" if self.double else "float32")
+        return Array(self, self._argument(None, local, kind=kind, placed=placed))
 
     def table(self) -> None:
         """The last argument, of int64: for each row the places of the `placed` arrays. See Note [Rows by their places]."""
-        self._argument(TABLE, False, size=8)
+        self._argument(TABLE, False, kind="int64")
 
-    def _argument(self, width: int | None, local: bool, parts: int = 1, size: int = 4, placed: bool = False) -> int:
+    def _argument(
+        self, width: int | None, local: bool, parts: int = 1, kind: str = "float32", placed: bool = False
+    ) -> int:
         if not self._registers:
             raise ValueError("a native kernel needs more arrays than there are registers")
         pointer = self._registers.pop(0)
-        self.arrays.append(Argument(pointer, width, local, parts, size, placed))
+        self.arrays.append(Argument(pointer, width, local, parts, kind, placed))
         return pointer
 
     def sums(self) -> Array:

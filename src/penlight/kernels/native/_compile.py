@@ -14,11 +14,11 @@ bytes, `rax` the place in a row (and others the same place in a row's further pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from .. import call
 from . import _pages, _pool
 from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, TABLE, Argument, Builder, Value
 from ._x86 import (
@@ -291,8 +291,9 @@ class _Writer:
             asm.load_register(pointer, self.frame.place(("base", pointer)))
             asm.add(pointer, Address(table, None, 8 * place))
         self._operations()
-        for pointer, width, _, _, size, placed in builder.arrays:
-            if placed:
+        for array in builder.arrays:
+            pointer, width, size = array.pointer, array.width, array.size
+            if array.placed:
                 continue
             if width is None:
                 asm.add_number(pointer, size)
@@ -471,7 +472,7 @@ def _work(operations: list[Any]) -> tuple[int, int]:
 
 
 class Kernel:
-    """A compiled definition. Call `run(low, high, columns, id(array), ..., number, ...)`, without `columns` if it is flat."""
+    """A compiled definition. Call `run(low, high, columns, array, ..., number, ...)`, without `columns` if it is flat."""
 
     def __init__(
         self, define: Callable[..., None], flat: bool = False, spread: tuple[int, ...] = (), **options: Any
@@ -481,67 +482,56 @@ class Kernel:
         writer = _Writer(builder)
         code = writer.write()
         self.listing = "\n".join(writer.asm.listing)
-        self._arrays = builder.arrays
         self.written = [i for i, array in enumerate(builder.arrays) if array.pointer in builder.written]
         together = GROUP if any(a.width == GROUPED for a in builder.arrays) else 1
-        self.least = 8 if flat and builder.narrow else together  # rows or elements that one thread must take together
-        self.partial = builder.partial  # gives NaN where it cannot tell; so whoever finds NaN asks NumPy
+        self._least = 8 if flat and builder.narrow else together  # rows or elements that one thread must take together
+        self.partial = builder.partial  # returns NaN outside its domain; the caller then recomputes with NumPy
         self.narrow = builder.narrow  # works on whole vectors only, see Note [Narrow arrays]
-        self._needs = lru_cache(64)(self._find_needs)
         work, self.length = _work(builder.operations)
         self.grain = _SHARE // max(_CHEAPEST, work)  # elements that are worth waking a thread for
-        self.double = builder.double
-        self._form = (2 if flat else 3) + len(builder.arrays), builder.numbers, builder.double
-        self.run = _pages.load_kernel(code, *self._form)
-
-    @cached_property
-    def shared(self) -> Any:
-        """Like `run`, but of how many rows or elements a thread takes at a time, and of how many there are. See _pool.py."""
-        return _pool.shared(self.run.address, *self._form)
+        self.run = call.load(code, _signature(builder), builder.double)
 
     def over(self, total: int, grain: int, *arguments: Any) -> None:
         """Run over all of `total` rows or elements, shared between threads if there are at least two times `grain`."""
-        if total < 2 * grain:
-            self.run(0, total, *arguments)
-            return
-        step = -(-_pool.step(total, grain) // self.least) * self.least
-        if step < total:
-            self.shared(step, total, *arguments)
+        _pool.over(self.run, total, grain, *arguments, multiple=self._least)
+
+
+_TYPES = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "bool": "bool",
+    "int32": "i32",
+    "int64": "i64",
+}
+
+
+def _signature(builder: Builder) -> str:
+    """What a kernel takes: see Note [Calling machine code]."""
+    placed = sum(array.placed for array in builder.arrays)
+    arguments = ["low", "high"] if builder.flat else ["low", "high", "columns"]
+    for i, array in enumerate(builder.arrays):
+        written = "written " if array.pointer in builder.written else ""
+        kind = _TYPES[array.kind]
+        if array.placed:  # its rows are where the table says
+            arguments.append(f"a{i}: {written}strided {kind}")
         else:
-            self.run(0, total, *arguments)
+            arguments.append(f"a{i}: {written}{kind}[{_elements(builder, array, placed)}]")
+    arguments += [f"n{i}: float" for i in range(builder.numbers)]
+    whole = " where (high - low) % 8 == 0" if builder.flat else " where columns % 8 == 0"
+    return ", ".join(arguments) + (whole if builder.narrow else "")
 
-    def check(self, arrays: tuple[Any, ...], rows: int, columns: int) -> None:
-        """Refuse arrays that are too small for so many rows and columns, not contiguous, or that must not be written to."""
-        needs = self._needs(rows, columns)
-        for array, (least, written) in zip(arrays, needs, strict=True):
-            flags = array.flags
-            if array.nbytes < least:
-                raise ValueError(f"a native kernel over {rows} x {columns} got an array of {array.size} elements")
-            if not flags.c_contiguous:
-                raise ValueError("a native kernel got an array that is not contiguous")
-            if written and not flags.writeable:
-                raise ValueError("output array is read-only")
 
-    def check_written(self, arrays: Sequence[Any]) -> None:
-        """Refuse arrays that the kernel would write to and must not, in NumPy's words."""
-        for i in self.written:
-            if not arrays[i].flags.writeable:
-                raise ValueError("output array is read-only")
-
-    def _find_needs(self, rows: int, columns: int) -> list[tuple[int, bool]]:
-        """For each array, how many bytes it must have, and whether it is written to."""
-        if self.narrow and columns % 8:
-            raise ValueError(f"a native kernel on narrow arrays got rows of {columns}, which is not a multiple of 8")
-        sizes = self._find_sizes(rows, columns)
-        return [(a.size * size, i in self.written) for i, (a, size) in enumerate(zip(self._arrays, sizes))]
-
-    def _find_sizes(self, rows: int, columns: int) -> list[int]:
-        placed = sum(a.placed for a in self._arrays)
-        lines = {None: rows, GROUPED: -(-rows // GROUP) * columns, TABLE: rows * placed}
-        wide = -(-columns // 8) * 8  # see `Wide`
-        return [
-            wide
-            if a.size == 8 and a.width != TABLE and not self.double
-            else lines.get(a.width, columns * (rows * a.width if a.width else a.parts))
-            for a in self._arrays
-        ]
+def _elements(builder: Builder, array: Argument, placed: int) -> str:
+    """How many elements an array must have, as an expression of a kernel's arguments."""
+    rows = "(high - low)" if array.local else "high"
+    if builder.flat or array.width is None:
+        return rows
+    if array.width == GROUPED:
+        return f"(high + {GROUP - 1}) // {GROUP} * columns"
+    if array.width == TABLE:
+        return f"high * {placed}"
+    if array.kind == "float64" and not builder.double:  # see `Wide`
+        return "high * columns" if array.width else "(columns + 7) // 8 * 8"
+    return f"{rows} * columns * {array.width}" if array.width else f"columns * {array.parts}"

@@ -16,6 +16,7 @@ from ..compiler.x86 import address_of
 from ._registers import Program, Value
 
 _KINDS = {"Doubles": "f8", "Ints": "i8", "Bytes": "u1"}
+_TYPES = {"f4": "f32", "f8": "f64", "i8": "i64", "u1": "b1"}  # in signatures
 _OPERATORS = {
     ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul), ast.Div: ("/", operator.truediv),
     ast.FloorDiv: ("//", operator.floordiv), ast.Mod: ("%", operator.mod),
@@ -50,6 +51,7 @@ class _Translator:
         tree = _parsed(function)
         names: dict[str, Any] = dict(known)
         self.parameters: list[tuple[Value, str]] = []
+        self._arguments: list[tuple[str, str]] = []  # their names and element types
         for argument in tree.args.args:
             says = argument.annotation.id  # type: ignore[union-attr]
             value = self.program.value(says == "float")
@@ -57,16 +59,28 @@ class _Translator:
                 names[argument.arg] = value
             else:
                 names[argument.arg] = _Array(value, _KINDS.get(says, kind))
+            self._arguments.append((argument.arg, says if says in ("int", "float") else _TYPES[_KINDS.get(says, kind)]))
             form = {"int": "whole", "float": "number"}.get(says, "array")
             self.parameters.append((value, form))
         scope = _Scope(names, function.__globals__, "end", [])  # type: ignore[attr-defined]
         self._block(tree.body, scope)
         self.program.add("label", None, more="end")
 
-    def finish(self) -> tuple[bytes, int, int]:
-        """The code, and how many whole numbers and floats are its arguments."""
-        numbers = sum(form == "number" for _, form in self.parameters)
-        return self.program.finish(self.parameters), len(self.parameters) - numbers, numbers
+    def finish(self) -> tuple[bytes, str]:
+        """The code, and its signature: see Note [Calling machine code]. Who calls it knows how large arrays must be."""
+        steps = self.program.steps
+        used = {id(operand) for step in steps for operand in step.sources}
+        written = {id(step.sources[0]) for step in steps if step.name == "store"}
+        arguments = []
+        for (value, _), (name, kind) in zip(self.parameters, self._arguments):
+            if kind == "int":
+                arguments.append(name)
+            elif kind == "float":
+                arguments.append(f"{name}: float")
+            else:
+                words = "written " * (id(value) in written) + "optional " * (id(value) not in used)
+                arguments.append(f"{name}: {words}{kind}")
+        return self.program.finish(self.parameters), ", ".join(arguments)
 
     # Statements
 
@@ -443,9 +457,7 @@ def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
-def translate(
-    function: Callable[..., None], dtype: np.dtype, wide: bool = False, **known: Any
-) -> tuple[bytes, int, int]:
-    """The machine code of a function, and how many whole numbers and floats it takes. See `run_of`."""
+def translate(function: Callable[..., None], dtype: np.dtype, wide: bool = False, **known: Any) -> tuple[bytes, str]:
+    """The machine code of a function, and its signature. See `run_of`."""
     single = dtype == np.float32
     return _Translator(function, "f4" if single else "f8", single and not wide, known).finish()

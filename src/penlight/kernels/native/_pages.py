@@ -1,8 +1,13 @@
 """Memory that machine code can be run from, and whether this machine can run ours.
 
 Only Linux on x86-64 with AVX2 and fused multiply-add is served, which is what this was tested on; everywhere else, and with
-PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. Code is written to a page first and the page made executable, and no longer
-writable, afterwards. Where the system forbids that, the NumPy kernels serve as well.
+PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. Where the system forbids executable memory, they do as well.
+
+Note [Executable memory]
+All code lies in one file without a name (memfd) that is mapped twice: code is written through one mapping, which is not executable, and
+run through the other, which is not writable. Both are made at the first use, for all code to come. So a program that gives up
+rights afterwards (a sandbox, a seccomp filter) still gets its kernels: writing one asks the system for nothing. Forked processes share
+the file. Where the next code goes is therefore counted in the file itself, in one atomic instruction.
 """
 
 from __future__ import annotations
@@ -14,7 +19,16 @@ from functools import lru_cache
 from typing import Any
 
 _NEEDED = ("AVX2", "FMA3", "F16C")
-DATA_OFFSET = 16  # bytes from an ndarray object to the pointer to its data, behind its reference count and type
+_ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
+_MEMFD_CREATE = 319  # the number of the system call
+DATA_OFFSET = getattr(
+    object, "__basicsize__", 0
+)  # of the pointer to its data in an ndarray object, behind the object's header
+# xadd [rdi], rsi with a lock, then return what was there: rsi bytes of the file are the caller's.
+_TAKE = bytes((0xF0, 0x48, 0x0F, 0xC1, 0x37, 0x48, 0x89, 0xF0, 0xC3))
+_ALIGNMENT = 64
+# Returns the address of an array's data: mov rax, [rdi + DATA_OFFSET]; ret.
+_FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
 
 
 @lru_cache(1)
@@ -24,8 +38,8 @@ def available() -> bool:
         return False
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.implementation.name != "cpython":
         return False
-    if object.__basicsize__ != DATA_OFFSET or sys.maxsize < 2**32:
-        return False  # an interpreter with other object headers
+    if not 0 < DATA_OFFSET < 128 or sys.maxsize < 2**32:
+        return False  # an interpreter with other objects
     try:
         from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
     except ImportError:
@@ -34,15 +48,13 @@ def available() -> bool:
 
 
 def _trial() -> bool:
-    """Whether code can be loaded and run, and finds an array's data: a function that returns the data's address."""
+    """Whether code can be loaded and run, and finds an array's data."""
     import ctypes
 
     import numpy as np
 
     try:
-        fetch = load(
-            bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3)), [ctypes.c_void_p], ctypes.c_void_p
-        )  # mov rax, [rdi+16]; ret
+        fetch = load(_FETCH, [ctypes.c_void_p], ctypes.c_void_p)
     except OSError:
         return False
     probe = np.empty(1, np.float32)
@@ -56,26 +68,68 @@ def keep(thing: Any) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
+class _Memory:
+    """The file that holds all code, mapped twice. See Note [Executable memory]."""
+
+    def __init__(self) -> None:
+        import ctypes
+        import mmap
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        file = libc.syscall(_MEMFD_CREATE, b"penlight", 1)  # closed when another program is started
+        if file < 0:
+            raise OSError(ctypes.get_errno(), "this system gives no memory for machine code")
+        try:
+            os.ftruncate(file, _ROOM)
+            self._written = mmap.mmap(file, _ROOM, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+            run = mmap.mmap(file, _ROOM, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+        finally:
+            os.close(file)
+        keep(self._written)
+        keep(run)
+        self._counter = _address(self._written)
+        self._start = _address(run)
+        self._written[_ALIGNMENT : _ALIGNMENT + len(_TAKE)] = _TAKE
+        self._written[:8] = (2 * _ALIGNMENT).to_bytes(8, "little")
+        take = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+        self._take = take(self._start + _ALIGNMENT)
+
+    def put(self, code: bytes) -> int:
+        """The address that code can be run at."""
+        size = -(-len(code) // _ALIGNMENT) * _ALIGNMENT
+        offset = self._take(self._counter, size)
+        if offset + size > _ROOM:
+            raise MemoryError("there is no memory left for machine code; PENLIGHT_NATIVE=0 does without")
+        self._written[offset : offset + len(code)] = code
+        return int(self._start + offset)
+
+
+def _address(memory: Any) -> int:
+    import numpy as np
+
+    return int(np.frombuffer(memory, np.uint8).ctypes.data)
+
+
+@lru_cache(1)
+def _memory() -> _Memory:
+    return _Memory()
+
+
 def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any:
     """A function that runs `code`. It lives, and so does its memory, until the process ends."""
     import ctypes
-    import mmap
 
-    pages = mmap.mmap(-1, len(code), prot=mmap.PROT_READ | mmap.PROT_WRITE)
-    pages.write(code)
-    keep(pages)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    libc = ctypes.CDLL(None, use_errno=True)
-    size = -len(code) // mmap.PAGESIZE * -mmap.PAGESIZE
-    if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
-        raise OSError(ctypes.get_errno(), "this system does not let memory become executable")
+    address = _memory().put(code)
     function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
     function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
     return function
 
 
 def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> Any:
-    """A kernel as a function of `whole` whole numbers (bounds, and arrays by their `id`) and `numbers` floats, or doubles."""
+    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` floats, or doubles.
+
+    Only call.py and the machine code of this folder call what this gives: see Note [Calling machine code].
+    """
     import ctypes
 
     # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import call
 from ..parallel import native_thread_count
 from . import _pages
 from ._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
@@ -254,16 +255,23 @@ class _Pool:
         self._helpers = 0
         self._lock = threading.Lock()
 
-    def start(self, helpers: int) -> None:
-        """Let exactly so many helpers work, starting those that are not there yet."""
+    def start(self, helpers: int) -> bool:
+        """Let exactly so many helpers work, starting those that are not there yet; whether there are any.
+
+        A thread that the system refuses (limits, the end of the interpreter) is done without: whoever is there takes all ranges.
+        """
         with self._lock:
             while self._helpers < helpers:
-                number = self._helpers
-                threading.Thread(
-                    target=self._help, args=(self.address, number), name="penlight-native", daemon=True
-                ).start()
+                helper = threading.Thread(
+                    target=self._help, args=(self.address, self._helpers), name="penlight-native", daemon=True
+                )
+                try:
+                    helper.start()
+                except RuntimeError:
+                    break
                 self._helpers += 1
             self._memory[_LIMIT // 8] = helpers
+            return self._helpers > 0
 
     def forget(self) -> None:
         """A forked child has none of the parent's threads."""
@@ -293,28 +301,56 @@ def _the_pool() -> _Pool:
     return _pool
 
 
-def start(helpers: int) -> None:
-    """Let so many helpers work."""
+def start(helpers: int) -> bool:
+    """Let so many helpers work; whether there are any."""
     global _working
     if _working != helpers:
-        _the_pool().start(helpers)
+        if not _the_pool().start(helpers):
+            return False
         _working = helpers
+    return True
 
 
-def shared(kernel: int, whole: int, numbers: int, double: bool = False) -> Any:
-    """A kernel's function for all of its rows or elements at once: `(step, total, ...)` instead of `(low, high, ...)`."""
+def _shared(function: Any) -> Any:
+    """A function of call.py, with the same arguments but a step and a total instead of `low` and `high`, that threads share."""
+    arguments = function.signature.arguments
+    numbers = sum(argument.type == "float" for argument in arguments)
+    code = shared_code(function.address, len(arguments) - numbers, numbers)
+    return call.load(code, function.signature, function.double)
+
+
+def shared_code(kernel: int, whole: int, numbers: int) -> bytes:
+    """The code of a function like the one at an address, with so many integers and floats as arguments, that threads share."""
     if whole - len(_REGISTERS) > _STACKED:
         raise ValueError("a native kernel takes too many arguments to be shared between threads")
     pool = _the_pool()
     asm = _Threading()
     _write_shared(asm, pool.address, pool.take, kernel, whole, numbers)
-    return _pages.load_kernel(asm.finish(), whole, numbers, double)
+    return asm.finish()
+
+
+def shared(function: Any) -> Any:
+    """What `_shared` gives, made once for each function."""
+    if function.shared is None:
+        function.shared = _shared(function)
+    return function.shared
+
+
+def over(function: Any, total: int, grain: int, *arguments: Any, multiple: int = 1) -> None:
+    """Call a function of call.py whose first arguments are a range, for the range from 0 to `total`.
+
+    Threads share it from two times `grain` on, in steps that are a multiple of `multiple`.
+    """
+    each = -(-step(total, grain) // multiple) * multiple if total >= 2 * grain else total
+    if each < total:
+        shared(function)(each, total, *arguments)
+    else:
+        function(0, total, *arguments)
 
 
 def step(total: int, grain: int) -> int:
     """How many rows or elements a range has, of at least `grain`, if a kernel over `total` is shared; `total` if it should not be."""
     count = native_thread_count() if total >= 2 * grain else 1
-    if count < 2:
+    if count < 2 or not start(count - 1):
         return total
-    start(count - 1)
     return max(grain, -(-total // (_RANGES * count)))

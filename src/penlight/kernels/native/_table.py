@@ -1,4 +1,4 @@
-"""Kernels that know more numbers than there are registers: those stand in a table, whose address is their only argument."""
+"""Kernels with many parameters take one table of them, which has the addresses of their arrays as well."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import parallel
-from ..addresses import address as address
-from . import _pages, _pool
+from .. import call, parallel
+from ..addresses import address
+from . import _pool
 from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _Word = ctypes.c_size_t
@@ -67,10 +67,10 @@ class Numbers:
         self._layout = layout
         self._numbers = self.array = np.zeros(layout.size, np.int64)
 
-    def put(self, numbers: dict[str, int]) -> None:
-        """Set numbers by their names."""
+    def put(self, numbers: dict[str, int | np.ndarray | At]) -> None:
+        """Set numbers by their names; for an array, where it begins, or so many bytes behind. The caller holds the arrays."""
         places = self._layout.places
-        self._numbers[[places[name] for name in numbers]] = list(numbers.values())
+        self._numbers[[places[name] for name in numbers]] = [_number(value) for value in numbers.values()]
 
     def mask(self, name: str, lanes: int) -> None:
         """Let a mask select the first so many lanes."""
@@ -87,7 +87,7 @@ class Numbers:
     def over(self, kernel: Any, total: int, step: int) -> None:
         """Call a kernel of `function_over` for all of `total`, with `step` from the method, shared between threads if that is less."""
         if step < total:
-            shared_form(kernel)(step, total, address(self._numbers))
+            _pool.shared(kernel)(step, total, address(self._numbers))
         else:
             kernel(0, total, address(self._numbers))
 
@@ -149,14 +149,21 @@ def _shared_driver() -> Any:
     for register in reversed(SAVED):
         asm.pop(register)
     asm.leave()
-    return _pool.shared(_pages.load_kernel(asm.finish(), 5, 0).address, 5, 0)
+    return _pool.shared(call.load(asm.finish(), "low, high, kernel, tables, apart"))
 
 
 class At(NamedTuple):
-    """A place so many bytes behind where an array begins, which is known by its name only."""
+    """A place so many bytes behind where an array begins, which may be known by its name only."""
 
-    array: str
+    array: Any
     offset: Any = 0  # a number, or an array of them
+
+
+def _number(value: int | np.ndarray | At) -> int:
+    """What stands in a table for a number, an array, or a place in one."""
+    if isinstance(value, At):
+        return call.data_address(value.array) + int(value.offset)
+    return call.data_address(value) if isinstance(value, np.ndarray) else value
 
 
 class Plan:
@@ -170,22 +177,27 @@ class Plan:
         self._words: list[np.ndarray] = []
         self._size = 0
         self._places: dict[str, list[np.ndarray]] = {}
+        self._held: list[Any] = []  # arrays whose addresses stand in tables
         self._finished: tuple[np.ndarray, list[str], np.ndarray, np.ndarray] | None = None
 
-    def table(self, layout: Table, numbers: dict[str, int | At], masks: dict[str, int] | None = None) -> At:
+    def table(
+        self, layout: Table, numbers: dict[str, int | np.ndarray | At], masks: dict[str, int] | None = None
+    ) -> At:
         """Append a table; masks are given by how many lanes they select."""
         words = Numbers(layout)
         for name, lanes in (masks or {}).items():
             words.mask(name, lanes)
         return self.words(words.array, {layout.places[name]: number for name, number in numbers.items()})
 
-    def words(self, words: np.ndarray, numbers: dict[int, int | At]) -> At:
+    def words(self, words: np.ndarray, numbers: dict[int, int | np.ndarray | At]) -> At:
         """Append whole numbers, some of which are places."""
         for place, number in numbers.items():
             if isinstance(number, At):
                 self._places.setdefault(number.array, []).append(np.array([self._size + place]))
-                number = number.offset
-            words[place] = number
+                words[place] = number.offset
+            else:
+                words[place] = _number(number)
+                self._held.append(number)
         return self._append(words)
 
     def records(self, columns: list[Any]) -> At:
@@ -206,8 +218,8 @@ class Plan:
         self._size += words.size
         return place
 
-    def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, int]) -> None:
-        """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads; arrays are given by their addresses."""
+    def run(self, kernel: Any, tables: At, jobs: int, apart: int, arrays: dict[str, np.ndarray]) -> None:
+        """Call a kernel for tables that are `apart` bytes apart, at the same time where there are threads."""
         if self._finished is None:
             lengths = [sum(map(len, found)) for found in self._places.values()]
             places = np.concatenate([place for found in self._places.values() for place in found])
@@ -220,7 +232,8 @@ class Plan:
         numbers, names, places, which = self._finished
         memory = numbers.copy()
         start = address(memory)
-        memory[places] += np.array([start if name == "plan" else arrays[name] for name in names])[which]
+        starts = [start if name == "plan" else call.data_address(arrays[name]) for name in names]
+        memory[places] += np.array(starts)[which]
         if jobs > 1:
             _pool.start(parallel.native_thread_count() - 1)
             _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)
@@ -230,7 +243,7 @@ class Plan:
 
 def function(write: Callable[[Assembler], None]) -> Any:
     """A kernel of a table, from what writes its instructions."""
-    return load_function(write, 1)
+    return load_function(write, "table")
 
 
 def function_over(write: Callable[[Assembler], None]) -> Any:
@@ -245,21 +258,11 @@ def function_over(write: Callable[[Assembler], None]) -> Any:
         asm.add(RBP, RAX)
         write(asm)
 
-    return load_function(begin, 3)
+    return load_function(begin, "low, high, table")
 
 
-_shared: dict[int, Any] = {}  # by their addresses, kernels for several threads
-
-
-def shared_form(kernel: Any, arguments: int = 3) -> Any:
-    """A kernel of a range, such as those of `function_over`, for several threads, see _pool.py."""
-    if kernel.address not in _shared:
-        _shared[kernel.address] = _pool.shared(kernel.address, arguments, 0)
-    return _shared[kernel.address]
-
-
-def load_function(write: Callable[[Assembler], None], arguments: int) -> Any:
-    """A kernel of so many whole numbers, from what writes its instructions, which may use all registers."""
+def load_function(write: Callable[[Assembler], None], signature: str) -> Any:
+    """A kernel with this signature (Note [Calling machine code]), from what writes its instructions, which may use all registers."""
     asm = Assembler()
     for register in SAVED:
         asm.push(register)
@@ -268,7 +271,7 @@ def load_function(write: Callable[[Assembler], None], arguments: int) -> Any:
     for register in reversed(SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), arguments, 0)
+    return call.load(asm.finish(), signature)
 
 
 def count(asm: Assembler, register: int, label: str) -> None:

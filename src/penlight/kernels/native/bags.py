@@ -12,8 +12,8 @@ import numpy as np
 
 from ..moves import all_inside
 from . import _pages, _table, available
+from ._pool import over
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .folding import over
 
 _GRAIN = 1 << 15  # numbers that are worth waking a thread for
 _LANES = 8
@@ -39,14 +39,15 @@ def sums(table: np.ndarray, picks: np.ndarray, bounds: np.ndarray) -> np.ndarray
     count = len(bounds) - 1
     out = np.empty((count, columns), np.float32)
     grain = -(-_GRAIN * count // (len(picks) * columns))
-    over(_kernel(), count, grain, columns, id(table), id(picks), id(bounds), id(out))
+    over(_kernel(), count, grain, columns, table, picks, bounds, out)
     return out
 
 
 @lru_cache(1)
 def _kernel() -> Any:
-    """`(low, high, columns, id(table), id(picks), id(bounds), id(out))` over bags."""
-    return _table.load_function(_write, 7)
+    """A kernel over bags. The caller has looked at the picks and the bounds."""
+    signature = "low, high, columns, table: f32, picks: i64, bounds: i64[high + 1], out: written f32[high * columns]"
+    return _table.load_function(_write, signature)
 
 
 def _write(asm: Assembler) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import parallel
+from .. import call, parallel
 from . import _pages, _pool
 from ._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
@@ -59,7 +59,7 @@ def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
 
 @lru_cache(len(_CUTS))
 def _by(cut: str) -> Any:
-    """`run(step, total, table, id(first), id(second), id(result))`: the product, by ranges of so many rows, columns, or matrices of a batch."""
+    """The product, by ranges of so many rows, columns, or matrices of a batch. Who calls it has made the table for arrays like these."""
     asm = Assembler()
     low, high = R12, R13
     for register in _SAVED:
@@ -101,7 +101,8 @@ def _by(cut: str) -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pool.shared(_pages.load_kernel(asm.finish(), 6, 0).address, 6, 0)
+    signature = "low, high, table, first: strided any, second: strided any, result: strided written any"
+    return _pool.shared(call.load(asm.finish(), signature))
 
 
 _HOMES = [Address(RSP, None, 48 + 8 * i) for i in range(3)]  # where the data of the arrays begin
@@ -181,7 +182,7 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.n
         return None
     _pool.start(threads - 1)
     with parallel.blas_alone():
-        plan.run(plan.each, plan.total, plan.table, id(a), id(b), id(out))
+        plan.run(plan.each, plan.total, plan.table, a, b, out)
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from .. import call
 from . import _pages
 from ._x86 import R8, R9, R12, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
@@ -15,7 +16,7 @@ MOST_ARRAYS = len(_IN_REGISTERS) - 1
 
 @lru_cache(64)
 def repeat(count: int, places: tuple[int, ...]) -> Any:
-    """`run(table, id(array), ...)`: calls a function of `count` whole numbers, of which those at `places` are where arrays begin.
+    """A function of a table and arrays that calls a function of `count` integers, of which those at `places` are where arrays begin.
 
     The table has the function, how often it is called, its numbers for the first call, and what is added to each of them for the next.
     """
@@ -53,4 +54,4 @@ def repeat(count: int, places: tuple[int, ...]) -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 1 + len(places), 0)
+    return call.load(asm.finish(), ", ".join(["table", *[f"a{i}: strided any" for i in range(len(places))]]))

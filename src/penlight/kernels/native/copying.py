@@ -11,18 +11,17 @@ from functools import lru_cache
 from typing import Any
 
 from .. import native
-from . import _table
-from ._table import address
+from . import _pages, _table
+from ._pool import over
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .folding import over
 
-__all__ = ["address", "available", "copy_kernel", "over"]
+__all__ = ["available", "copy_kernel", "over"]
 
 SQUARE = 8  # elements of four bytes, as many as a vector has
 _FIRST = 8 * (len(_table.SAVED) + 1)  # where on the stack the seventh argument is
-# Arguments: the range of the first dimension, the sizes of the next two, the two addresses, and those on the stack.
+# Arguments: the range of the first dimension, the sizes of the next two, the two arrays, and those on the stack.
 _LENGTH, _FROM, _INTO = _FIRST, [_FIRST + 8 * (1 + i) for i in range(4)], [_FIRST + 8 * (5 + i) for i in range(4)]
-ARGUMENTS = 6 + 9
+_FROM_OFFSET, _INTO_OFFSET = _FIRST + 8 * 9, _FIRST + 8 * 10
 _UNROLLED = 4
 _TURN = 1  # a register
 
@@ -38,14 +37,17 @@ def _on_stack(offset: int) -> Address:
 
 @lru_cache(None)
 def copy_kernel(way: str, size: int) -> Any:
-    """`(low, high, second, third, from, into, length, four strides, four strides)`; the `way` is "forwards", "backwards", "singles" or
-    "transposed", for elements of `size` bytes. The last elements lie beside each other where they are written to, but for "singles"."""
+    """A kernel over the first of four dimensions, which have so many bytes from one element to the next in both arrays, from an offset in bytes
+    on. The `way` is "forwards", "backwards", "singles" or "transposed", for elements of `size` bytes. The last elements lie beside each other where
+    they are written to, but for "singles"."""
 
     def write(asm: Assembler) -> None:
         source, target = R8, R9
         if way == "backwards" and size < 4:
             _load_turn(asm, size)
-        for pointer, strides in ((source, _FROM), (target, _INTO)):
+        for pointer, strides, offset in ((source, _FROM, _FROM_OFFSET), (target, _INTO, _INTO_OFFSET)):
+            asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
+            asm.add(pointer, _on_stack(offset))
             asm.copy_register(RAX, RDI)
             asm.multiply(RAX, _on_stack(strides[0]))
             asm.add(pointer, RAX)
@@ -74,7 +76,10 @@ def copy_kernel(way: str, size: int) -> Any:
         asm.compare_numbers(RDI, RSI)
         asm.jump("first", "less")
 
-    return _table.load_function(write, ARGUMENTS)
+    arrays = f"source: strided b{size}, target: strided written b{size}"
+    steps = ", ".join(f"{array}{i}" for array in ("source", "target") for i in range(4))
+    signature = f"low, high, second, third, {arrays}, length, {steps}, source_offset, target_offset"
+    return _table.load_function(write, signature)
 
 
 def _write_forwards(asm: Assembler, size: int) -> None:

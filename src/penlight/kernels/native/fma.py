@@ -23,7 +23,7 @@ def scaled_and_shifted(a: np.ndarray, b: float, c: float) -> np.ndarray:
     """a * b + c for numbers b and c."""
     out = np.empty(a.shape, a.dtype)
     if a.size < _SMALL:
-        _run_of(_with_numbers, a.dtype)(0, a.size, id(a), id(out), b, c)
+        _run_of(_with_numbers, a.dtype)(0, a.size, a, out, b, c)
     else:
         over_elements(_with_numbers, a, out, numbers=(b, c), kind=a.dtype.name)
     return out
@@ -33,7 +33,7 @@ def scaled_and_added(a: np.ndarray, b: float, c: np.ndarray) -> np.ndarray:
     """a * b + c for a number b and an array as large as a."""
     out = np.empty(a.shape, a.dtype)
     if a.size < _SMALL:
-        _run_of(_with_array, a.dtype)(0, a.size, id(a), id(c), id(out), b)
+        _run_of(_with_array, a.dtype)(0, a.size, a, c, out, b)
     else:
         over_elements(_with_array, a, c, out, numbers=(b,), kind=a.dtype.name)
     return out

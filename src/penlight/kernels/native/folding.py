@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _pages, _pool, _table
+from . import _pages, _table
 from ._x86 import (
     R8,
     R9,
@@ -76,8 +76,11 @@ KINDS = {
     "int16": Kind(2, "int64", _WHOLE, "", "vpmovsxwq"),
     "int8": Kind(1, "int64", _WHOLE, "", "vpmovsxbq"),
     "uint8": Kind(1, "int64", _WHOLE, "", "vpmovzxbq"),
-    "bool": Kind(1, "int64", _WHOLE, "", "vpmovzxbq"),
 }
+_TYPES = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "b2", "int8": "b1",
+    "uint8": "u8",
+}  # fmt: skip
 _OPERATIONS = {"sum": "vadd", "product": "vmul", "largest": "vmax", "smallest": "vmin"}
 _START = {"sum": 0.0, "product": 1.0, "largest": float("-inf"), "smallest": float("inf")}
 
@@ -333,19 +336,17 @@ def _write_blocks(fold: _Fold) -> None:
 @lru_cache(None)
 def rows_kernel(kind: str, how: str, of: str) -> Any:
     """The fold of each row. `how` is a key of _START; `of` is "", "squares", "size" or "numbers" (those that are not NaN)."""
-    return _table.load_function(lambda asm: _write_rows(_Fold(asm, KINDS[kind], how, of)), 6)
+    given, result = _TYPES[kind], _TYPES[KINDS[kind].result_name]
+    signature = f"low, high, length, stride, x: strided {given}, out: written {result}[high]"
+    return _table.load_function(lambda asm: _write_rows(_Fold(asm, KINDS[kind], how, of)), signature)
 
 
 @lru_cache(None)
 def columns_kernel(kind: str, how: str, of: str) -> Any:
     """The fold of each column of units of rows."""
-    return _table.load_function(lambda asm: _write_columns(_Fold(asm, KINDS[kind], how, of)), 10)
-
-
-def over(kernel: Any, total: int, grain: int, *arguments: int) -> None:
-    """Run one of these kernels over all rows or units, shared between threads from two times `grain` on."""
-    step = _pool.step(total, grain)
-    if step < total:
-        _table.shared_form(kernel, 2 + len(arguments))(step, total, *arguments)
-    else:
-        kernel(0, total, *arguments)
+    given, result = _TYPES[kind], _TYPES[KINDS[kind].result_name]
+    signature = (
+        f"low, high, rows, columns, x: strided {given}, out: written {result}[high * columns], "
+        "row_stride, outer_stride, units, all_rows"
+    )
+    return _table.load_function(lambda asm: _write_columns(_Fold(asm, KINDS[kind], how, of)), signature)

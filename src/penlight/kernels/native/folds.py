@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..moves import plain_mask
 from ..silence import silent
 from . import folding
+from ._pool import over
 
 _GRAIN = 1 << 16  # elements that are worth waking a thread for
 _PIECES = 8  # at least, of what would otherwise be one unit of work
@@ -39,6 +41,8 @@ def fold(
     """See `fold` in kernels/folds.py."""
     if not native.available():
         return None
+    if x.dtype == np.bool_:
+        x = plain_mask(x).view(np.uint8)
     kind = _kind(x.dtype)
     if kind is None or (x.dtype.kind in "iub" and (how != "sum" or of)):
         return None
@@ -50,7 +54,7 @@ def fold(
     if plan is not None:
         kernel, total, grain, before, after, shape, dtype, rest = plan
         out = np.empty(shape, dtype)
-        folding.over(kernel, total, grain, *before, id(x), id(out), *after)
+        over(kernel, total, grain, *before, x, out, *after)
         return out if rest is None else _rest(out, how, *rest)
     if not x.flags.c_contiguous:
         result = _in_memory_order(x, kind, how, of, dims)
@@ -66,7 +70,7 @@ def _rest(x: np.ndarray, how: str, dims: tuple[int, ...], shape: tuple[int, ...]
     if kernel is None:
         return np.asarray(_reduce(x, how, dims)).reshape(shape)
     out = np.empty(shape, x.dtype)
-    kernel(0, 1, x.size, 0, id(x), id(out))
+    kernel(0, 1, x.size, 0, x, out)
     return out
 
 
@@ -218,16 +222,16 @@ def _whole(x: np.ndarray, kind: str, how: str, of: str) -> np.ndarray:
     kernel = folding.rows_kernel(kind, how, of)
     out = np.empty((), traits.result)
     if size < 2 * _GRAIN:
-        kernel(0, 1, size, 0, id(x), id(out))
+        kernel(0, 1, size, 0, x, out)
         return out
     pieces = max(_PIECES, size // _PIECE)
     pieces = next((n for n in range(pieces, pieces + _PIECES) if size % n == 0), pieces)
     length, rest = divmod(size, pieces)
     parts = np.empty(pieces + (rest > 0), traits.result)
-    folding.over(kernel, pieces, -(-_GRAIN // length), length, length * x.itemsize, id(x), id(parts))
+    over(kernel, pieces, -(-_GRAIN // length), length, length * x.itemsize, x, parts)
     if rest:
         parts[-1] = _reduce(_terms(x.reshape(-1)[-rest:], kind, of), how, 0)
-    folding.rows_kernel(traits.result_name, how, "")(0, 1, len(parts), 0, id(parts), id(out))
+    folding.rows_kernel(traits.result_name, how, "")(0, 1, len(parts), 0, parts, out)
     return out
 
 
@@ -266,7 +270,7 @@ def _rows(x: np.ndarray, kind: str, how: str, of: str, rows: int, length: int, s
         return np.array(parts, traits.result)
     out = np.empty(rows, traits.result)
     kernel = folding.rows_kernel(kind, how, of)
-    folding.over(kernel, rows, -(-_GRAIN // length), length, stride, id(x), id(out))
+    over(kernel, rows, -(-_GRAIN // length), length, stride, x, out)
     return out
 
 
@@ -285,7 +289,7 @@ def _columns(
     out = np.empty((outer * units, inner), traits.result)
     kernel = folding.columns_kernel(kind, how, of)
     grain = -(-_GRAIN // (rows * inner))
-    folding.over(kernel, outer * units, grain, rows, inner, id(x), id(out), strides[1], strides[0], units, n)
+    over(kernel, outer * units, grain, rows, inner, x, out, strides[1], strides[0], units, n)
     if units == 1:
         return out
     line = inner * out.itemsize

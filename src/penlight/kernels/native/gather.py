@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from .. import call
 from . import _pages, _pool
 from ._build import BYTES
 from ._table import count
@@ -38,25 +39,27 @@ from ._x86 import (
 
 _SAVED = (RBX, RBP, R12, R13, R14, R15)
 _SHARED_FROM = 1 << 16  # elements that are gathered
-# What kernels are given: a range of images, four arrays by their `id`, and sizes.
+# What kernels are given: a range of images, four arrays, and sizes.
 _ARRAYS = (RDX, RCX, R8, R9)
 _CHANNELS, _TAPS, _PLACES, _SIZE = (Address(RSP, None, 8 * (len(_SAVED) + 1 + i)) for i in range(4))
 
 
 def over_images(
-    kernel: Callable[[bool], Any], images: int, channels: int, taps: int, places: int, size: int, *arrays: Any
+    kernel: Callable[[], Any], images: int, channels: int, taps: int, places: int, size: int, *arrays: Any
 ) -> None:
     """Run one of the kernels on its four arrays; images are shared between threads if they are many."""
-    arguments = (*[id(array) for array in arrays], channels, taps, places, size)
-    if images > 1 and images * channels * taps * places >= _SHARED_FROM:
-        step = _pool.step(images, 1)
-        if step < images:
-            kernel(True)(step, images, *arguments)
-            return
-    kernel(False)(0, images, *arguments)
+    grain = 1 if images * channels * taps * places >= _SHARED_FROM else images
+    _pool.over(kernel(), images, grain, *arrays, channels, taps, places, size)
 
 
-def _load(write: Callable[[Assembler], None]) -> Any:
+_IMAGE, _TAPPED, _RESULT = (
+    "[high * channels * size]",
+    "[high * taps * ((places + 7) // 8 * 8)]",
+    "[high * channels * places]",
+)
+
+
+def _load(write: Callable[[Assembler], None], arrays: str) -> Any:
     asm = Assembler()
     for register in _SAVED:
         asm.push(register)
@@ -68,7 +71,7 @@ def _load(write: Callable[[Assembler], None]) -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 10, 0)
+    return call.load(asm.finish(), f"low, high, {arrays}, channels, taps, places, size")
 
 
 def _lengths(asm: Assembler) -> None:
@@ -120,10 +123,11 @@ def _gather(asm: Assembler, target: int, base: int, index: int, spare: int) -> N
     asm.gather(target, base, index, spare)
 
 
-@lru_cache(2)
-def weighted(shared: bool) -> Any:
+@lru_cache(1)
+def weighted() -> Any:
     """A kernel on images, numbers, weights and results: the sums over taps of weight times element."""
-    return _pool.shared(weighted(False).address, 10, 0) if shared else _load(_weighted)
+    arrays = f"image: f32{_IMAGE}, numbers: i32{_TAPPED}, weights: f32{_TAPPED}, out: written f32{_RESULT}"
+    return _load(_weighted, arrays)
 
 
 def _weighted(asm: Assembler) -> None:
@@ -171,10 +175,11 @@ def _weighted(asm: Assembler) -> None:
     _again(asm)
 
 
-@lru_cache(2)
-def products(shared: bool) -> Any:
+@lru_cache(1)
+def products() -> Any:
     """A kernel on images, numbers, gradients of results and what it makes for each tap: the sums over channels of element times gradient."""
-    return _pool.shared(products(False).address, 10, 0) if shared else _load(_products)
+    arrays = f"image: f32{_IMAGE}, numbers: i32{_TAPPED}, grad: f32{_RESULT}, out: written f32{_TAPPED}"
+    return _load(_products, arrays)
 
 
 def _products(asm: Assembler) -> None:
@@ -221,10 +226,11 @@ def _products(asm: Assembler) -> None:
     _again(asm)
 
 
-@lru_cache(2)
-def spread(shared: bool) -> Any:
+@lru_cache(1)
+def spread() -> Any:
     """A kernel on images, numbers, weights and gradients of results: weight times gradient is added to the image's element of each tap."""
-    return _pool.shared(spread(False).address, 10, 0) if shared else _load(_spread)
+    arrays = f"image: written f32{_IMAGE}, numbers: i32{_TAPPED}, weights: f32{_TAPPED}, grad: f32{_RESULT}"
+    return _load(_spread, arrays)
 
 
 def _spread(asm: Assembler) -> None:

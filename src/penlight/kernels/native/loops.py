@@ -12,9 +12,9 @@ kernel is also written down as the loops that it is, in Python, and translated h
                 total += x[i]
             out[row] = total
 
-`run_of(sums, np.float64)` is a function of the same arguments, with arrays by their `id`. Arrays are flat and contiguous: `Floats` are of the
+`run_of(sums, np.float64)` is a function of the same arguments. Arrays are flat and contiguous: `Floats` are of the
 kernel's dtype, `Doubles` of float64, `Ints` of int64, `Bytes` of truth values or uint8. Numbers are whole or floats, and a name is one or the other throughout. The first two
-arguments are a range of the work, so that threads can share it (`shared_run_of`, `over`). Arguments behind a `*` are known when it is translated, and so are
+arguments are a range of the work, so that threads can share it (`_pool.over`). Arguments behind a `*` are known when it is translated, and so are
 the branches that depend on them alone.
 
 What is understood: assignments, `if`, `for` over a `range` (with steps that are positive numbers), `while`, `break`, `continue`; arithmetic, where `//` and `%` are for whole numbers that
@@ -32,7 +32,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _pages, _pool
+from .. import call
+from . import _pages
 
 Floats: TypeAlias = np.ndarray
 Doubles: TypeAlias = np.ndarray
@@ -59,29 +60,12 @@ def run_of(function: Callable[..., None], dtype: np.dtype, wide: bool = False, *
         return _runs[key]
     except KeyError:
         made = None
-        if _pages.available() and (dtype is _FLOAT or dtype is _DOUBLE):
+        if _pages.available() and (dtype in (_FLOAT, _DOUBLE)):
             from ._loop_translate import translate
 
             try:
-                code, whole, numbers = translate(function, dtype, wide, **known)
-                made = _pages.load_kernel(code, whole, numbers, double=True)
-                made.arguments = whole, numbers
+                made = call.load(*translate(function, dtype, wide, **known), double=True)
             except OSError:  # no source, or no C library where it is expected
                 made = None
         _runs[key] = made
         return made
-
-
-_shared: dict[int, Any] = {}
-
-
-def over(run: Any, total: int, grain: int, *arguments: Any) -> None:
-    """Call what `run_of` gave for a range from 0 to `total`, shared between threads if that is at least twice `grain`."""
-    step = _pool.step(total, grain) if total >= 2 * grain else total
-    if step >= total:
-        run(0, total, *arguments)
-        return
-    shared = _shared.get(run.address)
-    if shared is None:
-        _shared[run.address] = shared = _pool.shared(run.address, run.arguments[0], run.arguments[1], double=True)
-    shared(step, total, *arguments)

@@ -27,7 +27,7 @@ def _pointers(asm: Assembler, *registers: int) -> None:
 
 @lru_cache(None)
 def inside_kernel() -> Any:
-    """`(count, limit, id(index), id(result))`: the result is negative if one of the indices is, or is not less than the limit."""
+    """The result is negative if one of the indices is, or is not less than the limit."""
 
     def write(asm: Assembler) -> None:
         count, limit, index, result = RDI, RSI, RDX, RCX
@@ -69,15 +69,14 @@ def inside_kernel() -> Any:
         asm.add_number(RSP, 32)
         asm.store_register(Address(result), RBX)
 
-    return _table.load_function(write, 4)
+    return _table.load_function(write, "count, limit, index: i64[count], result: written i64[1]")
 
 
 @lru_cache(None)
 def along_kernel(act: str, kind: str, size: int, along: bool) -> Any:
     """Rows of elements of an array that indices point at, beside rows of others that lie in order.
 
-    `(low, high, count, stride, id(array), id(index), id(others), rows, step, index stride)` over rows of `count` indices. The indices
-    of a row are `index stride` bytes behind those of the row before, and point at elements that are `step` bytes apart; `rows` rows
+    It runs over rows of `count` indices, which the caller has looked at. The indices of a row are `index_stride` bytes behind those of the row before, and point at elements that are `step` bytes apart; `rows` rows
     share a part of the array, and parts are `stride` bytes apart. With `along` the n-th index of a row counts from the n-th element on.
     The `act` is "take" (the others become the elements), "put" (the elements become the others), "add", or "mul", "max", "min" of floats; `kind` is
     "f" or "i" for these.
@@ -130,7 +129,13 @@ def along_kernel(act: str, kind: str, size: int, along: bool) -> Any:
         asm.compare_numbers(RDI, RSI)
         asm.jump("row", "less")
 
-    return _table.load_function(write, 10)
+    into_array, into_others = ("", "written ") if act == "take" else ("written ", "")
+    signature = (
+        f"low, high, count, stride, array: {into_array}b{size}[(high + rows - 1) // rows * stride // {size}], "
+        "index: i64[high * count if index_stride else count], "
+        f"others: {into_others}b{size}[high * count], rows, step, index_stride"
+    )
+    return _table.load_function(write, signature)
 
 
 def _write_act(asm: Assembler, act: str, kind: str, size: int, there: Address, other: Address) -> None:
@@ -154,7 +159,7 @@ def _write_act(asm: Assembler, act: str, kind: str, size: int, there: Address, o
 
 @lru_cache(None)
 def swap_kernel() -> Any:
-    """`(count, id(numbers), id(targets))`: exchange each number in turn with the one at its target."""
+    """Exchange each number in turn with the one at its target. The caller has looked at the targets."""
 
     def write(asm: Assembler) -> None:
         count, numbers, targets, here = RDI, RSI, RDX, RBX
@@ -170,16 +175,15 @@ def swap_kernel() -> Any:
         asm.add_number(targets, 8)
         _table.count(asm, count, "swap")
 
-    return _table.load_function(write, 3)
+    return _table.load_function(write, "count, numbers: written i64[count], targets: i64[count]")
 
 
 @lru_cache(None)
 def select_kernel(act: str, size: int) -> Any:
-    """What a mask selects: `(size of the mask, number selected, id(mask), id(array), id(few))`.
+    """What a mask selects, all of whose bytes are 0 or 1; `count` of them are 1.
 
     The `act` is "elements" (`few` becomes those of the array that are selected), "places" (it becomes their positions, and there is
-    no array), "spread" (the selected elements become the `few`), or "fill" (they become the one number in `few`). The number selected is
-    that of the mask's bytes that are 1.
+    no array), "spread" (the selected elements become the `few`), or "fill" (they become the one number in `few`).
     """
     length, end, mask, array, few, place, chosen = RDI, RSI, RDX, RCX, R8, R10, RAX
     unit = 8 if act == "places" else size
@@ -236,12 +240,18 @@ def select_kernel(act: str, size: int) -> Any:
             asm.add(few, chosen)
         asm.add_number(place, 1)
 
-    return _table.load_function(write, 5)
+    array_word = {"elements": "", "places": "optional "}.get(act, "written ")
+    few_word = "written " if act in ("elements", "places") else ""
+    signature = (
+        f"length, count, mask: bool[length], array: {array_word}b{size}[length], "
+        f"few: {few_word}b{unit}[{1 if act == 'fill' else 'count'}]"
+    )
+    return _table.load_function(write, signature)
 
 
 @lru_cache(None)
 def coordinates_kernel() -> Any:
-    """`(rows, columns, number selected, id(mask), id(result))`: the rows, then the columns, of the bytes of a matrix that are 1."""
+    """The rows, then the columns, of the bytes of a matrix that are 1; the others are 0, and `count` are not."""
     rows, columns, end, mask, result, row, column, chosen, apart = RDI, RSI, RDX, RCX, R8, R9, R10, RAX, R11
 
     def write(asm: Assembler) -> None:
@@ -269,4 +279,5 @@ def coordinates_kernel() -> Any:
         asm.jump("row", "less")
         asm.label("done")
 
-    return _table.load_function(write, 5)
+    signature = "rows, columns, count, mask: bool[rows * columns], result: written i64[2 * count]"
+    return _table.load_function(write, signature)

@@ -72,7 +72,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
     if not native.available():
         return None
     key: list[Any] = [steps]
-    ids: list[int] = []
+    arrays: list[np.ndarray] = []
     numbers: list[float] = []
     first: Any = None
     for value in values:
@@ -91,7 +91,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
                     first, shape = value, value.shape
                 elif value.shape != shape:
                     return _run_planned(steps, values, out)
-                ids.append(id(value))
+                arrays.append(value)
         elif kind is float or kind is int:
             key.append(kind)
             if _passes_numbers(steps):
@@ -121,7 +121,7 @@ def run(steps: Any, values: tuple[Any, ...], out: np.ndarray | None = None) -> n
         out = np.empty(shape, flat.dtype)
     elif not _may_hold(out, shape, flat.dtype, flat.partial):
         return None
-    flat.run(0, size, *ids, id(out), *numbers)
+    flat.run(0, size, *arrays, out, *numbers)
     return None if flat.partial and _has_nan(out) else out
 
 
@@ -163,10 +163,9 @@ def _run_planned(
     elif not _may_hold(out, plan.shape, plan.dtype, kernel.partial):
         return None
     if plan.size:  # the shapes are those that the plan was made for: nothing is left to check
-        kernel.over(plan.size, plan.grain, *[id(array) for array in arrays], id(out), *numbers)
+        kernel.over(plan.size, plan.grain, *arrays, out, *numbers)
     elif plan.layout is not None and plan.table is not None:
-        ids = [id(array) for array in arrays]
-        kernel.over(len(plan.table), plan.grain, plan.layout.columns, *ids, id(out), id(plan.table), *numbers)
+        kernel.over(len(plan.table), plan.grain, plan.layout.columns, *arrays, out, plan.table, *numbers)
     elif plan.layout is not None:
         run_rows(kernel, plan.layout, widened(arrays, plan.widened), out, numbers)
     else:
@@ -216,7 +215,7 @@ def sort_out(steps: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list
     for value in values:
         kind = type(value)
         if kind is np.ndarray:
-            if value.dtype is not _FLOAT and value.dtype != _FLOAT:
+            if value.dtype != _FLOAT:
                 if traced.kind_of(value.dtype) is None:
                     return None
                 key.append(value.dtype)
@@ -312,7 +311,7 @@ def run_rows(kernel: Kernel, layout: Layout, arrays: list[np.ndarray], out: np.n
     """Run a kernel of placed rows on arrays of this layout."""
     table = layout.table()
     grain = traced.grain_of(kernel) // layout.columns + 1
-    kernel.over(len(table), grain, layout.columns, *[id(a) for a in arrays], id(out), id(table), *numbers)
+    kernel.over(len(table), grain, layout.columns, *arrays, out, table, *numbers)
 
 
 def _role(value: Any, passes_numbers: bool) -> Any:

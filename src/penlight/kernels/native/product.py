@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import call
 from . import _pages
 from ._x86 import R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 from .sequence import Argument, Call, Moving
@@ -51,8 +52,7 @@ def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[
 
 @lru_cache(1)
 def product() -> Any:
-    """`run(rows, inner, panels, id(first), id(panels(second)), id(result), columns)`, where the result's rows are so many columns
-    apart; all arrays are contiguous, and none is checked."""
+    """The product with `panels(second)`, where the result's rows are `columns` apart. It is called by machine code only: sequence.py."""
     asm = Assembler()
     for register in _SAVED:
         asm.push(register)
@@ -96,7 +96,8 @@ def product() -> Any:
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 7, 0)
+    signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
+    return call.load(asm.finish(), signature)
 
 
 def _rows(asm: Assembler, count: int) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _pages, _pool, _table, available
+from . import _pages, _table, available
+from ._pool import over
 from ._x86 import (
     R8,
     R9,
@@ -38,6 +39,7 @@ from ._x86 import (
 
 _GRAIN = 1 << 14  # elements that are worth waking a thread for
 _KINDS = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64", np.dtype(np.int64): "int64"}
+_TYPES = {"float32": "f32", "float64": "f64", "int64": "i64"}
 _STACKED = 8 * (len(_table.SAVED) + 1)
 _WORST = {"float32": (0xFF800000, 0x7F800000), "float64": (0xFFF << 52, 0x7FF << 52), "int64": (1 << 63, (1 << 63) - 1)}
 _MASK, _NAN = 8, 9  # registers
@@ -55,23 +57,14 @@ def run(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray]
         return None
     values, indices = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
     outer = x.size // (n * inner)
-    arrays = id(x), id(values), id(indices)
     if inner == 1:
-        _over(_rows_kernel(kind, largest), outer, -(-_GRAIN // n), n, *arrays)
+        over(_rows_kernel(kind, largest), outer, -(-_GRAIN // n), n, x, values, indices)
     else:
         width = 2 if inner >= 2 * lanes else 1
         blocks = -(-inner // (width * lanes))
         kernel = _columns_kernel(kind, largest, width)
-        _over(kernel, outer * blocks, -(-_GRAIN // (width * lanes * n)), n, inner, *arrays, blocks)
+        over(kernel, outer * blocks, -(-_GRAIN // (width * lanes * n)), n, inner, x, values, indices, blocks)
     return values, indices
-
-
-def _over(kernel: Any, total: int, grain: int, *arguments: int) -> None:
-    step = _pool.step(total, grain)
-    if step < total:
-        _table.shared_form(kernel, 2 + len(arguments))(step, total, *arguments)
-    else:
-        kernel(0, total, *arguments)
 
 
 def _take_better(asm: Assembler, kind: str, largest: bool, best: int, place: int, value: int, now: int) -> None:
@@ -92,7 +85,7 @@ def _take_better(asm: Assembler, kind: str, largest: bool, best: int, place: int
 
 @lru_cache(None)
 def _rows_kernel(kind: str, largest: bool) -> Any:
-    """`(low, high, length, id(x), id(values), id(indices))` over rows."""
+    """A kernel over rows."""
     size = 4 if kind == "float32" else 8
     pairs = ((0, 2, 4), (1, 3, 5))  # registers of the best, its place and the value, for each of two rows
     now, one = 6, 7
@@ -139,12 +132,16 @@ def _rows_kernel(kind: str, largest: bool) -> Any:
         asm.compare_numbers(row, high)
         asm.jump("rows", "less")
 
-    return _table.load_function(write, 6)
+    element, extent = _TYPES[kind], "[high * length]"
+    signature = (
+        f"low, high, length, x: {element}{extent}, values: written {element}{extent}, indices: written i64{extent}"
+    )
+    return _table.load_function(write, signature)
 
 
 @lru_cache(None)
 def _columns_kernel(kind: str, largest: bool, width: int) -> Any:
-    """`(low, high, length, columns, id(x), id(values), id(indices), blocks)` over blocks of columns, of which an outer part has some."""
+    """A kernel over blocks of columns, of which an outer part has `blocks`."""
     size = 4 if kind == "float32" else 8
     lanes = 32 // size
 
@@ -208,4 +205,9 @@ def _columns_kernel(kind: str, largest: bool, width: int) -> Any:
         asm.compare_numbers(unit, high)
         asm.jump("unit", "less")
 
-    return _table.load_function(write, 8)
+    element, extent = _TYPES[kind], "[high // blocks * length * columns]"
+    signature = (
+        f"low, high, length, columns, x: {element}{extent}, values: written {element}{extent}, "
+        f"indices: written i64{extent}, blocks"
+    )
+    return _table.load_function(write, signature)

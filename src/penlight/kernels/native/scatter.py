@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import call
 from . import _pages, _pool
 from ._build import BYTES
 from ._x86 import R8, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
@@ -25,9 +26,9 @@ def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, way: st
     """target[index] += rows of contiguous float matrices, every repetition counted; also "mul", "max" and "min". Whether that was possible."""
     count, columns = rows.shape
     double = _KINDS.get(rows.dtype)
-    if double is None or not _pages.available() or not count or not columns or target.dtype is not rows.dtype:
+    if double is None or not _pages.available() or not count or not columns or target.dtype != rows.dtype:
         return False
-    if index.dtype is not _INDEX or index.shape != (count,) or target.shape[1:] != (columns,):
+    if index.dtype != _INDEX or index.shape != (count,) or target.shape[1:] != (columns,):
         return False
     if not (
         index.flags.c_contiguous and rows.flags.c_contiguous and target.flags.c_contiguous and target.flags.writeable
@@ -38,12 +39,8 @@ def reduce_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, way: st
         raise IndexError("index out of range in self")
     size = columns * rows.itemsize
     chunks = -(-size // _CHUNK)
-    step = _pool.step(chunks, 1) if rows.size >= _SHARED_FROM else chunks
-    arguments = count, size, id(index), id(rows), id(target)
-    if step < chunks:
-        _kernel(way, double, True)(step, chunks, *arguments)
-    else:
-        _kernel(way, double, False)(0, chunks, *arguments)
+    grain = 1 if rows.size >= _SHARED_FROM else chunks
+    _pool.over(_kernel(way, double), chunks, grain, count, size, index, rows, target)
     return True
 
 
@@ -59,10 +56,8 @@ def combine(asm: Assembler, way: str, double: bool) -> None:
 
 
 @lru_cache(None)
-def _kernel(way: str, double: bool, shared: bool) -> Any:
-    """`run(low, high, rows, bytes, id(index), id(rows), id(target))`, where `low` and `high` count chunks of the bytes of a row."""
-    if shared:
-        return _pool.shared(_kernel(way, double, False).address, 7, 0)
+def _kernel(way: str, double: bool) -> Any:
+    """A kernel over chunks of the bytes of a row. The caller has looked at the index."""
     asm = Assembler()
     index, source, target, row, whole = R8, R9, R10, R11, RBX
     asm.load_register(target, Address(RSP, None, 8))  # the seventh argument
@@ -106,7 +101,9 @@ def _kernel(way: str, double: bool, shared: bool) -> Any:
     asm.forget_upper()
     asm.pop(whole)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 7, 0)
+    element, size = ("f64", 8) if double else ("f32", 4)
+    arrays = f"index: i64[count], rows: {element}[count * bytes // {size}], target: written {element}"
+    return call.load(asm.finish(), f"low, high, count, bytes, {arrays}")
 
 
 def _write_mask(asm: Assembler, whole: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import call
 from ..addresses import address
 from . import _pages, _pool
 from ._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
@@ -43,9 +44,12 @@ Call = tuple[Any, list[Argument]]  # a loaded kernel without numbers, and what i
 
 def repeat(times: int, *shares: list[Call]) -> None:
     """Do the calls of each share one after the other, `times` times; the shares, which differ in arrays and numbers only, at the same
-    time, if they are several. Nothing is checked; the caller holds the arrays."""
+    time, if they are several. The caller holds the arrays."""
     if times < 1:
         return
+    for calls in shares:
+        for function, arguments in calls:
+            _check(times, function, arguments)
     tables = [_table(calls) for calls in shares]
     first = tables[0]
     size = len(first.words) + len(first.steps)
@@ -61,6 +65,32 @@ def repeat(times: int, *shares: list[Call]) -> None:
         _shared_driver(*form)(1, len(shares), times, start, 8 * size)
     else:
         _driver(*form)(0, len(shares), times, start, 8 * size)
+
+
+def _check(times: int, function: Any, arguments: list[Argument]) -> None:
+    """Refuse arguments that one of the calls must not have. Counters are offsets into arrays, so the largest and the smallest decide; an array that
+    moves must stay in the memory that it is a view of."""
+    given: list[Any] = list(arguments)
+    for i, argument in enumerate(arguments):
+        if type(argument) is Counting:
+            ends = argument.first, argument.first + argument.step * (times - 1)
+            given[i] = max(ends)
+            if min(ends) < 0:
+                raise ValueError("machine code was given a counter that becomes negative")
+        elif type(argument) is Moving:
+            given[i] = argument.array
+            if argument.step and not _stays(argument.array, argument.step * (times - 1)):
+                raise ValueError("machine code was given an array that moves out of its memory")
+    call.check_of(function)(*given)
+
+
+def _stays(array: np.ndarray, by: int) -> bool:
+    """Whether an array that lies so many bytes further on is in the memory of what it is a view of."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    start = address(array) - address(owner)
+    return owner.flags.c_contiguous and start >= -min(by, 0) and start + max(by, 0) + array.nbytes <= owner.nbytes
 
 
 class _Table(NamedTuple):
@@ -100,7 +130,7 @@ def _table(calls: list[Call]) -> _Table:
 
 @lru_cache(64)
 def _shared_driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
-    return _pool.shared(_driver(counts, changing, words).address, 5, 0)
+    return _pool.shared(_driver(counts, changing, words))
 
 
 @lru_cache(64)
@@ -146,4 +176,4 @@ def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> A
     for register in reversed(_SAVED):
         asm.pop(register)
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 5, 0)
+    return call.load(asm.finish(), "low, high, times, tables, apart")

@@ -4,7 +4,7 @@ Note [Small arrays in machine code]
 NumPy takes more than half a microsecond for each of its functions, however few the elements; a native kernel takes about one for all
 that it does. So what needs several of NumPy's calls is done in machine code on small arrays of float32 and float64 too. A kernel is compiled when
 it is first used, which takes some milliseconds, and from the first call on: results must not depend on how often
-something was called before. Whoever calls `run_over_rows` has made sure that the arrays are float32, contiguous, large enough and its own to write to.
+something was called before.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .traced import _define_total, define_flat, kernel_of, run_kernel
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_KINDS = {_FLOAT: "float32", _DOUBLE: "float64"}
 _runs: dict[Any, Any] = {}  # by body and what it holds: the compiled function, or None if there is none
 
 
@@ -69,7 +70,7 @@ def _suited(arrays: tuple[np.ndarray, ...], size: int, dtype: np.dtype[Any]) -> 
     numbers, which is no array: its memory must not be read as one."""
     scattered = False
     for array in arrays:
-        if array.dtype is not dtype or array.size != size:
+        if array.dtype != dtype or array.size != size:
             return None
         scattered |= type(array) is not np.ndarray or not array.flags.c_contiguous
     if size >= SMALL and (scattered or not native.available()):
@@ -85,12 +86,12 @@ def elementwise(
     first = arrays[0]
     size, dtype = first.size, first.dtype
     plain = _suited(arrays, size, dtype) if size else None
-    kind = "float32" if dtype is _FLOAT else "float64"
-    run = None if plain is None else _run_of(define_flat, body, len(arrays) + 1, len(numbers), kind)
+    kind = _KINDS.get(dtype)
+    run = None if plain is None or kind is None else _run_of(define_flat, body, len(arrays) + 1, len(numbers), kind)
     if run is None or plain is None:
         return None
     out = np.empty(first.shape, dtype)
-    run(0, size, *[id(array) for array in plain], id(out), *numbers)
+    run(0, size, *plain, out, *numbers)
     return out
 
 
@@ -103,11 +104,11 @@ def of_doubles(body: Callable[..., None], x: np.ndarray) -> np.ndarray | None:
     except KeyError:
         simple = _held(body) is not None and available()
         _runs[key] = made = kernel_of(define_flat, body, ("float64", "float64"), 0) if simple else None
-    if made is None or not x.size or type(x) is not np.ndarray:
+    if made is None or not x.size or x.dtype != _DOUBLE or type(x) is not np.ndarray:
         return None
     out = np.empty(x.shape, _DOUBLE)
     if x.size < SMALL:
-        made.run(0, x.size, id(x), id(out))
+        made.run(0, x.size, x, out)
     else:
         run_kernel(made, (x, out), (), ())
     if made.partial and has_nan(out):
@@ -131,12 +132,12 @@ def total(body: Callable[..., None], arrays: tuple[np.ndarray, ...]) -> float | 
     if run is None or plain is None:
         return None
     out = np.empty(1, _FLOAT)
-    run(0, 1, size, *[id(array) for array in plain], id(out))
+    run(0, 1, size, *plain, out)
     return out.item()
 
 
 def run_over_rows(define: Callable[..., None]) -> Any:
-    """The compiled function of a kernel over rows: call it with 0, the number of rows and of columns, and the arrays' ids.
+    """The compiled function of a kernel over rows: call it with 0, the number of rows and of columns, and the arrays.
     None if this machine has no native kernels."""
     try:
         return _runs[define]
@@ -159,12 +160,12 @@ def spreads(x: np.ndarray, rows: int, columns: int) -> tuple[np.ndarray, np.ndar
     run = run_over_rows(_spread)
     if (
         run is None
-        or x.dtype is not _FLOAT
+        or x.dtype != _FLOAT
         or x.size != rows * columns
         or not x.flags.c_contiguous
         or type(x) is not np.ndarray
     ):
         return None
     mean, variance = np.empty(rows, _FLOAT), np.empty(rows, _FLOAT)
-    run(0, rows, columns, id(x), id(mean), id(variance), columns)
+    run(0, rows, columns, x, mean, variance, columns)
     return mean, variance

@@ -55,7 +55,7 @@ def run(steps: Any, values: tuple[Any, ...], shape: tuple[int, ...]) -> np.ndarr
     rows, columns = len(table), layout.columns
     out = native.sums((rows, columns)) if down else np.empty(rows, _FLOAT)
     arrays = operands.widened(arrays, widened)
-    kernel.over(rows, grain, columns, *[id(a) for a in arrays], id(out), id(table), *numbers)
+    kernel.over(rows, grain, columns, *arrays, out, table, *numbers)
     return (native.summed(out) if down else out).reshape(shape)
 
 

@@ -21,15 +21,15 @@ _A = -0.75  # the sharpness of cubic interpolation
 
 @lru_cache(None)
 def run_of(mode: str, padding: str, align_corners: bool, dims: int, slopes: bool) -> Any:
-    """The compiled function: call it with 0, rows, columns, and the ids of coordinates, sizes, scales, distances, numbers, weights and slopes."""
+    """The compiled function: call it with 0, rows, columns, and coordinates, sizes, scales, distances, numbers, weights and slopes."""
     options = {"mode": mode, "padding": padding, "align_corners": align_corners, "dims": dims, "slopes": slopes}
     return kernel(_taps, **options).run
 
 
 def _taps(b: Builder, mode: str, padding: str, align_corners: bool, dims: int, slopes: bool) -> None:
     count = COUNTS[mode]
-    coordinates, sizes, scales, steps = b.array(), b.per_row(), b.per_row(), b.per_row()
-    numbers, weights = b.parts(count), b.parts(count)
+    coordinates, sizes, scales, steps = b.array(), b.per_row(), b.per_row(), b.per_row(kind="int32")
+    numbers, weights = b.parts(count, kind="int32"), b.parts(count)
     changes = b.parts(count) if slopes else []
     clear = (
         dims == 3
@@ -84,7 +84,7 @@ def run_of_planes(mode: str, padding: str, align_corners: bool) -> Any:
 def _pairs(b: Builder, mode: str, padding: str, align_corners: bool) -> None:
     grid = b.doubles(2)
     count = COUNTS[mode]
-    numbers, weights = b.parts(count**2), b.parts(count**2)
+    numbers, weights = b.parts(count**2, kind="int32"), b.parts(count**2)
     sizes = b.number(), b.number()
 
     def taps(at: Value, size: Value) -> list[tuple[Value, Value]]:
@@ -129,8 +129,8 @@ def _placed(b: Builder, at: Value, size: Value, padding: str, align_corners: boo
 
 @lru_cache(None)
 def run_of_slopes(padding: str, align_corners: bool) -> Any:
-    """The gradient of a grid for bilinear sampling of two dims: call it with 0, images, places, the ids of the grid, of what `products` in gather.py
-    made for each tap, and of the result (images, 2, places), and with the height and the width."""
+    """The gradient of a grid for bilinear sampling of two dims: call it with 0, images, places, the grid as pairs of float32 (in float64), what `products`
+    in gather.py made for each tap, the result (images, 2, places), the height and the width."""
     return kernel(_slopes, padding=padding, align_corners=align_corners).run
 
 

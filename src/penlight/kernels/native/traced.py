@@ -393,10 +393,10 @@ def total(body: Callable[..., Any], *arrays: np.ndarray, numbers: tuple[float, .
     numbers = (*_numbers_of(arrays, spread), *numbers)
     rows, rest = divmod(size, _ROW)
     sums = np.zeros(rows + (rest > 0), np.float32)
-    made.over(rows, _GRAIN // _ROW, _ROW, *[id(array) for array in (*flat, sums)], *numbers)
+    made.over(rows, _GRAIN // _ROW, _ROW, *flat, sums, *numbers)
     if rest:
         ends = [*[array[rows * _ROW :] for array in flat], sums[rows:]]
-        made.run(0, 1, rest, *[id(array) for array in ends], *numbers)
+        made.run(0, 1, rest, *ends, *numbers)
     return float(sums.sum(dtype=np.float64))
 
 
@@ -435,9 +435,8 @@ def run_kernel(
     if spread:
         numbers = (*_numbers_of(arrays, spread), *numbers)
         arrays = tuple(array for i, array in enumerate(arrays) if i not in spread)
-    kernel.check_written(arrays)
     rest = size % 8 if kernel.narrow else 0
-    kernel.over(size - rest, grain_of(kernel), *[id(array) for array in arrays], *numbers)
+    kernel.over(size - rest, grain_of(kernel), *arrays, *numbers)
     if rest:
         _run_rest(kernel, arrays, rest, numbers)
 
@@ -448,6 +447,6 @@ def _run_rest(kernel: Kernel, arrays: tuple[np.ndarray, ...], rest: int, numbers
     padded = [np.zeros(8, array.dtype) for array in arrays]
     for whole, end in zip(padded, ends):
         whole[:rest] = end
-    kernel.run(0, 8, *[id(array) for array in padded], *numbers)
+    kernel.run(0, 8, *padded, *numbers)
     for i in kernel.written:
         ends[i][...] = padded[i][:rest]

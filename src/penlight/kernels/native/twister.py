@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import call
 from . import _pages
 from ._build import Builder
 from ._x86 import RCX, RDI, RDX, RSI, Address, Assembler, Pooled
@@ -52,13 +53,13 @@ def draw_ahead(state: np.ndarray, blocks: int, out: np.ndarray) -> np.ndarray:
     words[:WORDS] = state
     if not out.flags.c_contiguous or out.dtype != np.uint32 or out.size != blocks * WORDS:
         raise ValueError("draw() writes whole blocks of uint32")
-    _twist()(blocks * WORDS // 8, id(words), id(out))
+    _twist()(blocks * WORDS // 8, words, out)
     return words
 
 
 @lru_cache(1)
 def _twist() -> Any:
-    """`run(vectors, id(words), id(out))`: makes new words behind those that are there, and writes them tempered to `out`."""
+    """Makes new words behind those that are there, and writes them tempered to `out`."""
     asm = Assembler()
     for pointer in (RSI, RDX):
         asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
@@ -95,7 +96,8 @@ def _twist() -> Any:
     asm.jump("eight", "not zero")
     asm.forget_upper()
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 3, 0)
+    signature = f"vectors, words: written u32[8 * vectors + {WORDS}], out: written u32[8 * vectors]"
+    return call.load(asm.finish(), signature)
 
 
 def uniform24(b: Builder) -> None:
@@ -132,7 +134,7 @@ def bernoulli(words: np.ndarray, bound: int, out: np.ndarray) -> None:
         raise ValueError("bernoulli() wants contiguous arrays")
     if whole:
         numbers = np.array([bound, (1 << 53) - 1], np.int64)
-        _below()(whole, id(words), id(out), id(numbers))
+        _below()(whole, words, out, numbers)
     for i in range(8 * whole, out.size):
         first, second = words[2 * i : 2 * i + 2].tolist()
         out[i] = (((first << 32) | second) & ((1 << 53) - 1)) < bound
@@ -140,7 +142,7 @@ def bernoulli(words: np.ndarray, bound: int, out: np.ndarray) -> None:
 
 @lru_cache(1)
 def _below() -> Any:
-    """`run(vectors, id(words), id(out), id(numbers))`, where the numbers are the bound and a mask of 64 bits."""
+    """The numbers are the bound and a mask of 64 bits."""
     asm = Assembler()
     for pointer in (RSI, RDX, RCX):
         asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
@@ -163,4 +165,5 @@ def _below() -> Any:
     asm.jump("eight", "not zero")
     asm.forget_upper()
     asm.leave()
-    return _pages.load_kernel(asm.finish(), 4, 0)
+    signature = "vectors, words: u32[16 * vectors], out: written f32[8 * vectors], numbers: i64[2]"
+    return call.load(asm.finish(), signature)

@@ -1,0 +1,201 @@
+"""Machine code is called here: with arrays, after they have been checked.
+
+Note [Calling machine code]
+Machine code reads and writes memory by address, and nothing stops it at the end of an array. So nothing else in the package passes an
+address to it: `load` makes a Python function from code and a signature, and that function takes arrays.
+
+    low, high, columns, x: f32[high * columns], out: written f32[high], scale: float
+
+An argument that is a name alone is an integer, `float` is a floating-point scalar (these come last), and everything else is an array:
+its element type (f16, bf16, f32, f64, i32, i64, u32, u8, bool; b1, b2, b4, b8, b16 for any of that many bytes, or `any`), and in
+brackets how many elements it must have at least, an expression of the other arguments. Arrays are C-contiguous unless they are
+`strided`; then the caller has computed from their shape and strides where the code will read and write. Those that are `written` must
+be writable, `optional` ones may be None. A signature may end in `where`, with a condition that must hold.
+
+Element types are compared by equality, so kind, size and byte order count, and not which object a dtype is: an array that was
+unpickled has a dtype object of its own. An array that does not fit raises ValueError before anything is read or written. That is a
+defect of ours, as the callers choose NumPy for arrays that machine code does not serve; it must not become a defect of memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .addresses import address
+from .native import _pages
+
+_TYPES: dict[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_,
+}  # fmt: skip
+_DTYPES = {name: np.dtype(kind) for name, kind in _TYPES.items()}
+_BYTES = {f"b{size}": size for size in (1, 2, 4, 8, 16)}
+_NOTHING = np.zeros(1)  # stands for an optional array that is not given; no code reads it
+_ARGUMENT = re.compile(r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$")
+
+
+class Argument(NamedTuple):
+    """One argument of a signature."""
+
+    name: str
+    type: str  # "int", "float", or an element type
+    least: str | None  # how many elements an array must have, as an expression
+    words: frozenset[str]  # written, strided, optional
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+        return self.type not in ("int", "float")
+
+
+class Signature(NamedTuple):
+    """The arguments that machine code takes, and what must hold for them."""
+
+    arguments: tuple[Argument, ...]
+    where: str | None
+
+
+def parse(text: str) -> Signature:
+    """The signature that a text describes. See Note [Calling machine code].
+
+    >>> [(a.name, a.type, a.least) for a in parse("count, x: f32[2 * count], scale: float").arguments]
+    [('count', 'int', None), ('x', 'f32', '2 * count'), ('scale', 'float', None)]
+    """
+    listed, _, where = text.partition(" where ")
+    arguments = []
+    for part in re.split(r", (?![^\[]*\])", listed):
+        found = _ARGUMENT.match(part)
+        if found is None:
+            raise ValueError(f"not an argument of a signature: {part!r}")
+        words = frozenset((found["words"] or "").split())
+        arguments.append(Argument(found[1], found["type"] or "int", found["least"], words))
+    return Signature(tuple(arguments), where or None)
+
+
+def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
+    """A function that checks its arguments against a signature and runs machine code on them; see Note [Calling machine code].
+
+    Args:
+        code: the instructions of a function with C's calling convention, which takes arrays as the addresses of their Python objects.
+        signature: what it takes, as text or as `parse` gives it.
+        double: whether scalars are passed as float64; as float32 otherwise.
+
+    Returns:
+        A function with the attributes `address` (of the code), `signature`, `double` and `shared`.
+    """
+    parsed = parse(signature) if isinstance(signature, str) else signature
+    scalars = sum(argument.type == "float" for argument in parsed.arguments)
+    run = _pages.load_kernel(code, len(parsed.arguments) - scalars, scalars, double)
+    function = checked(run, parsed)
+    function.address, function.signature, function.double = run.address, parsed, double
+    function.shared = None  # the same for several threads, when it has been asked for: native/_pool.py
+    return function
+
+
+def check_of(function: Any) -> Any:
+    """A function that only checks arguments, of what `load` gave: for machine code that other machine code calls."""
+    try:
+        return function.check
+    except AttributeError:
+        function.check = checked(lambda *_: None, function.signature)
+        return function.check
+
+
+def data_address(array: np.ndarray) -> int:
+    """The address of an array's first element, for a table that machine code reads. Who fills in the table has computed what will be read."""
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.dtype.isnative:
+        raise ValueError(f"machine code got an unfit array: {getattr(array, 'dtype', type(array))}")
+    return address(array)
+
+
+def checked(run: Callable[..., Any], signature: Signature) -> Any:
+    """A function that checks its arguments and passes them on to `run`, arrays as the addresses of their objects."""
+    names = [argument.name for argument in signature.arguments]
+    arrays = [argument for argument in signature.arguments if argument.is_array]
+    conditions = [_condition(argument) for argument in arrays]
+    if signature.where is not None:
+        conditions.append(f"({signature.where})")
+    passed = [_passed(argument) for argument in signature.arguments]
+    lines = [f"def call({', '.join(names)}):"]
+    if conditions:
+        lines += [f"    if not ({' and '.join(conditions)}):", f"        refuse(({', '.join(names)},))"]
+    lines.append(f"    run({', '.join(passed)})")
+
+    def refuse(given: tuple[Any, ...]) -> NoReturn:
+        _refuse(signature, given)
+
+    space = {"run": run, "refuse": refuse, "ndarray": np.ndarray, "NOTHING": _NOTHING, **_known_dtypes(arrays)}
+    exec(compile("\n".join(lines), "<penlight machine code>", "exec"), space)
+    return space["call"]
+
+
+def _known_dtypes(arrays: list[Argument]) -> dict[str, np.dtype[Any]]:
+    return {
+        argument.type: dtype_of(argument.type)
+        for argument in arrays
+        if argument.type not in _BYTES and argument.type != "any"
+    }
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """The dtype of an element type."""
+    return np.dtype("bfloat16") if name == "bf16" else _DTYPES[name]
+
+
+def _condition(argument: Argument) -> str:
+    """Whether an array fits its argument, as an expression."""
+    name, kind, least, words = argument
+    parts = [f"(type({name}) is ndarray or isinstance({name}, ndarray))"]
+    if kind in _BYTES:
+        parts.append(f"{name}.itemsize == {_BYTES[kind]} and not {name}.dtype.hasobject")
+    elif kind == "any":
+        parts.append(f"not {name}.dtype.hasobject")
+    else:
+        parts.append(f"({name}.dtype is {kind} or {name}.dtype == {kind})")
+    if "strided" not in words:
+        parts.append(f"{name}.flags.c_contiguous")
+    if "written" in words:
+        parts.append(f"{name}.flags.writeable")
+    if least is not None:
+        parts.append(f"{name}.size >= {least}")
+    fits = " and ".join(parts)
+    return f"({name} is None or {fits})" if "optional" in words else fits
+
+
+def _passed(argument: Argument) -> str:
+    if not argument.is_array:
+        return argument.name
+    return (
+        f"id(NOTHING if {argument.name} is None else {argument.name})"
+        if "optional" in argument.words
+        else f"id({argument.name})"
+    )
+
+
+def _refuse(signature: Signature, given: tuple[Any, ...]) -> NoReturn:
+    """Raise what is wrong with the arguments of a call."""
+    values = {argument.name: value for argument, value in zip(signature.arguments, given)}
+    for argument, value in zip(signature.arguments, given):
+        if not argument.is_array or (value is None and "optional" in argument.words):
+            continue
+        what = f"machine code got an unfit array for `{argument.name}`: "
+        if not isinstance(value, np.ndarray):
+            raise ValueError(f"{what}{type(value).__name__} is not an array")
+        if argument.type in _BYTES:
+            fits = value.itemsize == _BYTES[argument.type] and not value.dtype.hasobject
+        elif argument.type == "any":
+            fits = not value.dtype.hasobject
+        else:
+            fits = value.dtype == dtype_of(argument.type)
+        if not fits:
+            raise ValueError(f"{what}elements of {value.dtype.str} where {argument.type} is expected")
+        if "strided" not in argument.words and not value.flags.c_contiguous:
+            raise ValueError(f"{what}it is not contiguous")
+        if "written" in argument.words and not value.flags.writeable:
+            raise ValueError("output array is read-only")
+        if argument.least is not None and value.size < (least := eval(argument.least, {}, values)):
+            raise ValueError(f"{what}it has {value.size} elements where {least} are needed")
+    raise ValueError(f"machine code was called where this does not hold: {signature.where}, of {values}")
