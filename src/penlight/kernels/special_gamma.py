@@ -184,9 +184,8 @@ def _digamma_positive(x: Array) -> Array:
 
 def digamma_of_number(x: float) -> float:
     """`digamma` of one number, which is positive."""
-    if x < 1.0:
-        return digamma_from_one(x + 1.0) - 1.0 / x
-    return digamma_from_one(x)
+    value = digamma_from_one(x + 1.0 if x < 1.0 else x)
+    return value - 1.0 / x if x < 1.0 else value
 
 
 def digamma_from_one(x: float) -> float:

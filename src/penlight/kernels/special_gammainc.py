@@ -131,13 +131,13 @@ def _incomplete(a: float, x: float, counts: float) -> float:
         return math.nan
     if a > 20.0 and abs(x - a) < 0.3 * a:
         return _side(_uniform(a, x), 1.0 if x < a else 0.0, lower)
-    if x > 1.1:
-        if x <= a:
-            return _side(_series(a, x, eps), 1.0, lower)
-        return _side(_fraction(a, x, eps), 0.0, lower)
-    if (a > 1.1 * x) if x > 0.5 else (a * math.log(x) < -0.4):
-        return _side(_series(a, x, eps), 1.0, lower)
-    return _side(_small(a, x, eps), 0.0, lower)
+    by_series = x <= a if x > 1.1 else a > 1.1 * x if x > 0.5 else a * math.log(x) < -0.4
+    if not by_series and x <= 1.1:
+        return _side(_small(a, x, eps), 0.0, lower)
+    value = (_series(a, x, eps) if by_series else _fraction(a, x, eps)) * _factor(a, x)
+    if not by_series:
+        value *= a
+    return _side(value, 1.0 if by_series else 0.0, lower)
 
 
 def _side(value: float, is_lower: float, lower: float) -> float:
@@ -185,13 +185,13 @@ def _gammaln_one_plus(x: float) -> float:
 
 
 def _series(a: float, x: float, eps: float) -> float:
-    """P(a, x) by its power series."""
+    """P(a, x) by its power series, without the common factor."""
     n, term, total = a, 1.0, 1.0
     while term > total * eps:
         n += 1.0
         term *= x / n
         total += term
-    return total * _factor(a, x)
+    return total
 
 
 def _small(a: float, x: float, eps: float) -> float:
@@ -206,7 +206,8 @@ def _small(a: float, x: float, eps: float) -> float:
 
 
 def _fraction(a: float, x: float, eps: float) -> float:
-    """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
+    """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method, without
+    the common factor and a."""
     b, i = x + 1.0 - a, 0.0
     d = 1.0 / b
     change, total = d, d
@@ -216,7 +217,7 @@ def _fraction(a: float, x: float, eps: float) -> float:
         d = 1.0 / (d * (i * (a - i)) + b)
         change *= b * d - 1.0
         total += change
-    return total * _factor(a, x) * a
+    return total
 
 
 def _uniform(a: float, x: float) -> float:

@@ -42,12 +42,16 @@ def zeta_of_number(s: float, q: float) -> float:
         return math.inf
     if not (s > 1.0 and abs(q) < math.inf):
         return math.nan
-    if q > 0.0:
-        return _positive(s, q)
-    if s != math.floor(s):
+    if q < 0.0 and s != math.floor(s):
         return math.nan
-    tail = _positive(s, math.ceil(q) - q) - _positive(s, 1.0 - q)
-    return (tail if math.floor(0.5 * s) == 0.5 * s else -tail) + _positive(s, q - math.floor(q))
+    sign = 1.0 if math.floor(0.5 * s) == 0.5 * s else -1.0
+    total, part = 0.0, 0.0 if q > 0.0 else 2.0  # one value of the sum above, or three
+    while part >= 0.0:
+        rest = q - math.floor(q) if q < 0.0 else q
+        value = _positive(s, math.ceil(q) - q if part == 2.0 else 1.0 - q if part == 1.0 else rest)
+        total = (total - value) * sign if part == 1.0 else total + value
+        part -= 1.0
+    return total
 
 
 def _positive(s: float, q: float) -> float:

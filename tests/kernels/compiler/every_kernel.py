@@ -34,6 +34,14 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
         yield f"samples of {sample.__name__}", kernel._replace(name=f"samples{sample.__name__}")
 
 
+def walk(region: ir.Region) -> Iterator[ir.Op]:
+    """All ops of a region and of the regions inside it, in order."""
+    for op in region.ops:
+        yield op
+        for inner in op.regions:
+            yield from walk(inner)
+
+
 def arguments(kernel: Kernel, length: int, seed: int = 0) -> dict[str, Any]:
     """Arguments with which a kernel can run, by name."""
     pick = np.random.default_rng(seed)

@@ -380,7 +380,8 @@ def test_the_checker_finds_what_a_call_overwrites(monkeypatch: pytest.MonkeyPatc
     check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
     for op in [*emitter.places.life.crossing]:
         if op.type.is_float:
-            emitter.places._places[emitter.places.root(op)] = x86.Register("vector", 9)
+            for value in (op, emitter.places.root(op)):
+                emitter.places._places[value] = x86.Register("vector", 9)
     with pytest.raises(check_allocation.Overwritten):
         check_allocation.check(kernel, emitter.inputs, emitter.places, emitter.selection.sources)
 

@@ -17,12 +17,13 @@ from every_kernel import (
     kernels,
     machine_code,
     same_bits,
+    walk,
     written,
 )
 
 from penlight.kernels import native
 from penlight.kernels.compiler import bounds, check_allocation, text, verify, x86
-from penlight.kernels.compiler.ir import Kernel, walk
+from penlight.kernels.compiler.ir import Kernel
 
 KERNELS = dict(kernels())
 needs_native = pytest.mark.skipif(not native.available(), reason="no machine code on this machine")

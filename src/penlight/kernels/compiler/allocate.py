@@ -186,6 +186,9 @@ class Allocation:
         for op in inputs:
             self._define(op)
         self._region(body)
+        for alias, value in self.life.same.items():
+            if value in self._places:
+                self._places[alias] = self._places[value]
 
     def root(self, op: Op) -> Op:
         """The value that stands for all that share its location."""
@@ -196,7 +199,7 @@ class Allocation:
         return self._places.get(self.root(op))
 
     def __getitem__(self, op: Op) -> Location:
-        return self._places[self.root(op)]
+        return self._places[op]
 
     def _slot(self) -> Slot:
         self.slots += 1

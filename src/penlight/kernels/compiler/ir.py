@@ -10,7 +10,7 @@ that `OPS` says. Ops are never changed once they are built.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,14 +206,6 @@ class Kernel(NamedTuple):
     @property
     def arguments(self) -> tuple[Op, ...]:
         return tuple(op for op in self.parameters if isinstance(op, Op))
-
-
-def walk(region: Region) -> Iterator[Op]:
-    """All ops of a region and of the regions inside it, in order."""
-    for op in region.ops:
-        yield op
-        for inner in op.regions:
-            yield from walk(inner)
 
 
 def drop_dead(region: Region) -> None:

@@ -14,7 +14,6 @@ address.
 from __future__ import annotations
 
 import ctypes
-from collections import Counter
 from functools import lru_cache
 
 from ..native import _pages
@@ -64,24 +63,32 @@ def address_of(name: str) -> int:
     return found
 
 
+_PARTS = ("cmp", "add", "sub")  # ops that may have no code of their own
+
+
 class Selection:
     """Which ops have no code of their own, and what the others read."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
-        uses: Counter[Op] = Counter()
-        addressed: Counter[Op] = Counter()  # uses as an index
-        conditions: Counter[Op] = Counter()  # uses as what a jump or a select depends on
-        for op in ir.walk(kernel.body):
-            uses.update(op.operands)
-            if op.name in ("load", "store"):
-                addressed[op.operands[0]] += 1
-            elif op.name in ("if", "select"):
-                conditions[op.operands[0]] += 1
-            elif op.name == "while":
-                conditions[op.regions[0].yielded[0]] += 1
+        uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
+        addressed: dict[Op, int] = {}  # their uses in loads and stores
+        conditions: set[Op] = set()  # what jumps and selects depend on
+        regions = [kernel.body]
+        for region in regions:
+            for op in region.ops:
+                for operand in op.operands:
+                    if operand.name in _PARTS:
+                        uses[operand] = uses.get(operand, 0) + 1
+                if op.name in ("load", "store"):
+                    addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
+                elif op.name in ("if", "select"):
+                    conditions.add(op.operands[0])
+                elif op.name == "while":
+                    conditions.add(op.regions[0].yielded[0])
+                regions += op.regions
         self.part_of_condition = {op for op in conditions if op.name == "cmp" and uses[op] == 1}
-        self.part_of_address = {op for op in addressed if _offset(op) is not None and uses[op] == addressed[op]}
+        self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
 
     def address(self, op: Op) -> tuple[Op, Op, int]:
         """Base, index and offset in elements of a load or store."""
@@ -637,7 +644,7 @@ def assemble(kernel: Kernel, target: Target = TARGET) -> bytes:
 def named(place: Location | None) -> str:
     """A location as text."""
     if place is None:
-        return "nothing"
+        return ""
     if isinstance(place, Slot):
-        return f"slot {place.number}"
-    return f"xmm{place.number}" if place.kind == "vector" else NAMES[place.number]
+        return f" in slot {place.number}"
+    return f" in xmm{place.number}" if place.kind == "vector" else f" in {NAMES[place.number]}"
