@@ -7,8 +7,8 @@ A kernel is a function of the System V ABI. Its parameters are in the order of t
 them, and results that belong in slots are computed in them. Constants lie behind the code.
 
 Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
-that only one condition or select reads; and the addition of a constant to an index, which becomes the offset of an
-address.
+that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; and the
+addition of a constant to an index, which becomes the offset of an address.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def address_of(name: str) -> int:
     return found
 
 
-_PARTS = ("cmp", "add", "sub")  # ops that may have no code of their own
+_PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
 
 
 class Selection:
@@ -73,7 +73,8 @@ class Selection:
         self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
         uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
         addressed: dict[Op, int] = {}  # their uses in loads and stores
-        conditions: set[Op] = set()  # what jumps and selects depend on
+        selects: list[Op] = []  # what selects depend on
+        jumps: list[Op] = []  # what jumps depend on
         regions = [kernel.body]
         for region in regions:
             for op in region.ops:
@@ -82,12 +83,20 @@ class Selection:
                         uses[operand] = uses.get(operand, 0) + 1
                 if op.name in ("load", "store"):
                     addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
-                elif op.name in ("if", "select"):
-                    conditions.add(op.operands[0])
+                elif op.name == "select":
+                    selects.append(op.operands[0])
+                elif op.name == "if":
+                    jumps.append(op.operands[0])
                 elif op.name == "while":
-                    conditions.add(op.regions[0].yielded[0])
+                    jumps.append(op.regions[0].yielded[0])
                 regions += op.regions
-        self.part_of_condition = {op for op in conditions if op.name == "cmp" and uses[op] == 1}
+        self.part_of_condition = {op for op in selects if op.name == "cmp" and uses[op] == 1}
+        for op in jumps:
+            is_logic = op.name == "bits" and (op.attribute != "xor" or op.operands[1].name == "const")
+            if uses.get(op) == 1 and (is_logic or op.name == "cmp"):
+                self.part_of_condition.add(op)
+                if is_logic:
+                    jumps += op.operands
         self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
 
     def address(self, op: Op) -> tuple[Op, Op, int]:
@@ -108,7 +117,7 @@ class Selection:
         found: list[Op] = []
         for operand in operands:
             if operand in self.part_of_condition:
-                found += [value for value in operand.operands if value.name != "const"]
+                found += self.sources(operand)
             elif operand.name != "const":
                 found.append(operand)
         return tuple(found)
@@ -392,11 +401,23 @@ class Emitter:
             code.is_zero(self._in_general(condition, RAX))
             code.jump_if(to, "not equal" if when else "equal")
             return
+        a, b = condition.operands
+        if condition.name == "bits":
+            if condition.attribute == "xor":  # not
+                self._branch(a, to, when != bool(b.attribute))
+            elif (condition.attribute == "or") == when:  # either decides
+                self._branch(a, to, when)
+                self._branch(b, to, when)
+            else:
+                end = self._label()
+                self._branch(a, end, not when)
+                self._branch(b, to, when)
+                code.label(end)
+            return
         found = self._compare(condition)
         if found is not None:
             code.jump_if(to, found if when else OPPOSITE[found])
             return
-        a, b = condition.operands
         code.compare_floats(a.type, self._in_vector(a, 0), self._float(b))
         relation = condition.attribute
         if relation == "unordered":
