@@ -91,19 +91,17 @@ class Entry:
         lines = []
         if sizes:
             lines.append(f"if {' or '.join([f'{name} < 0' for name in sizes])}: return None")
+        checked: list[str] = []
         for buffer in sorted(buffers, key=lambda buffer: buffer.access != "reads"):
             name = buffer.name
             refused = f"type({name}) is not ndarray or {name}.dtype != dtype_of_{name} or not {name}.flags.c_contiguous"
             if buffer.access != "reads":
-                others = [other.name for other in buffers if other is not buffer]
-                refused += f" or not {name}.flags.writeable" + "".join(
-                    [f" or overlap({name}, {other})" for other in others]
-                )
+                refused += f" or not {name}.flags.writeable"
+                refused += "".join([f" or overlap({name}, {other})" for other in checked])
             if buffer.access == "writes":
                 lines.append(f"if type({name}) is tuple: {name} = empty({name}, dtype_of_{name})")
-                lines.append(f"elif {refused}: return None")
-            else:
-                lines.append(f"if {refused}: return None")
+            lines.append(f"{'elif' if buffer.access == 'writes' else 'if'} {refused}: return None")
+            checked.append(name)
         for requirement in self.requirements:
             limit = "0 <= " if requirement.buffer is None else ""
             below = "" if requirement.buffer is None else f" < {requirement.buffer}.size"
