@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -134,3 +135,45 @@ def test_arrows(file: str) -> None:
             f"{where}: {name} may not import {other} ({arrow.file}) {'even inside a function' if arrow.inside else 'at its top'}; "
             "see docs/map.md"
         )
+
+
+# ----- Machine code ---------------------------------------------------------------------------------------------------
+
+KERNELS = {file: path.read_text() for file, path in FILES.items() if file.startswith("kernels/")}
+
+
+def found_in(pattern: str) -> list[str]:
+    return [
+        f"{file}:{number}: {line.strip()}"
+        for file, text in KERNELS.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+
+
+def test_machine_code_is_loaded_by_call_only() -> None:
+    """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code]."""
+    assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {
+        "kernels/call.py",
+        "kernels/native/_pages.py",
+    }
+
+
+def test_dtypes_are_not_compared_by_identity() -> None:
+    """The dtype of an unpickled array equals NumPy's own and is another object. Asking for identity first, to be quick, is fine."""
+    lines = found_in(r"dtype is (not )?[_A-Za-z]")
+    identical = [line for line in lines if not re.search(r"dtype is (not )?(None|a )|is \S+ or .*==", line)]
+    assert not identical
+
+
+# ----- Functions and their code ---------------------------------------------------------------------------------------
+
+
+def test_no_code_object_is_edited() -> None:
+    """Functions run whole code objects that `compile` made, and only `_function_code.py` says which."""
+    for file, path in FILES.items():
+        text = path.read_text()
+        assert not re.search(r"\.replace\(\s*co_|\bCodeType\(|^from opcode|^import (dis|opcode)\b", text, re.M), (
+            f"{file} edits or reads bytecode"
+        )
+        assert file == "_function_code.py" or not re.search(r"__code__\b[^=\n]* = ", text), f"{file} assigns __code__"

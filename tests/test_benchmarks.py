@@ -14,7 +14,7 @@ import pytest
 
 import penlight
 from benchmarks import __main__ as main
-from benchmarks import mechanisms, plot, report
+from benchmarks import loading, mechanisms, plot, report
 from benchmarks.libraries import Worker, run
 from benchmarks.work import ALL, MEMORY_OF
 
@@ -39,6 +39,14 @@ def test_same_work(name: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = (ALL[name].make(library)().detach().numpy() for library in (penlight, torch))
     np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5 * max(1.0, float(np.abs(theirs).max())))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("case", loading.cases())
+def test_an_epoch(case: str) -> None:
+    """Every sample is loaded, once."""
+    count = 128 if "256" in case else 256 if "start" in case else 3_200 if "32x32" in case else 12_800
+    assert loading.cases()[case](penlight)() == count
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in mechanisms.TABLE])

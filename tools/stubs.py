@@ -128,7 +128,7 @@ def functions() -> list[str]:
         if (
             callable(value)
             and not inspect.isclass(value)
-            and value is getattr(penlight.ops, name, None)
+            and getattr(penlight.ops, name, None) in (value, getattr(value, "__wrapped__", None))
             and name[0] != "_"
         ):
             out += [f"def {name}{signature(value, method=False)}:", *summary(value, "    ")]

@@ -180,15 +180,12 @@ from . import autograd as autograd, indexing as _indexing  # noqa: F401  # isort
 from .autograd import _calls as _calls  # isort: skip
 
 from .torch_version import __version__ as __version__  # isort: skip
-from .kernels.memory import keep as _keep_memory  # isort: skip
-from .ops._boundary import guard_all as _guard_all  # isort: skip
+from .ops._public_functions import public_functions as _public_functions  # isort: skip
 
 bool = _dtypes.bool_
 float = _dtypes.float_
 int = _dtypes.int_
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
-
-_keep_memory()
 
 # Parts that are imported when first used.
 _LAZY = {
@@ -540,18 +537,19 @@ _LAZY_NAMES = {
 if _typing.TYPE_CHECKING:
     from ._lazy import *  # noqa: F403
 
-_guard_all(globals())
-_guard_all(vars(Tensor))
+globals().update(_public_functions(globals(), "", __name__))
+for _name, _method in _public_functions(vars(Tensor), "", __name__, "Tensor.").items():
+    setattr(Tensor, _name, _method)
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _importlib.import_module("." + name, __package__)
     if name in _LAZY_NAMES:
-        found = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
-        globals()[name] = found
-        _guard_all({name: found})
-        return found
+        globals()[name] = getattr(_importlib.import_module("." + _LAZY_NAMES[name], __package__), name)
+        if _LAZY_NAMES[name].partition(".")[0] not in _LAZY:  # else it is the function of another public module
+            globals().update(_public_functions({name: globals()[name]}, "", __name__))
+        return globals()[name]
     if name == "torch":
         return _importlib.import_module(__package__)
     if name.startswith("_foreach_"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ._user_warnings import warn_user
 from .tensor import Tensor
 
 _UNSAID = (
@@ -84,11 +84,10 @@ def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> No
 
 def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
     """Raise RuntimeError unless a number can be a size."""
-    warnings.warn(
+    warn_user(
         "_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     Use _check(i >= 0) "
         "instead.",
         FutureWarning,
-        stacklevel=2,
     )
     _check(i >= 0, message)
     if max is not None:

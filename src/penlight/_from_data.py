@@ -78,7 +78,9 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
 
 
 def _inferred(array: Any, leaf: Any, data: Any) -> dtypes.dtype:
-    """The dtype of floats and complex numbers: Python's have the default one, NumPy's and tensors their own."""
+    """The dtype of numbers: Python's have the default one, and ints are int64 where NumPy's are 32 bits wide; NumPy's and tensors have their own."""
+    if array.dtype.kind == "i" and type(leaf) is int:
+        return dtypes.int64
     if array.dtype.kind not in "fc" or isinstance(leaf, np.ndarray):
         return dtypes.from_np(array.dtype)
     kinds = set(map(type, data))

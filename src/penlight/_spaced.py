@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._user_warnings import warn_user
 from .creation import _accept, _check, _into, _leaf, _on_meta, _plain
 from .ops._guards import lazy
 from .tensor import Tensor, wrap
@@ -72,10 +73,10 @@ def _whole_range(args: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         if type(a) is not int or not -_FAR < a < _FAR:
             return None
     if len(args) == 1:
-        return np.arange(args[0]) if args[0] >= 0 else None
+        return np.arange(args[0], dtype=np.int64) if args[0] >= 0 else None
     if not 2 <= len(args) <= 3 or (len(args) == 3 and args[2] <= 0) or args[1] < args[0]:
         return None
-    return np.arange(*args)
+    return np.arange(*args, dtype=np.int64)
 
 
 def _float_values(args: tuple[Any, ...], dtype: Any) -> np.ndarray[Any, Any] | None:
@@ -124,12 +125,10 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Ten
     ...     torch.range(1, 3)
     tensor([1., 2., 3.])
     """
-    import warnings
 
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=2,
+        "range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
     if end is None:
         start, end = 0, start

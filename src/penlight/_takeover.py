@@ -2,23 +2,22 @@
 
 # Note [Functions taken over]
 PyTorch looks at the types of the arguments in every function. Here that would cost the hot path more than a small op does, so
-nobody looks until there is somebody to find: the first instance of a subclass of Tensor that takes part, the first foreign
-operand with `__torch_function__`, the first `TorchFunctionMode`. Then `wake` moves the code of every public function into a
-copy and gives the function itself a trampoline in its place, so that whoever holds the function has the one that looks; its
-identity, by which programs register their implementations, stays. A process without such types never pays.
+nothing looks until there is something to find: the first instance of a subclass of Tensor that takes part, the first foreign
+operand with `__torch_function__`, the first `TorchFunctionMode`. Then `wake` copies every public function, and makes the function
+itself look at its arguments before it calls the copy. Whoever holds the function has the one that looks; its identity, by which
+programs register their implementations, stays. A process without such types never pays.
 """
 
 from __future__ import annotations
 
-import linecache
 import threading
-import warnings
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from importlib import import_module
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from ._function_code import copy_of, handing_over, own_code_of, pending_of, run_instead
 from .tensor import DISABLED, Tensor
 
 # Whether subclasses are ignored here, and whether modes are too.
@@ -53,7 +52,7 @@ _LEFT_ALONE = {
 _MAKING = {"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor"}
 
 _lock = threading.Lock()
-_originals: dict[Any, Any] = {}  # a function that has its trampoline, and the copy with its own code
+_originals: dict[Any, Any] = {}  # a function that looks at its arguments, and the copy that runs what it ran before
 OVERRIDABLE: dict[str, list[Any]] = {}  # by the name of the namespace
 NAMES: dict[Any, str] = {}
 
@@ -165,7 +164,7 @@ def _convert(result: Any, cls: type) -> Any:
     return result
 
 
-# ----- Trampolines ----------------------------------------------------------------------------------------------------
+# ----- Functions that look at their arguments ----------------------------------------------------------------------------------------------------
 
 
 class _Looker:
@@ -191,46 +190,17 @@ class _Looker:
             raise
 
 
-# What debuggers and tracebacks show of a trampoline.
-_SHOWN = [
-    "def outer(*free_variables):\n",
-    " def inner(*args, **kwargs):\n",
-    "  if 0: free_variables\n",
-    "  return looker(args, kwargs)\n",
-]
-linecache.cache["<penlight overrides>"] = (sum(map(len, _SHOWN)), None, _SHOWN, "<penlight overrides>")
-
-
-def _trampoline(like: CodeType, looker: _Looker) -> CodeType:
-    """Code that calls `looker(args, kwargs)`, with the free variables of the code that it stands in for."""
-    free = like.co_freevars
-    source = "def outer({}):\n def inner(*args, **kwargs):\n  if 0: {}\n  return 'LOOKER'(args, kwargs)\n".format(
-        ", ".join(free), "; ".join(free) or "pass"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # a string is not callable; the looker in its place is
-        module = compile(source, "<penlight overrides>", "exec")
-    outer = next(c for c in module.co_consts if isinstance(c, CodeType))
-    inner = next(c for c in outer.co_consts if isinstance(c, CodeType))
-    consts = tuple(looker if c == "LOOKER" else c for c in inner.co_consts)
-    return inner.replace(co_consts=consts, co_name=like.co_name, co_qualname=like.co_qualname)
-
-
 def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
-    """Give a function its trampoline."""
+    """Make a function look at its arguments before it runs."""
     if function in _originals:
         return
-    copy = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__, copy.__doc__, copy.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
-    copy.__qualname__, copy.__annotations__ = function.__qualname__, function.__annotations__
-    copy.__dict__.update(function.__dict__)
-    _originals[function] = copy
+    copy = _originals[function] = copy_of(function)
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = copy  # type: ignore[attr-defined]  # keeps inspect.signature
-    function.__code__ = _trampoline(function.__code__, _Looker(public, copy, operator))
-    function.__defaults__ = function.__kwdefaults__ = None
+    pending = pending_of(function)
+    if pending is not None:
+        pending.function = copy
+    run_instead(function, handing_over(function, _Looker(public, copy, operator), "<penlight overrides>"))
 
 
 def wake() -> None:
@@ -238,8 +208,6 @@ def wake() -> None:
     with _lock:
         if _originals:
             return
-        from .ops import _compile
-
         functions = list(_namespaces())
         for name, function, public in functions:
             own = name.rpartition(".")[2]
@@ -247,22 +215,16 @@ def wake() -> None:
             if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
                 NAMES[public] = name
             OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)
-        for key, (op, function, operator) in _compile._waiting.items():
-            if function in _originals:
-                _compile._waiting[key] = (op, _originals[function], operator)
 
 
 def rest() -> None:
     """Undo `wake`: give every function its own code back."""
     with _lock:
-        from .ops import _compile
-
-        public = {id(copy): function for function, copy in _originals.items()}
-        for key, (op, copy, operator) in _compile._waiting.items():
-            _compile._waiting[key] = (op, public.get(id(copy), copy), operator)
         for function, copy in _originals.items():
-            function.__code__, function.__defaults__ = copy.__code__, copy.__defaults__
-            function.__kwdefaults__ = copy.__kwdefaults__
+            pending = pending_of(copy)
+            if pending is not None:
+                pending.function = function
+            run_instead(function, own_code_of(copy))
         _originals.clear()
         OVERRIDABLE.clear()
 

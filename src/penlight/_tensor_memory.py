@@ -11,12 +11,19 @@ import numpy as np
 
 from . import dtypes
 from ._dims import own_dim
+from ._function_code import explains_failures
 from .device import CPU, device
 from .kernels.addresses import address, offset
 from .size import Size
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+
+
+def _failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
+    from .ops._public_functions import failed
+
+    return failed(name, values, failure)
 
 
 class ShapeAndMemory:
@@ -36,6 +43,7 @@ class ShapeAndMemory:
         """
         return Size(self._array.shape)
 
+    @explains_failures
     def size(self: Any, dim: int | None = None) -> Any:
         """The sizes of all dimensions, or of one.
 
@@ -43,10 +51,13 @@ class ShapeAndMemory:
         >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)
         (torch.Size([2, 3]), 3)
         """
-        if dim is None:
-            return Size(self._array.shape)
-        shape = self._array.shape
-        return shape[own_dim(dim, len(shape))]
+        try:
+            if dim is None:
+                return Size(self._array.shape)
+            shape = self._array.shape
+            return shape[own_dim(dim, len(shape))]
+        except Exception as failure:
+            return _failed("size", (self, dim), failure)
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """How many elements to step over in memory for the next index, for all dimensions or one.
@@ -126,6 +137,7 @@ class ShapeAndMemory:
         """
         return self._array.nbytes
 
+    @explains_failures
     def numel(self: Any) -> int:
         """The number of elements.
 
@@ -133,10 +145,14 @@ class ShapeAndMemory:
         >>> torch.zeros(2, 3).numel()
         6
         """
-        return self._array.size
+        try:
+            return self._array.size
+        except Exception as failure:
+            return _failed("numel", (self,), failure)
 
     nelement = numel
 
+    @explains_failures
     def dim(self: Any) -> int:
         """The number of dimensions.
 
@@ -144,7 +160,10 @@ class ShapeAndMemory:
         >>> torch.zeros(2, 3).dim()
         2
         """
-        return self._array.ndim
+        try:
+            return self._array.ndim
+        except Exception as failure:
+            return _failed("dim", (self,), failure)
 
     ndimension = dim
 

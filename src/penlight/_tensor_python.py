@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from . import dtypes
 from . import tensor as _tensor  # type: ignore[no-redef]  # it needs this file: its names are looked up when used
 from ._tensor_memory import root_of
+from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE
 
@@ -198,10 +198,9 @@ def warn_of_scalar(tensor: Tensor) -> None:
     """PyTorch's warning, once in a process, that a tensor in a graph becomes a Python number where gradients are recorded."""
     if not _warned and tensor.requires_grad and modes.is_grad_enabled():
         _warned.append(True)
-        warnings.warn(
+        warn_user(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-            "tensor.detach() first.",
-            stacklevel=3,
+            "tensor.detach() first."
         )
 
 

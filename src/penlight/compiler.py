@@ -7,9 +7,10 @@ False
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
+
+from ._user_warnings import warn_user
 
 _warned: set[str] = set()
 
@@ -18,7 +19,7 @@ def warn_once(what: str, words: str) -> None:
     """Warn the first time that a program asks for something that is accepted without effect."""
     if what not in _warned:
         _warned.add(what)
-        warnings.warn(f"{what}: {words}", stacklevel=3)
+        warn_user(f"{what}: {words}")
 
 
 def compile(

@@ -12,6 +12,7 @@ from . import dtypes
 from ._dims import sizes
 from ._docstrings import documented
 from ._from_data import NEGATIVE_STRIDES, array_of
+from ._user_warnings import warn_user
 from .autograd import modes
 from .device import CPU, on_meta, require_cpu
 from .kernels.order import empty_like_expanded
@@ -40,12 +41,9 @@ def tensor(
     if _check(dtype, device, "tensor"):
         return _on_meta(tensor, data, dtype=dtype, requires_grad=requires_grad)
     if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            stacklevel=2,
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
     out = wrap(array_of(data, dtype, copy=True))
     return _leaf(out, requires_grad)
@@ -114,13 +112,10 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(NEGATIVE_STRIDES)
     if not ndarray.flags.writeable:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
             "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
-            stacklevel=2,
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
     return wrap(ndarray.view(own, np.ndarray) if ndarray.base is None else _own_root(ndarray, own))
 

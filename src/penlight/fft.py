@@ -15,7 +15,7 @@ import numpy as np
 from .creation import from_numpy
 from .device import require_cpu
 from .ops import fourier as _fourier
-from .ops._boundary import guard_all as _guard_all
+from .ops._public_functions import public_functions as _public_functions
 from .ops.fourier import (
     fft as fft,
 )
@@ -217,4 +217,4 @@ def rfftfreq(
     return _made(_fourier.frequencies("rfftfreq", n, d, True, dtype), out, device, requires_grad, "fft_rfftfreq")
 
 
-_guard_all(globals(), "fft_")
+globals().update(_public_functions(globals(), "fft_", __name__))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE, AccumulateGrad
 from .kernels.moves import fill, places, spread
@@ -146,13 +147,10 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
     if isinstance(index, (list, range)) and len(index) < 32 and any([_is_index_of_its_own(item) for item in index]):
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
             "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
-            "will result either in an error or a different result",
-            stacklevel=4,
+            "will result either in an error or a different result"
         )
         return tuple(index)
     return (index,)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
-from .ops._boundary import guard_all as _guard_all
 from .ops._guards import late as _late
+from .ops._public_functions import public_functions as _public_functions
 from .ops.matmul import matmul as matmul
 from .ops.norms import vector_norm as vector_norm
 
@@ -98,15 +98,15 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return A.diagonal(offset, dim1, dim2)
 
 
-_guard_all({"cross": cross, "diagonal": diagonal, "vector_norm": vector_norm}, "linalg_")
+globals().update(_public_functions(globals(), "linalg_", __name__))
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'torch.linalg' has no attribute '{name}'")
-    found = globals()[name] = getattr(_importlib.import_module(f".ops.linalg_{_WHERE[name]}", __package__), name)
-    _guard_all({name: found}, "linalg_")
-    return found
+    globals()[name] = getattr(_importlib.import_module(f".ops.linalg_{_WHERE[name]}", __package__), name)
+    globals().update(_public_functions({name: globals()[name]}, "linalg_", __name__))
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._refused import refuse
-from penlight.ops._boundary import guard_all as _guard_all
+from penlight.ops._public_functions import public_functions as _public_functions
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
@@ -330,4 +330,4 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
     return penlight.logaddexp(a, b)
 
 
-_guard_all(globals(), "F.")
+globals().update(_public_functions(globals(), "F.", __name__))

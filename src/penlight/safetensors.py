@@ -284,12 +284,14 @@ def _read_header(text: bytes, body_size: int) -> tuple[dict[str, str] | None, di
     import json
 
     try:
-        table = json.loads(text)
+        table = json.loads(text.decode(), object_pairs_hook=_table)
     except (ValueError, RecursionError) as error:
         raise _bad(f"invalid JSON in header: {error}") from None
     if not isinstance(table, dict):
         raise _bad("invalid JSON in header: expected a table of tensors")
     metadata = table.pop("__metadata__", None)
+    if metadata is not None and not (isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())):
+        raise _bad("invalid JSON in header: __metadata__ must be a table of texts")
     entries = {name: _entry(name, description) for name, description in table.items()}
     entries = dict(sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)))
     reach = 0
@@ -302,16 +304,25 @@ def _read_header(text: bytes, body_size: int) -> tuple[dict[str, str] | None, di
     return metadata, entries
 
 
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name is there twice")
+    return made
+
+
 def _entry(name: str, description: Any) -> _Entry:
     try:
         dtype, shape = description["dtype"], tuple(description["shape"])
         start, end = description["data_offsets"]
     except (TypeError, KeyError, ValueError):
         raise _bad(f"invalid JSON in header: the entry of `{name}` is not complete") from None
-    if dtype not in _DTYPES:
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise _bad(f"unknown or unsupported dtype `{dtype}` of tensor `{name}`, expected one of {', '.join(_DTYPES)}")
     if not all(type(number) is int and number >= 0 for number in (*shape, start, end)):
         raise _bad(f"invalid JSON in header: the numbers of `{name}` must be integers of at least 0")
     if prod(shape) * getattr(penlight, _DTYPES[dtype]).itemsize != end - start:
         raise _bad("invalid shape, data type, or offset for tensor")
+    if len(shape) > 64 or prod([n or 1 for n in shape]) >= 2**60:
+        raise _bad(f"tensor `{name}` has a shape that no array can have")
     return _Entry(dtype, shape, start, end)

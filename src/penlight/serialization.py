@@ -6,7 +6,6 @@ import os
 import pickle
 import sys
 import threading
-import warnings
 from enum import Enum
 from typing import IO, Any
 
@@ -27,6 +26,7 @@ from penlight._serialization.safe import (
     safe_globals,
     user_globals,
 )
+from penlight._user_warnings import warn_user
 from penlight.utils.serialization import config
 
 __all__ = [
@@ -169,7 +169,7 @@ def load(
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warn_user("pickle_load_args only works if `weights_only=False`.")
     mmap = config.load.mmap if mmap is None else mmap
     _check_dill_version(pickle_module)
     pickle_load_args.setdefault("encoding", "utf-8")
@@ -252,11 +252,10 @@ def _resolve_weights_only(weights_only: bool | None, pickle_module: Any) -> bool
     if weights_only is not None:
         return bool(weights_only)
     if force_not:
-        warnings.warn(
+        warn_user(
             "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
             "`weights_only` argument was not explicitly passed to `torch.load`, forcing weights_only=False.",
             UserWarning,
-            stacklevel=3,
         )
         return False
     return pickle_module is None
@@ -465,7 +464,7 @@ def check_module_version_greater_or_equal(
         )
         if error_if_malformed:
             raise RuntimeError(message) from error
-        warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
+        warn_user(message + ", but continuing assuming that requirement is met")
         return True
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from ._user_warnings import warn_user
 
 _state: dict[str, Any] = {
     "deterministic": 0,
@@ -64,9 +65,8 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """Ask for the precision of float32 matrix products; here they always have all of it."""
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(
-            f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
+        warn_user(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect."
         )
         return
     _state["precision"] = precision

@@ -14,7 +14,7 @@ from . import ops as _ops
 from ._docstrings import documented
 from .ops import _dispatch
 from .ops import special_more as _more
-from .ops._boundary import guard_all as _guard_all
+from .ops._public_functions import public_functions as _public_functions
 from .ops.arithmetic import _add_number, _mul_number
 from .ops.special_functions import _special_i1 as i1
 
@@ -130,4 +130,4 @@ for _name in _more.UNARY:
 for _name in _more.POLYNOMIALS:
     globals()[_name] = _polynomial(_name)
 
-_guard_all(globals(), "special_")
+globals().update(_public_functions(globals(), "special_", __name__))

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from . import autograd, dtypes
 from ._tensor_hooks import Hooked
 from ._tensor_memory import ShapeAndMemory
 from ._tensor_python import AsPython
+from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import DEAD_END, NO_EDGE, AccumulateGrad, Edge, Node
 from .autograd.saved import NoVersion
@@ -263,12 +263,11 @@ class Tensor(_Parts):
         tensor([3.])
         """
         if self._grad is None and _forgets_grad(self):
-            warnings.warn(
+            warn_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
                 "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-                "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-                stacklevel=2,
+                "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
             )
         return self._grad
 

@@ -1,6 +1,7 @@
 """Freed memory is kept for the next step, unless the user decided otherwise."""
 
 import ctypes
+import subprocess
 import sys
 
 import pytest
@@ -29,3 +30,17 @@ def test_can_be_switched_off(monkeypatch):
 def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     assert memory.keep() is False
+
+
+def test_the_import_changes_nothing_and_large_work_asks():
+    program = """
+import penlight as torch
+from penlight.kernels import memory, parallel
+asked = []
+parallel.keep_memory = lambda: asked.append(True)
+torch.ones(10).add(1)
+assert not asked
+torch.ones(1 << 20).exp()
+assert asked == [True]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -244,3 +244,32 @@ def test_assigning_does_not_mark_the_state_dict():
 def test_compile_gives_the_module_back():
     m = nn.ReLU()
     assert m.compile() is None
+
+
+def test_options_are_declared_once():
+    """A module without parameters stores the arguments of its `__init__` and prints those that it names."""
+    from penlight.nn.modules._options import Options
+
+    class Scaled(Options):
+        _shown = "by={self.by}"
+        _tensor_options = ("offset",)
+
+        def __init__(self, by: float = 2.0, offset: torch.Tensor | None = None) -> None:
+            self._set_options(locals())
+
+        def forward(self, input):
+            return input * self.by
+
+    module = Scaled(3.0, offset=torch.ones(1))
+    assert repr(module) == "Scaled(by=3.0)" and list(module.state_dict()) == ["offset"]
+    assert module(torch.ones(1)).item() == 3.0 and not hasattr(module, "self")
+    with pytest.raises(TypeError, match=r"Scaled.__init__\(\) got an unexpected keyword argument 'too'"):
+        Scaled(too=1)
+
+
+@pytest.mark.parametrize("name", ["beta", "threshold"])
+def test_an_option_can_become_a_parameter(name):
+    module = nn.Softplus()
+    setattr(module, name, nn.Parameter(torch.tensor(2.0)))
+    assert [key for key, _ in module.named_parameters()] == [name]
+    assert f"{name}=Parameter containing" in repr(module)

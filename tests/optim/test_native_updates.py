@@ -25,8 +25,8 @@ CASES = [
     ("Adamax", {}, True),
     ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}, True),
     ("RAdam", {}, True),
-    ("ASGD", {}, False),
-    ("Rprop", {}, False),
+    ("ASGD", {}, True),
+    ("Rprop", {}, True),
 ]
 
 

@@ -221,6 +221,32 @@ def test_old_files_have_numbers_for_steps():
     assert other.state[p]["step"].dtype == torch.float32
 
 
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("SGD", {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}),
+        ("ASGD", {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}),
+        ("AdamW", {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False, "decoupled_weight_decay": True, "fused": None}),
+        ("RMSprop", {"momentum": 0, "centered": False, "foreach": None, "maximize": False, "differentiable": False, "capturable": False}),
+        ("Adafactor", {"foreach": None}),
+        ("SparseAdam", {}),
+    ],
+)  # fmt: skip
+def test_old_files_lack_options(name, added):
+    opt = getattr(torch.optim, name)([leaf(2, 2)])
+    opt.load_state_dict({"state": {}, "param_groups": [{"params": [0]}]})
+    group = {key: value for key, value in opt.param_groups[0].items() if key != "params"}
+    assert list(group.items()) == list(added.items())
+
+
+def test_an_optimizer_may_skip_the_constructor_of_its_base():
+    class Own(torch.optim.Adam):
+        def __init__(self, params, lr):
+            super(torch.optim.Adam, self).__init__(params, {"lr": lr, "mine": 1})
+
+    assert Own([leaf(1)], 0.5).defaults == {"lr": 0.5, "mine": 1}
+
+
 def test_pickle_and_deepcopy():
     p = leaf(3)
     opt = torch.optim.SGD([p], lr=0.1, momentum=0.9)

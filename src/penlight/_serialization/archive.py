@@ -17,6 +17,9 @@ _LOCATOR = struct.Struct("<4sIQI")
 _MAX32 = 0xFFFFFFFF
 _FLAGS = 0x0808  # names in UTF-8; sizes and checksum follow the data
 _NEWEST_VERSION = 10
+# PyTorch packs nothing, but somebody may have. A few bytes that unpack to gigabytes are not a file, but an attack.
+_MOST_PACKED = 100  # times its size
+_FREE = 1 << 20  # bytes that anything may unpack to
 
 _CORRUPT = (
     " If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can happen "
@@ -154,9 +157,18 @@ class ArchiveReader:
                     count, size, start = fields[7], fields[8], fields[9]
         directory = self._at(start, size)
         try:
-            return dict(_entries(directory, count))
+            entries = list(_entries(directory, count))
         except (struct.error, UnicodeDecodeError, ValueError):
             raise _failure("reading zip archive: invalid header or archive is corrupted") from None
+        records = dict(entries)
+        if len(records) < len(entries):
+            raise _failure("reading zip archive: two records have the same name")
+        reach = 0
+        for record in sorted(records.values(), key=lambda record: record.header):
+            if record.header < reach:
+                raise _failure("reading zip archive: two records have the same data")
+            reach = record.header + _LOCAL.size + record.stored
+        return records
 
     def _strip_directory_name(self) -> None:
         first = next(iter(self._records), "")
@@ -171,7 +183,9 @@ class ArchiveReader:
                 'Expected hasRecord("version") to be true, but got false: this is not a file of torch.save'
             )
         version = self.read(marker).strip()
-        if version.isdigit() and int(version) > _NEWEST_VERSION:
+        if not version.isdigit() or len(version) > 20:
+            raise _failure(f"reading file {marker}: {version[:20]!r} is no number")
+        if int(version) > _NEWEST_VERSION:
             raise RuntimeError(
                 f"Attempted to read a PyTorch file with version {int(version)}, but the maximum supported version for "
                 f"reading is {_NEWEST_VERSION}. Your PyTorch installation may be too old."
@@ -201,8 +215,8 @@ class ArchiveReader:
         """The data of a record."""
         return self.read_array(name, self._record(name).size).tobytes()
 
-    def read_array(self, name: str, size: int) -> np.ndarray:
-        """The data of a record of a known size, as an array of bytes of its own."""
+    def data_offset(self, name: str, size: int) -> int:
+        """As `offset`, of a record that must have a known size and lie within the file."""
         record = self._record(name)
         if record.size != size:
             raise RuntimeError(
@@ -212,10 +226,19 @@ class ArchiveReader:
         position = self.offset(name)
         if position - self._start + record.stored > self._size:
             raise _failure(f"reading file {name}: file read failed")
+        return position
+
+    def read_array(self, name: str, size: int) -> np.ndarray:
+        """The data of a record of a known size, as an array of bytes of its own."""
+        record, position = self._record(name), self.data_offset(name, size)
         self._file.seek(position)
         if record.method == 0 and record.stored == size:
             data = _read_into(self._file, np.empty(size, np.uint8), name)
         elif record.method == 8:
+            if size > max(_FREE, _MOST_PACKED * record.stored):
+                raise _failure(
+                    f"reading file {name}: {record.stored} bytes that unpack to {size} are no sensible record"
+                )
             data = _inflate(_read_into(self._file, np.empty(record.stored, np.uint8), name), size, name)
         else:
             raise _failure(f"reading file {name}: unsupported method")

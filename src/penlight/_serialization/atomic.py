@@ -25,16 +25,16 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         return
     temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        file = open(temporary, "xb")  # noqa: SIM115 (closed below, before the move)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(error.errno, error.strerror, path) from None
-    except PermissionError as error:
-        if old is None:
-            raise PermissionError(error.errno, error.strerror, path) from None
-        with open(target, "wb") as file:
-            yield file
-        return
-    try:
+        try:
+            file = open(temporary, "xb")  # noqa: SIM115 (closed below, before the move)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, error.strerror, path) from None
+        except PermissionError as error:
+            if old is None:
+                raise PermissionError(error.errno, error.strerror, path) from None
+            with open(target, "wb") as file:
+                yield file
+            return
         with file:
             yield file
             file.flush()
@@ -42,7 +42,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
                 _keep_permissions(file.fileno(), old)
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException:  # also Ctrl-C, when the file may have been made and not yet have a name here
         _remove(temporary)
         raise
     _sync_directory(os.path.dirname(target))

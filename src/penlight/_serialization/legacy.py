@@ -12,7 +12,7 @@ import numpy as np
 
 from penlight._serialization.locations import restore_function
 from penlight._serialization.pickler import StorageTable, pickler_class
-from penlight._serialization.reading import PickleReader, decoded, element_dtype, no_storages, typed
+from penlight._serialization.reading import PickleReader, checked_key, decoded, element_dtype, no_storages, typed
 from penlight.storage import TypedStorage, UntypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -53,9 +53,10 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
 class _Storages:
     """Makes empty storages while the pickle is read, and fills them from what follows it."""
 
-    def __init__(self, map_location: Any, skip_data: bool) -> None:
+    def __init__(self, file: Any, map_location: Any, skip_data: bool) -> None:
         self._restore = restore_function(map_location)
         self._skip_data = skip_data
+        self._left = _size_from_here(file)  # bytes that storages can have together
         self._made: dict[Any, TypedStorage] = {}
 
     def load(self, saved: Any) -> Any:
@@ -69,15 +70,20 @@ class _Storages:
             raise RuntimeError(f"Unknown saved id type: {saved[0]}")
         _, storage_type, key, location, count, view = saved
         dtype = element_dtype(storage_type)
-        if key not in self._made:
+        if checked_key(key) not in self._made:
             if type(count) is not int or count < 0:
                 raise pickle.UnpicklingError(f"a storage cannot have {count!r} elements")
+            self._left -= 0 if self._skip_data else count * dtype.itemsize
+            if self._left < 0:
+                raise RuntimeError(f"the file announces a storage of {count} elements, but it is shorter than that")
             empty = UntypedStorage(count * dtype.itemsize)
             self._made[key] = typed(self._restore(empty, decoded(location)), dtype)
         if view is None:
             return self._made[key]
+        if not isinstance(view, tuple) or len(view) != 3 or not all(type(n) is int and n >= 0 for n in view[1:]):
+            raise pickle.UnpicklingError(f"expected the key, offset and size of a view of a storage, but got {view!r}")
         view_key, offset, size = view
-        if view_key not in self._made:
+        if checked_key(view_key) not in self._made:
             width = dtype.itemsize
             part = self._made[key]._untyped_storage[offset * width : (offset + size) * width]
             self._made[view_key] = typed(part, dtype)
@@ -87,9 +93,13 @@ class _Storages:
         """Read the data of the storages, which lies in the file in the order of the keys."""
         if self._skip_data:
             return
+        if not isinstance(keys, list):
+            raise RuntimeError(
+                f"expected a list of the keys of storages, but got {type(keys)}. The file might be corrupted."
+            )
         for key in keys:
-            if key not in self._made:
-                raise AssertionError(f"storage key {key!r} not found in deserialized_objects")
+            if checked_key(key) not in self._made:
+                raise RuntimeError(f"the file has a storage {key!r} that no tensor uses. It might be corrupted.")
             storage = self._made[key]
             memory = storage._untyped_storage._bytes
             (count,) = struct.unpack("<q", _exactly(file, 8))
@@ -101,6 +111,13 @@ class _Storages:
             _fill(file, memory)
             if sys.byteorder == "big":
                 storage._untyped_storage.byteswap(storage._dtype)
+
+
+def _size_from_here(file: Any) -> int:
+    position = file.tell()
+    size: int = file.seek(0, 2) - position
+    file.seek(position)
+    return size
 
 
 def _exactly(file: Any, count: int) -> bytes:
@@ -133,7 +150,7 @@ def load_legacy(file: Any, reader: PickleReader, map_location: Any, skip_data: b
     if version != PROTOCOL_VERSION:
         raise RuntimeError(f"Invalid protocol version: {version}")
     reader.load(file, no_storages)  # facts about the system that wrote it
-    storages = _Storages(map_location, skip_data)
+    storages = _Storages(file, map_location, skip_data)
     result = reader.load(file, storages.load)
     storages.fill(file, reader.load(file, no_storages))
     return result

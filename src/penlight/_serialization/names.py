@@ -44,9 +44,18 @@ _DTYPE_NAMES = (
 
 def _encode(text: str, encoding: str = "utf-8") -> bytes:
     """How pickles of protocol 2 write bytes. Only by encodings that are that, and not programs of some codec."""
-    if encoding not in ("latin1", "latin-1", "ascii", "utf-8", "utf8"):
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1", "ascii", "utf-8", "utf8"):
         raise UnpicklingError(f"the file asks for bytes by the encoding {encoding!r}")
     return text.encode(encoding)
+
+
+def _bytearray(data: Any = b"", encoding: str = "latin1") -> bytearray:
+    """A bytearray of given bytes. Not of a given size: the file would be a few bytes, the memory anything."""
+    if isinstance(data, str):
+        data = _encode(data, encoding)
+    if not isinstance(data, (bytes, list)):
+        raise UnpicklingError(f"a bytearray is made of bytes, but the file has {type(data)}")
+    return bytearray(data)
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +71,7 @@ def builtin_globals() -> dict[str, Any]:
         "torch.Tensor": penlight.Tensor,
         "torch.device": penlight.device,
         "_codecs.encode": _encode,
-        "builtins.bytearray": bytearray,
+        "builtins.bytearray": _bytearray,
         "builtins.set": set,
         "builtins.complex": complex,
         "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2,

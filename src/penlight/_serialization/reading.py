@@ -48,7 +48,17 @@ def no_storages(saved: Any) -> Any:
 
 def decoded(text: Any) -> str:
     """A text that a pickle of Python 2 may hold as bytes."""
-    return text.decode("ascii") if isinstance(text, bytes) else text
+    text = text.decode("latin1") if isinstance(text, bytes) else text
+    if not isinstance(text, str):
+        raise pickle.UnpicklingError(f"expected a text in the description of a storage, but got {type(text)}")
+    return text
+
+
+def checked_key(key: Any) -> Any:
+    """The key of a storage in a file: a text or a number."""
+    if type(key) not in (str, bytes, int):
+        raise pickle.UnpicklingError(f"the key of a storage must be a text, but the file has {type(key)}")
+    return key
 
 
 def element_dtype(storage_type: Any) -> Any:

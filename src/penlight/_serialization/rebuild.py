@@ -5,6 +5,8 @@ from __future__ import annotations
 from pickle import UnpicklingError
 from typing import Any
 
+import numpy as np
+
 import penlight
 from penlight._serialization.tensors import tensor_from_array, view_of_storage
 from penlight.storage import TypedStorage
@@ -13,7 +15,13 @@ from penlight.storage import TypedStorage
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if not isinstance(storage, TypedStorage):
         raise UnpicklingError(f"a tensor's storage must be a storage, but got {type(storage)}")
-    return _over(storage, storage._dtype, storage_offset, tuple(size), tuple(stride))
+    return _over(storage, storage._dtype, storage_offset, _sizes(size), _sizes(stride))
+
+
+def _sizes(given: Any) -> tuple[Any, ...]:
+    if not isinstance(given, (tuple, list)):
+        raise UnpicklingError(f"the sizes of a tensor must be a tuple, but got {type(given)}")
+    return tuple(given)
 
 
 def _over(storage: Any, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
@@ -47,11 +55,15 @@ def _rebuild_tensor_v3(
 ) -> Any:
     if not isinstance(storage, TypedStorage) or not isinstance(dtype, penlight.dtype):
         raise UnpicklingError(f"expected a storage and a dtype, but got {type(storage)} and {type(dtype)}")
-    return _finished(_over(storage, dtype, storage_offset, tuple(size), tuple(stride)), requires_grad, metadata)
+    return _finished(_over(storage, dtype, storage_offset, _sizes(size), _sizes(stride)), requires_grad, metadata)
 
 
 def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
     """PyTorch's lazy conjugate and negation are carried out here, where they are not lazy."""
+    if metadata is not None and not isinstance(metadata, dict):
+        raise UnpicklingError(f"what is known about a tensor must be a dict, but got {type(metadata)}")
+    if metadata and tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise UnpicklingError("the file has a tensor that is larger than its storage and to be negated")
     if metadata and metadata.get("conj"):
         tensor = tensor.conj().clone()
     if metadata and metadata.get("neg"):
@@ -60,11 +72,17 @@ def _finished(tensor: Any, requires_grad: bool, metadata: Any) -> Any:
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    return penlight.nn.Parameter(data, requires_grad)
+    return penlight.nn.Parameter(_tensor(data), bool(requires_grad))
 
 
 def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
-    return _with_state(penlight.nn.Parameter(data, requires_grad), state)
+    return _with_state(penlight.nn.Parameter(_tensor(data), bool(requires_grad)), state)
+
+
+def _tensor(data: Any) -> Any:
+    if not isinstance(data, penlight.Tensor):
+        raise UnpicklingError(f"expected a tensor, but got {type(data)}")
+    return data
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
@@ -89,6 +107,9 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 def _with_state(tensor: Any, state: Any) -> Any:
     """Set the attributes that were set on a tensor: a dict, or a pair of that and one for slots."""
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    for given in (attributes, slots):
+        if given and (not isinstance(given, dict) or not all(isinstance(name, str) for name in given)):
+            raise UnpicklingError(f"the attributes of a tensor must be a dict of names, but got {type(given)}")
     if attributes:
         tensor.__dict__.update(attributes)
     for name, value in (slots or {}).items():
@@ -98,7 +119,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
 
 
 def _get_layout(name: str) -> Any:
-    layout = getattr(penlight, name.removeprefix("torch."), None)
+    layout = getattr(penlight, name.removeprefix("torch."), None) if isinstance(name, str) else None
     if not isinstance(layout, penlight.layout):
         raise UnpicklingError(f"penlight has no layout {name}")
     return layout
@@ -123,16 +144,18 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
         raise UnpicklingError(f"a tensor's dtype must be a dtype, but got {type(dtype)}")
     from penlight import _meta
 
-    return _meta.rebuild(dtype, size, stride, requires_grad)
+    return _meta.rebuild(dtype, _sizes(size), _sizes(stride), bool(requires_grad))
 
 
 def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    tensor = tensor_from_array(data).to(dtype)
+    if not isinstance(data, np.ndarray) or not isinstance(dtype, penlight.dtype):
+        raise UnpicklingError(f"expected an array and a dtype, but got {type(data)} and {type(dtype)}")
+    tensor = penlight.from_numpy(data).to(dtype)
     return tensor._require_grad_() if requires_grad else tensor
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    tensor = data.to(dtype)
+    tensor = _tensor(data).to(dtype)
     return tensor._require_grad_() if requires_grad else tensor
 
 

@@ -57,7 +57,10 @@ def view_of_storage(
     elif offset * width > memory.size:
         offset = 0
     strides = tuple(step * width for step in stride)
-    return np.ndarray(size, np_dtype, memory, offset * width, None if 0 in size else strides)
+    try:
+        return np.ndarray(size, np_dtype, memory, offset * width, None if 0 in size else strides)
+    except (ValueError, OverflowError) as error:  # more dimensions, or larger ones, than an array can have
+        raise RuntimeError(f"invalid tensor geometry: sizes {size}, strides {stride} ({error})") from None
 
 
 def _are_counts(numbers: tuple[Any, ...]) -> bool:

@@ -15,15 +15,19 @@ import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pickle import UnpicklingError
 from typing import Any
 
 import penlight
 from penlight._serialization.names import PARAMETER, builtin_globals
 from penlight._serialization.safe import user_globals
+from penlight.storage import UntypedStorage
 
 _BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
 _MARK = object()
+_DEEPEST = 500  # tuples within tuples
+_MOST_STEPS = 100_000  # of the hash of a key
 
 
 class _Named:
@@ -60,6 +64,10 @@ class _Named:
         )
 
 
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
 class WeightsUnpickler:
     """Reads one pickle from a file; `persistent_load` makes the storages."""
 
@@ -71,21 +79,27 @@ class WeightsUnpickler:
         self._named = _Named()
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+        self._nested: dict[int, tuple[Any, int, int]] = {}  # see Note [Nested tuples]
 
     def load(self) -> Any:
         """The object that the pickle describes; UnpicklingError if it asks for anything that is not allowed."""
-        actions = _ACTIONS
+        actions, opcode = _ACTIONS, b""
         try:
             while True:
                 opcode = self._read(1)
                 if opcode == pickle.STOP:
-                    return self._stack.pop()
+                    result = self._stack.pop()
+                    if result is _MARK:
+                        raise UnpicklingError("the pickle is damaged: it ends with a mark")
+                    return result
                 action = actions.get(opcode)
                 if action is None:
                     raise UnpicklingError(f"Unsupported operand {opcode[0]}")
                 action(self)
-        except (IndexError, struct.error, UnicodeDecodeError) as error:
-            raise UnpicklingError(f"the pickle is damaged: {error}") from error
+        except IndexError as error:
+            raise UnpicklingError(f"the pickle is damaged: too few values for the instruction {opcode!r}") from error
+        except (struct.error, UnicodeDecodeError) as error:
+            raise UnpicklingError(f"the pickle is damaged at the instruction {opcode!r}: {error}") from error
 
     def _read(self, count: int) -> bytes:
         data: bytes = self._read_from(count)
@@ -128,13 +142,31 @@ class WeightsUnpickler:
             if hasattr(function, "__self__"):
                 message += f" which belongs to {function.__self__}"
             raise UnpicklingError(message)
-        self._stack.append(function(*arguments))
+        self._stack.append(self._called(function, function, arguments))
+
+    def _called(self, named: Any, make: Callable[..., Any], arguments: Any) -> Any:
+        """The result of a call that the file asks for. What the user has not added must take exactly these arguments."""
+        if type(arguments) is not tuple:
+            raise UnpicklingError(
+                f"the pickle is damaged: {_name(named)} is called with {type(arguments)} instead of a tuple of arguments"
+            )
+        if self._named.was_added(named):
+            return make(*arguments)
+        if arguments and named in (penlight.Tensor, UntypedStorage):
+            raise UnpicklingError(f"the file asks for a {_name(named)} of {arguments!r}, which is not how one is saved")
+        for argument in arguments:
+            self._check_keys(argument)
+        try:
+            return make(*arguments)
+        except (TypeError, ValueError, AttributeError, OverflowError, LookupError, MemoryError, OSError) as error:
+            raise UnpicklingError(f"the file calls {_name(named)} with arguments that do not fit: {error}") from error
 
     def _newobj(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
         if isinstance(cls, type) and cls in self._named:
             is_parameter = cls.__name__ == "Parameter" and cls is penlight.nn.Parameter
-            self._stack.append(cls(*arguments) if is_parameter else cls.__new__(cls, *arguments))
+            make = cls if is_parameter else partial(cls.__new__, cls)
+            self._stack.append(self._called(cls, make, arguments))
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted "
@@ -144,6 +176,10 @@ class WeightsUnpickler:
     def _build(self) -> None:
         state, target = self._stack.pop(), self._stack[-1]
         if type(target) is OrderedDict:
+            if type(state) is not dict or not all(type(name) is str for name in state):
+                raise UnpicklingError(
+                    f"the attributes of an OrderedDict must be a dict of names, but got {type(state)}"
+                )
             target.__dict__.update(state)
         elif not self._named.was_added(type(target)):
             raise UnpicklingError(
@@ -163,8 +199,9 @@ class WeightsUnpickler:
         saved = self._stack.pop()
         if type(saved) is not tuple and type(saved) is not int:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
-        if type(saved) is tuple and saved and saved[0] not in ("storage", b"storage"):
-            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(saved[0])}")
+        kind = saved[0] if type(saved) is tuple and saved else "storage"
+        if type(kind) not in (str, bytes) or kind not in ("storage", b"storage"):
+            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(kind)}")
         self._stack.append(self._persistent_load(saved))
 
     # ----- Containers -----------------------------------------------------------------------------------------------
@@ -191,18 +228,57 @@ class WeightsUnpickler:
 
     def _setitem(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
-        self._mapping("SETITEM")[key] = value
+        self._set(self._mapping("SETITEM"), key, value)
 
     def _setitems(self) -> None:
         items = self._since_mark()
         target = self._mapping("SETITEMS")
-        for key, value in zip(items[::2], items[1::2], strict=True):
+        if len(items) % 2:
+            raise UnpicklingError("the pickle is damaged: SETITEMS has a key without a value")
+        for key, value in zip(items[::2], items[1::2]):
+            self._set(target, key, value)
+
+    def _set(self, target: Any, key: Any, value: Any) -> None:
+        self._check_key(key)
+        try:
             target[key] = value
+        except TypeError as error:
+            raise UnpicklingError(f"the pickle is damaged: {type(key)} cannot be a key of a dict ({error})") from error
 
     def _last(self, count: int) -> None:
         if len(self._stack) < count:
             raise UnpicklingError("the pickle is damaged: the stack is empty")
-        self._stack[-count:] = [tuple(self._stack[-count:])]
+        self._stack[-count:] = [self._tuple(self._stack[-count:])]
+
+    # Note [Nested tuples]
+    # The hash of a tuple is that of its items, found by recursion in C: one of tuples in tuples 100,000 deep as the key of a dict
+    # ends the process, and one of 60 that each have the next one twice takes for ever. Both are files of a few bytes. So the depth of
+    # tuples is bounded, and so is the number of steps that the hash of a key takes. A table has both for the tuples that hold tuples;
+    # it also holds the tuples, so that no other object gets their `id`.
+
+    def _tuple(self, items: list[Any]) -> tuple[Any, ...]:
+        made = tuple(items)
+        inner = [item for item in items if type(item) is tuple]
+        if inner:
+            known = [self._nested.get(id(item), (item, 1, len(item))) for item in inner]
+            depth, steps = 1 + max([k[1] for k in known]), len(items) + sum([k[2] for k in known])
+            if depth > _DEEPEST:
+                raise UnpicklingError(f"the pickle has tuples in tuples more than {_DEEPEST} deep")
+            self._nested[id(made)] = made, depth, steps
+        return made
+
+    def _check_key(self, key: Any) -> None:
+        if type(key) is tuple and self._nested.get(id(key), (key, 1, len(key)))[2] > _MOST_STEPS:
+            raise UnpicklingError("the pickle has a tuple of tuples as a key that is too large to be one")
+
+    def _check_keys(self, argument: Any) -> None:
+        """The same for all that a set or a dict might be made of."""
+        self._check_key(argument)
+        if type(argument) in (tuple, list, set):
+            for item in argument:
+                self._check_key(item)
+                if type(item) in (tuple, list) and item:
+                    self._check_key(item[0])
 
     # ----- Values ---------------------------------------------------------------------------------------------------
 
@@ -253,7 +329,7 @@ _ACTIONS: dict[bytes, Callable[[WeightsUnpickler], None]] = {
     pickle.SETITEM: _Machine._setitem,
     pickle.SETITEMS: _Machine._setitems,
     pickle.MARK: lambda machine: machine._stack.append(_MARK),
-    pickle.TUPLE: lambda machine: machine._stack.append(tuple(machine._since_mark())),
+    pickle.TUPLE: lambda machine: machine._stack.append(machine._tuple(machine._since_mark())),
     pickle.TUPLE1: lambda machine: machine._last(1),
     pickle.TUPLE2: lambda machine: machine._last(2),
     pickle.TUPLE3: lambda machine: machine._last(3),

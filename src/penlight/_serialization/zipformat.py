@@ -15,7 +15,7 @@ import numpy as np
 from penlight._serialization.archive import ArchiveReader, ArchiveWriter
 from penlight._serialization.locations import restore_function
 from penlight._serialization.pickler import StorageTable, pickler_class
-from penlight._serialization.reading import PickleReader, decoded, element_dtype, typed
+from penlight._serialization.reading import PickleReader, checked_key, decoded, element_dtype, typed
 from penlight.storage import TypedStorage, UntypedStorage
 from penlight.utils.serialization import config
 
@@ -68,7 +68,7 @@ class _Storages:
             raise pickle.UnpicklingError(f"Unknown persistent id, expected that of a storage but got {saved!r}")
         _, storage_type, key, location, count = saved
         dtype = element_dtype(storage_type)
-        if key not in self._made:
+        if checked_key(key) not in self._made:
             if type(count) is not int or count < 0:
                 raise pickle.UnpicklingError(f"a storage cannot have {count!r} elements")
             storage = self._read(f"data/{key}", count * dtype.itemsize)
@@ -82,10 +82,7 @@ class _Storages:
             return UntypedStorage(size)
         if self._mapped is None or size == 0 or not self._archive.is_stored(name):
             return UntypedStorage(self._archive.read_array(name, size))
-        try:
-            array = np.frombuffer(self._mapped, np.uint8, size, self._archive.offset(name))
-        except ValueError:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it ends outside of the file") from None
+        array = np.frombuffer(self._mapped, np.uint8, size, self._archive.data_offset(name, size))
         return UntypedStorage(array.copy() if self._foreign_order else array)
 
 

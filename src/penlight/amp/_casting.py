@@ -3,7 +3,7 @@
 # Note [Borrowed functions]
 Autocast acts on functions as a whole: `linear` casts its input, weight and bias, and then nothing inside it. A test for
 that in `linear`, `matmul`, ... would cost every program that never uses autocast. Instead the functions are borrowed
-while a region is open somewhere: their code object is swapped for one that comes here, so that everyone who holds the
+while a region is open somewhere: they run code that comes here instead of their own, so that everyone who holds the
 function (the method, `from torch.nn.functional import linear`) gets it, and is given back when the last region ends. In
 a thread without autocast a borrowed function does what it always did.
 """
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import threading
 from importlib import import_module
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 from weakref import ref
 
 from penlight import dtypes
+from penlight._function_code import Compiled, copy_of, handing_over, run_instead
 from penlight.autograd import modes
 from penlight.autograd.modes import is_grad_enabled
 from penlight.tensor import Tensor
@@ -51,53 +52,45 @@ PADDING = {"nn.functional": "pad"}  # in float32, if it copies elements
 
 
 class Borrowed:
-    """A function whose code was swapped: what it ran before is in `original`."""
+    """A function in whose place `call` is called: what it ran before is in `original`."""
 
-    def __init__(self, function: Any, policy: str, key: str) -> None:
+    def __init__(self, function: Any, policy: str) -> None:
         self.function, self.policy = function, policy
-        self.original = FunctionType(
-            function.__code__, function.__globals__, function.__name__, closure=function.__closure__
-        )
-        self.stub = _stub(key, function.__code__.co_freevars)
-        self.take()
+        self.original = copy_of(function)
+        self.stub = handing_over(function, self, "<penlight autocast>")
+
+    def taken(self) -> bool:
+        return (self.function.__kwdefaults__ or {}).get("_handler") is self
 
     def take(self) -> None:
-        """Keep the function's code, and swap it. Also when the function has changed it: see Note [Compiled at first use]."""
-        function, original = self.function, self.original
-        original.__code__ = function.__code__
-        original.__defaults__, original.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-        function.__code__ = self.stub
+        """Keep what the function runs, and take its place. Also when the function has changed it: see Note [Compiled at first use]."""
+        function = self.function
+        if self.taken():
+            return  # not given back, because of Ctrl-C
+        run_instead(self.original, Compiled(function.__code__, function.__defaults__, function.__kwdefaults__))
+        run_instead(function, self.stub)
 
     def give_back(self) -> None:
-        if self.function.__code__ is self.stub:
-            self.function.__code__ = self.original.__code__
+        if self.taken():
+            original = self.original
+            run_instead(self.function, Compiled(original.__code__, original.__defaults__, original.__kwdefaults__))
 
     def run(self, args: Any, kwargs: Any) -> Any:
-        result = self.original(*args, **kwargs)
-        if self.function.__code__ is not self.stub:
-            with _lock:
-                if _users:
-                    self.take()
-        return result
+        try:
+            return self.original(*args, **kwargs)
+        finally:
+            if not self.taken():
+                with _lock:
+                    if _users:
+                        self.take()
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        return call(self, args, kwargs)
 
 
 _lock = threading.RLock()
 _users = 0
 borrowed: dict[str, Borrowed] = {}
-
-
-def _stub(key: str, free: tuple[str, ...]) -> CodeType:
-    """The code that a borrowed function runs. It must name the free variables of the code that it stands in for."""
-    source = (
-        f"def outer({', '.join(free)}):\n"
-        "    def stub(*args, **kwargs):\n"
-        f"        if 0: ({''.join(name + ', ' for name in free)})\n"
-        "        from penlight.amp._casting import call\n"
-        f"        return call({key!r}, args, kwargs)\n"
-    )
-    module = compile(source, "<penlight autocast>", "exec")
-    outer = next(c for c in module.co_consts if isinstance(c, CodeType))
-    return next(c for c in outer.co_consts if isinstance(c, CodeType))
 
 
 def targets() -> dict[str, tuple[Any, str]]:
@@ -124,11 +117,14 @@ def open_mode() -> None:
         if _users > 1:
             return
         modes.casting = True
-        if borrowed:  # a training loop opens a region in each step: the stubs are made once
+        try:
+            if not borrowed:  # a training loop opens a region in each step: the stubs are made once
+                borrowed.update({key: Borrowed(function, policy) for key, (function, policy) in targets().items()})
             for entry in borrowed.values():
                 entry.take()
-        else:
-            borrowed.update((key, Borrowed(function, policy, key)) for key, (function, policy) in targets().items())
+        except BaseException:  # Ctrl-C
+            close_mode()
+            raise
 
 
 def close_mode() -> None:
@@ -147,9 +143,8 @@ def close_mode() -> None:
 kept: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
 
 
-def call(key: str, args: Any, kwargs: Any) -> Any:
+def call(entry: Borrowed, args: Any, kwargs: Any) -> Any:
     """A borrowed function was called."""
-    entry = borrowed[key]
     enabled, dtype = _state._of("cpu")
     if not enabled or _state.inside.get() or kwargs.get("out") is not None:
         return entry.run(args, kwargs)

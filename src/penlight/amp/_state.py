@@ -34,13 +34,15 @@ def _of(device_type: str) -> tuple[bool, Any]:
 
 
 def _change(device_type: str, enabled: bool, dtype: Any) -> None:
-    before = _of(device_type)
-    kind = _kind(device_type)
-    settings.set({**settings.get(), kind: (enabled, dtype)})
-    if kind == "cpu" and enabled != before[0]:
-        from . import _casting
+    from . import _casting
 
-        (_casting.open_mode if enabled else _casting.close_mode)()
+    kind = _kind(device_type)
+    switched = kind == "cpu" and enabled != _of(device_type)[0]
+    if switched and enabled:
+        _casting.open_mode()
+    settings.set({**settings.get(), kind: (enabled, dtype)})
+    if switched and not enabled:
+        _casting.close_mode()
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:

@@ -68,16 +68,24 @@ class autocast:
         self.prev_cache_enabled = _state.is_autocast_cache_enabled()
         self.prev = _state.is_autocast_enabled(self.device)
         self.prev_fastdtype = _state.get_autocast_dtype(self.device)
-        _state._change(self.device, self._enabled, self.fast_dtype)
-        _state.autocast_increment_nesting()
-        _state.set_autocast_cache_enabled(self._cache_enabled)
+        nesting = _state.depth.get()
+        try:
+            _state._change(self.device, self._enabled, self.fast_dtype)
+            _state.autocast_increment_nesting()
+            _state.set_autocast_cache_enabled(self._cache_enabled)
+        except BaseException:  # Ctrl-C: there will be no __exit__
+            _state.depth.set(nesting + 1)
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
-        if _state.autocast_decrement_nesting() == 0:
-            _state.clear_autocast_cache()
-        _state._change(self.device, self.prev, self.prev_fastdtype)
-        _state.set_autocast_cache_enabled(self.prev_cache_enabled)
+        try:
+            _state._change(self.device, self.prev, self.prev_fastdtype)
+        finally:
+            _state.set_autocast_cache_enabled(self.prev_cache_enabled)
+            if _state.autocast_decrement_nesting() == 0:
+                _state.clear_autocast_cache()
 
     def __call__(self, func: Any) -> Any:
         if not callable(func):

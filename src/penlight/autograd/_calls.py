@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._user_warnings import warn_user
 from ..tensor import Tensor, wrap
 from . import modes
 from ._arguments import as_tuple, input_edges, is_edge, root_edges, root_grads, usual_grad
@@ -29,9 +30,7 @@ def backward(
             execute(root_edges((tensors,)), (start,), keep, create_graph, None)
             return
     if grad_variables is not None:
-        import warnings
-
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+        warn_user("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
@@ -71,13 +70,10 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     if not only_inputs:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
             "the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=3,
         )
     allow_unused = bool(materialize_grads if allow_unused is None else allow_unused)
     sources, wanted = as_tuple(outputs), as_tuple(inputs)

@@ -7,19 +7,17 @@ False
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from .._user_warnings import is_ours, warn_user
 from . import modes
 from .modes import ANOMALY
 from .node import Node
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # The node that the engine is running: nodes made meanwhile (create_graph) have it as their parent.
 _running: ContextVar[Node | None] = ContextVar("penlight_anomaly_running", default=None)
@@ -118,21 +116,17 @@ def _remember(node: Node) -> None:
         node.metadata["parent_"] = parent
 
 
-def _internal(filename: str) -> bool:
-    return filename.startswith((_PACKAGE, "<penlight "))
-
-
 def _stack(all_frames: bool = True) -> list[str]:
     """The lines of Python that are running, outermost first, down to the last that is the user's own; or only the user's."""
     import linecache
 
     frame: Any = sys._getframe(1)
-    while frame is not None and _internal(frame.f_code.co_filename):
+    while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     lines: list[str] = []
     while frame is not None:
         code, number = frame.f_code, frame.f_lineno
-        if not all_frames and _internal(code.co_filename):
+        if not all_frames and is_ours(code.co_filename):
             frame = frame.f_back
             continue
         entry = f'  File "{code.co_filename}", line {number}, in {code.co_name}\n'
@@ -153,7 +147,7 @@ def _watch(node: Node, go: Callable[[], Any]) -> Any:
     except Exception as error:
         for message in _story(node):
             error.add_note(message)
-            _warn(message)
+            warn_user(message)
         raise
     finally:
         _running.reset(token)
@@ -191,13 +185,3 @@ def _story(node: Node) -> list[str]:
         )
         parent = parent.metadata.get("parent_")
     return story
-
-
-def _warn(message: str) -> None:
-    """Warn at the user's line that started the backward pass."""
-    import warnings
-
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and _internal(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)

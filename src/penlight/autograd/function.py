@@ -146,6 +146,16 @@ class BackwardCFunction(Node, FunctionCtx, _HookMixin):
 BackwardCFunction.__module__ = "torch.autograd.function"
 
 
+# What a Function says that lacks a method.
+_MISSING = {
+    "forward": "You must implement the forward function for custom autograd.Function.",
+    "setup_context": "setup_context is not implemented.",
+    "backward": "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+    "backward mode AD.",
+    "jvp": "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
+}
+
+
 class FunctionMeta(type):
     """Gives each Function the class of its nodes."""
 
@@ -172,7 +182,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
         >>> Square.apply(torch.tensor(3.0))
         tensor(9.)
         """
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(_MISSING["forward"])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -193,7 +203,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
         >>> torch.func.grad(Square.apply)(torch.tensor(3.0))
         tensor(6.)
         """
-        raise NotImplementedError("setup_context is not implemented.")
+        raise NotImplementedError(_MISSING["setup_context"])
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
@@ -214,10 +224,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
         >>> x.grad
         tensor(6.)
         """
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
-        )
+        raise NotImplementedError(_MISSING["backward"])
 
     vjp = backward
 
@@ -244,9 +251,7 @@ class _SingleLevelFunction(FunctionCtx, _HookMixin, metaclass=FunctionMeta):
         ...     print(fwAD.unpack_dual(Square.apply(fwAD.make_dual(torch.tensor(3.0), torch.tensor(1.0)))).tangent)
         tensor(6.)
         """
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-        )
+        raise NotImplementedError(_MISSING["jvp"])
 
 
 class Function(_SingleLevelFunction):

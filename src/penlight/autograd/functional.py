@@ -152,18 +152,13 @@ def jacobian(
     tensor([[2., 0.],
             [0., 6.]])
     """
-    if strategy not in ("forward-mode", "reverse-mode"):
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
+    if strategy != "reverse-mode":
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
             'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
-    if strategy == "forward-mode":
-        if create_graph:
-            raise NotImplementedError(
-                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-                'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
-            )
-        return _forward_jacobian(func, inputs, strict, vectorize)
     with enable_grad():
         several, args = as_tuple(inputs, "inputs", "jacobian")
         args = prepared(args, create_graph)
@@ -242,13 +237,20 @@ def _basis(out: Tensor) -> Any:
         yield wrap(unit)
 
 
-def _forward_jacobian(func: Callable[..., Any], inputs: Tensors, strict: bool, vectorize: bool) -> Any:
+def _forward_jacobian(
+    func: Callable[..., Any], inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool
+) -> Any:
     """The Jacobian by forward mode: one pass with a batch of tangents, one for each element of the inputs."""
     from ..func.jacobians import _split_columns, _units
     from ..func.level import BatchLevel
     from ..func.mapping import enter, leave
     from .forward_ad import dual_level, make_dual, unpack_dual
 
+    if create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
     if strict:
         raise RuntimeError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '

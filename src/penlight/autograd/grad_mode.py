@@ -87,7 +87,11 @@ class _Fixed(_Decorator):
 
     def __enter__(self) -> None:
         self.before = (_mode(), self.before)
-        _set_mode(self._on)
+        try:
+            _set_mode(self._on)
+        except BaseException:  # Ctrl-C, after it was set: there will be no __exit__
+            self.__exit__()
+            raise
 
     def __exit__(self, kind: Any = None, error: Any = None, trace: Any = None) -> None:
         mode, self.before = self.before

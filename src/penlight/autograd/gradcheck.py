@@ -96,12 +96,12 @@ def gradcheck(
     >>> torch.autograd.gradcheck(lambda x: x.exp() * x, (x,))
     True
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    _check_flags(
+        locals(),
+        ("check_forward_ad", "check_backward_ad"),
+        check_batched_grad="check_backward_ad",
+        check_batched_forward_grad="check_forward_ad",
+    )
     from . import _gradcheck_compare as compare
     from . import _gradcheck_more as more
 
@@ -131,6 +131,15 @@ def gradcheck(
     return True
 
 
+def _check_flags(given: dict[str, Any], modes: tuple[str, str], **needs: str) -> None:
+    """Refuse arguments that ask for no mode at all, or for a check whose mode is off: ``needs`` names it for each check."""
+    if not any(given[mode] for mode in modes):
+        raise AssertionError(f"Expected at least one of {' or '.join(modes)} to be True")
+    for check, mode in needs.items():
+        if given[check] and not given[mode]:
+            raise AssertionError(f"Setting {check}=True requires {mode} to be True")
+
+
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -157,12 +166,12 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(lambda x: x.exp() * x, (x,))
     True
     """
-    if not (check_fwd_over_rev or check_rev_over_rev):
-        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    if check_undefined_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
-    if check_batched_grad and not check_rev_over_rev:
-        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    _check_flags(
+        locals(),
+        ("check_fwd_over_rev", "check_rev_over_rev"),
+        check_undefined_grad="check_rev_over_rev",
+        check_batched_grad="check_rev_over_rev",
+    )
     from ._gradcheck_more import gradient_function, random_grad_outputs
 
     args = as_tuple(inputs)

@@ -113,13 +113,13 @@ def _stack() -> list[str]:
     """The user's lines that are running, innermost first: `train.py(12): step`."""
     import sys
 
-    from .anomaly_mode import _internal
+    from .._user_warnings import is_ours
 
     lines = []
     frame: Any = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _internal(code.co_filename):
+        if not is_ours(code.co_filename):
             lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back
     return lines

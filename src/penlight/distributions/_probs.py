@@ -11,41 +11,44 @@ from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logit
 __all__ = []
 
 
-def either(probs: Any, logits: Any) -> bool:
-    """Whether the probabilities were given; exactly one of the two must be."""
-    if (probs is None) == (logits is None):
-        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-    return probs is not None
+class _ProbsOrLogits(Distribution):
+    """Keeps the one of the two that is given; the other is made from it when it is asked for."""
 
+    _is_binary = False
+    _from_logits: bool
 
-class _Binary(Distribution):
-    """One success probability per member of the batch; probabilities and log odds are made from one another on demand."""
+    def _given(self, probs: Any, logits: Any) -> tuple[str, Any]:
+        """The name and the value of the one that is given."""
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        self._from_logits = probs is None
+        return ("logits", logits) if self._from_logits else ("probs", probs)
 
     @lazy_property
     def logits(self) -> Any:
-        return probs_to_logits(self.probs, is_binary=True)
+        return probs_to_logits(self.probs, self._is_binary)
 
     @lazy_property
     def probs(self) -> Any:
-        return logits_to_probs(self.logits, is_binary=True)
+        return logits_to_probs(self.logits, self._is_binary)
 
-    @property
-    def _param(self) -> Any:
-        return self.__dict__["logits" if self._from_logits else "probs"]
-
-    _from_logits = False
-
-    @property
-    def param_shape(self) -> Any:
-        return self._param.size()
+    _param: Any = property(lambda self: self.__dict__["logits" if self._from_logits else "probs"])
+    param_shape: Any = property(lambda self: self._param.size())
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)  # type: ignore[no-any-return]
+        return self._param.new(*args, **kwargs)
 
-    def _set(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
-        """Takes the given one of the two, broadcast with `others`, which are returned."""
-        given = either(probs, logits)
-        *rest, value = broadcast_all(*others, probs if given else logits)
-        self._from_logits = not given
-        setattr(self, "probs" if given else "logits", value)
-        return tuple(other.type_as(value) for other in rest)
+
+class _Binary(_ProbsOrLogits):
+    """One success probability (or its log odds) for each member of the batch."""
+
+    _is_binary = True
+
+    def _broadcast_probs(self, probs: Any, logits: Any, **others: Any) -> Any:
+        """Keeps the given one, broadcast with the other parameters, which take its dtype; gives the batch shape."""
+        name, given = self._given(probs, logits)
+        *rest, value = broadcast_all(*others.values(), given)
+        setattr(self, name, value)
+        for other, tensor in zip(others, rest, strict=True):
+            setattr(self, other, tensor.type_as(value))
+        return value.size()

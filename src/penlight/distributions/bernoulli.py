@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Bernoulli"]
 
@@ -26,28 +26,17 @@ class Bernoulli(_Binary, ExponentialFamily):
     tensor(0.1875)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _shared = ("_from_logits",)
     support = constraints.boolean
     has_enumerate_support = True
-    _mean_carrier_measure = 0
-    _parameters = ("probs", "logits")
-    _kept = ("_from_logits",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._set(probs, logits)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(self._broadcast_probs(probs, logits), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs  # type: ignore[no-any-return]
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)  # type: ignore[no-any-return]
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)  # type: ignore[no-any-return]
+    mean = formula(lambda d: d.probs)
+    mode = formula(lambda d: (d.probs >= 0.5).to(d.probs).masked_fill(d.probs == 0.5, math.nan))
+    variance = formula(lambda d: d.probs * (1 - d.probs))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with penlight.no_grad():
@@ -64,9 +53,8 @@ class Bernoulli(_Binary, ExponentialFamily):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(penlight.arange(2, dtype=self._param.dtype), expand)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.probs.logit(),)
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda d: (d.probs.logit(),))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.exp().log1p()

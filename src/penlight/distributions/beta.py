@@ -10,13 +10,13 @@ from ..tensor import Tensor
 from . import constraints
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily
-from .utils import _Number, broadcast_all
+from .utils import _Number, broadcast_all, formula
 
 __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Beta distributions over [0, 1].
+    """Beta distributions over [0, 1]: the first share of a Dirichlet distribution of two.
 
     >>> import penlight as torch
     >>> torch.distributions.Beta(1.0, 3.0).mean
@@ -26,8 +26,7 @@ class Beta(ExponentialFamily):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
-    _parameters = ()
-    _parts = ("_dirichlet",)
+    _batched = ("_dirichlet",)
 
     def __init__(
         self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
@@ -39,26 +38,15 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
-    @property
-    def concentration1(self) -> Tensor:
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
+    concentration1 = formula(lambda d: d._dirichlet.concentration[..., 0])
+    concentration0 = formula(lambda d: d._dirichlet.concentration[..., 1])
+    mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
+    mode = formula(lambda d: d._dirichlet.mode[..., 0])
 
     @property
     def variance(self) -> Tensor:
-        total = self.concentration1 + self.concentration0
-        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+        a, b = self.concentration1, self.concentration0
+        return a * b / ((a + b).pow(2) * (a + b + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
@@ -70,9 +58,7 @@ class Beta(ExponentialFamily):
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration1, self.concentration0
+    _natural_params = property(lambda d: (d.concentration1, d.concentration0))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return x.lgamma() + y.lgamma() - (x + y).lgamma()

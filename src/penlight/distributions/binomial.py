@@ -10,6 +10,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
+from .utils import formula
 
 __all__ = ["Binomial"]
 
@@ -22,36 +23,27 @@ class Binomial(_Binary):
     tensor(2.5000)
     """
 
-    arg_constraints = {
+    arg_constraints = _batched = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
+    _shared = ("_from_logits",)
     has_enumerate_support = True
-    _parameters = ("total_count", "probs", "logits")
-    _kept = ("_from_logits",)
+    total_count: Tensor
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        (self.total_count,) = self._set(probs, logits, total_count)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(self._broadcast_probs(probs, logits, total_count=total_count), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = formula(lambda d: d.total_count * d.probs)
+    mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().clamp(max=d.total_count))
+    variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -64,7 +56,7 @@ class Binomial(_Binary):
         # Half of both clamps, so that the slope at a logit of zero is one half.
         positive = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2
         norm = n * positive + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
-        return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - norm  # type: ignore[no-any-return]
+        return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - norm
 
     def _common_count(self, method: str) -> int:
         count = int(self.total_count.max())

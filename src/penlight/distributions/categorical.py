@@ -10,14 +10,14 @@ import penlight
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
-from ._probs import either
+from ._probs import _ProbsOrLogits
 from .distribution import Distribution
-from .utils import lazy_property, logits_to_probs, probs_to_logits
+from .utils import formula
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(_ProbsOrLogits):
     """Distributions over 0, 1, ..., n-1, by n weights (`probs`) or log weights (`logits`) along the last dimension.
 
     >>> import penlight as torch
@@ -25,17 +25,14 @@ class Categorical(Distribution):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = _batched = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    _shared = ("_from_logits", "_num_events")
     has_enumerate_support = True
-    _parameters = ("probs", "logits")
-    _kept = ("_from_logits", "_num_events")
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._from_logits = not either(probs, logits)
-        name, given = ("logits", logits) if self._from_logits else ("probs", probs)
-        assert given is not None
+        name, given = self._given(probs, logits)
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if self._from_logits:
@@ -49,36 +46,8 @@ class Categorical(Distribution):
     def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 
-    @lazy_property
-    def logits(self) -> Any:
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self) -> Any:
-        return logits_to_probs(self.logits)
-
-    @property
-    def _param(self) -> Any:
-        return self.logits if self._from_logits else self.probs
-
-    @property
-    def param_shape(self) -> Any:
-        return self._param.size()
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._param.new(*args, **kwargs)  # type: ignore[no-any-return]
-
-    @property
-    def mean(self) -> Tensor:
-        return penlight.full(self._extended_shape(), math.nan, dtype=self.probs.dtype)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)  # type: ignore[no-any-return]
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
+    mean = variance = formula(lambda d: penlight.full(d._extended_shape(), math.nan, dtype=d.probs.dtype))
+    mode = formula(lambda d: d.probs.argmax(dim=-1))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         sample_shape = Size(sample_shape)
@@ -93,7 +62,27 @@ class Categorical(Distribution):
 
     def entropy(self) -> Tensor:
         finite = self.logits.clamp(min=penlight.finfo(self.logits.dtype).min)  # 0 * -inf is to be 0
-        return -(finite * self.probs).sum(-1)  # type: ignore[no-any-return]
+        return -(finite * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._enumerated(penlight.arange(self._num_events), expand)
+
+
+class _OverCategories(Distribution):
+    """Families that hold a categorical distribution, and are given by what gives that."""
+
+    arg_constraints: Any = Categorical.arg_constraints
+    _categorical: Categorical
+
+    def _hold_categories(self, probs: Any, logits: Any) -> tuple[Any, Any]:
+        """Keeps the categorical distribution; gives the shapes of batch and event."""
+        self._categorical = Categorical(probs, logits)
+        return self._categorical.batch_shape, self._categorical.param_shape[-1:]
+
+    probs = formula(lambda d: d._categorical.probs)
+    logits = formula(lambda d: d._categorical.logits)
+    _param = formula(lambda d: d._categorical._param)
+    param_shape: Any = property(lambda d: d._categorical.param_shape)
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._categorical._new(*args, **kwargs)

@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Cauchy"]
 
@@ -24,30 +24,20 @@ class Cauchy(Distribution):
     tensor(nan)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _parameters = ("loc", "scale")
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return penlight.full(self._extended_shape(), math.nan, dtype=self.loc.dtype)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return penlight.full(self._extended_shape(), math.inf, dtype=self.loc.dtype)
+    mean = formula(lambda d: penlight.full(d._extended_shape(), math.nan, dtype=d.loc.dtype))
+    mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: penlight.full(d._extended_shape(), math.inf, dtype=d.loc.dtype))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        noise = penlight.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
-        return self.loc + noise * self.scale
+        return self.loc + self._unfilled(sample_shape, self.loc.dtype).cauchy_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..tensor import Tensor
 from . import constraints
 from .gamma import Gamma
+from .utils import formula
 
 __all__ = ["Chi2"]
 
@@ -18,11 +19,9 @@ class Chi2(Gamma):
     """
 
     arg_constraints = {"df": constraints.positive}
-    _parameters = ("concentration", "rate")
+    _batched = Gamma._batched
 
     def __init__(self, df: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    @property
-    def df(self) -> Tensor:
-        return self.concentration * 2
+    df = formula(lambda d: d.concentration * 2)

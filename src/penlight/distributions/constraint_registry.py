@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from . import constraints, transforms
-from .utils import _Number
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
@@ -23,71 +23,62 @@ class ConstraintRegistry:
 
     def __init__(self) -> None:
         self._registry: dict[type, Any] = {}
-        super().__init__()
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
         """Sets the function that makes the transform for a constraint class; also a decorator."""
         if factory is None:
-            return lambda factory: self.register(constraint, factory)
-        if isinstance(constraint, constraints.Constraint):
-            constraint = type(constraint)
-        if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
-            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
-        self._registry[constraint] = factory
+            return partial(self.register, constraint)
+        kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
+        if not (isinstance(kind, type) and issubclass(kind, constraints.Constraint)):
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {kind}")
+        self._registry[kind] = factory
         return factory
 
     def __call__(self, constraint: Any) -> Any:
         """The transform into the region of a constraint."""
-        factory = self._registry.get(type(constraint))
-        if factory is None:
+        if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
-        return factory(constraint)
+        return self._registry[type(constraint)](constraint)
+
+
+def _half_line(bound: Any, direction: int) -> Any:
+    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(bound, direction)])
+
+
+def _interval(low: Any, high: Any) -> Any:
+    sigmoid = transforms.SigmoidTransform()
+    if all(isinstance(bound, (int, float)) for bound in (low, high)) and (low, high) == (0, 1):
+        return sigmoid
+    return transforms.ComposeTransform([sigmoid, transforms.AffineTransform(low, high - low)])
+
+
+def _independent(to: Any, c: Any) -> Any:
+    return transforms.IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims)
 
 
 biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
+# Kinds of constraints, and the transform into one (`c`) that a registry (`to`) makes, which may need others of its own.
+_BOTH: tuple[tuple[tuple[Any, ...], Any], ...] = (
+    ((constraints.real,), lambda to, c: transforms.identity_transform),
+    ((constraints.greater_than, constraints.greater_than_eq), lambda to, c: _half_line(c.lower_bound, 1)),
+    ((constraints.less_than,), lambda to, c: _half_line(c.upper_bound, -1)),
+    ((constraints.interval, constraints.half_open_interval), lambda to, c: _interval(c.lower_bound, c.upper_bound)),
+    ((constraints.corr_cholesky,), lambda to, c: transforms.CorrCholeskyTransform()),
+    ((constraints.independent,), _independent),
+    ((constraints.cat,), lambda to, c: transforms.CatTransform([to(k) for k in c.cseq], c.dim, c.lengths)),
+    ((constraints.stack,), lambda to, c: transforms.StackTransform([to(k) for k in c.cseq], c.dim)),
+)
+_DEFINITE = (constraints.positive_definite, constraints.positive_semidefinite)
+_BIJECT = (((constraints.simplex,), lambda to, c: transforms.StickBreakingTransform()),)
+_TRANSFORM = (
+    ((constraints.simplex,), lambda to, c: transforms.SoftmaxTransform()),
+    ((constraints.lower_cholesky,), lambda to, c: transforms.LowerCholeskyTransform()),
+    (_DEFINITE, lambda to, c: transforms.PositiveDefiniteTransform()),
+)
 
-def _half_line(bound: str, direction: int) -> Any:
-    def factory(constraint: Any) -> Any:
-        shift = transforms.AffineTransform(getattr(constraint, bound), direction)
-        return transforms.ComposeTransform([transforms.ExpTransform(), shift])
-
-    return factory
-
-
-def _interval(constraint: Any) -> Any:
-    low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, _Number) and low == 0 and isinstance(high, _Number) and high == 1:
-        return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
-
-
-def _register_both() -> None:
-    """What does not depend on whether a bijection is wanted, and what is made from parts."""
-    for registry in (biject_to, transform_to):
-        registry.register(constraints.real, lambda c: transforms.identity_transform)
-        for kind in (constraints.greater_than, constraints.greater_than_eq):
-            registry.register(kind, _half_line("lower_bound", 1))
-        registry.register(constraints.less_than, _half_line("upper_bound", -1))
-        registry.register(constraints.interval, _interval)
-        registry.register(constraints.half_open_interval, _interval)
-        registry.register(constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform())
-        registry.register(
-            constraints.independent,
-            lambda c, to=registry: transforms.IndependentTransform(to(c.base_constraint), c.reinterpreted_batch_ndims),
-        )
-        registry.register(
-            constraints.cat, lambda c, to=registry: transforms.CatTransform([to(k) for k in c.cseq], c.dim, c.lengths)
-        )
-        registry.register(
-            constraints.stack, lambda c, to=registry: transforms.StackTransform([to(k) for k in c.cseq], c.dim)
-        )
-
-
-_register_both()
-biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
-transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())
-transform_to.register(constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform())
-for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
-    transform_to.register(_kind, lambda c: transforms.PositiveDefiniteTransform())
+for _registry, _table in ((biject_to, _BOTH + _BIJECT), (transform_to, _BOTH + _TRANSFORM)):
+    for _kinds, _make in _table:
+        for _kind in _kinds:
+            _registry.register(_kind, partial(_make, _registry))

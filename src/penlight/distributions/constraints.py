@@ -7,7 +7,10 @@ tensor([False,  True])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import penlight
@@ -60,40 +63,41 @@ class Constraint:
 
     is_discrete: Any = False
     event_dim: Any = 0
-    _bounds: tuple[str, ...] = ()  # attributes that are printed
 
     def check(self, value: Tensor) -> Tensor:
         """Which of the values (over the batch dimensions) lie in the region."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._bounds)})"
+        return f"{type(self).__name__[1:]}()"
+
+
+# ----- What can only be known of an instance ------------------------------------------------------------------------
+
+
+def _only_if_known(name: str) -> Any:
+    """The property `name`, which the class does not know unless it was told."""
+
+    def known(constraint: Any) -> Any:
+        if (value := getattr(constraint, "_" + name)) is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return value
+
+    return property(known)
 
 
 class _Dependent(Constraint):
     """Depends on other variables, so it can only be known of an instance."""
 
+    is_discrete = _only_if_known("is_discrete")
+    event_dim = _only_if_known("event_dim")
+
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
-        super().__init__()
 
-    @property
-    def is_discrete(self) -> Any:  # type: ignore[override]
-        if self._is_discrete is NotImplemented:
-            raise NotImplementedError(".is_discrete cannot be determined statically")
-        return self._is_discrete
-
-    @property
-    def event_dim(self) -> Any:  # type: ignore[override]
-        if self._event_dim is NotImplemented:
-            raise NotImplementedError(".event_dim cannot be determined statically")
-        return self._event_dim
-
-    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
-        return _Dependent(
-            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
-        )
+    def __call__(self, **told: Any) -> Any:
+        """This constraint with more of what is known about it."""
+        return _Dependent(**{"is_discrete": self._is_discrete, "event_dim": self._event_dim, **told})
 
     def check(self, x: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -119,11 +123,14 @@ class _DependentProperty(property, _Dependent):
         is_discrete: Any = NotImplemented,
         event_dim: Any = NotImplemented,
     ) -> None:
-        super().__init__(fn)
-        self._is_discrete, self._event_dim = is_discrete, event_dim
+        property.__init__(self, fn)
+        _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
 
     def __call__(self, fn: Callable[..., Any]) -> Any:  # type: ignore[override]
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+# ----- Constraints around others ------------------------------------------------------------------------------------
 
 
 def _all_of_last(result: Tensor, dims: int) -> Tensor:
@@ -131,21 +138,22 @@ def _all_of_last(result: Tensor, dims: int) -> Tensor:
     return result.reshape(tuple(result.shape[: result.dim() - dims]) + (-1,)).all(-1)
 
 
-class _Wrapping(Constraint):
+class _Around(Constraint):
     """A constraint around another."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
-        super().__init__()
 
-    @property
-    def is_discrete(self) -> Any:  # type: ignore[override]
-        return self.base_constraint.is_discrete
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+
+    def _need(self, dims: int, wanted: int, value: Tensor) -> None:
+        if dims < wanted:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
 
 
-class _IndependentConstraint(_Wrapping):
+class _IndependentConstraint(_Around):
     """Treats some batch dimensions of another constraint as dimensions of the event."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -158,21 +166,18 @@ class _IndependentConstraint(_Wrapping):
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return int(self.base_constraint.event_dim) + self.reinterpreted_batch_ndims
+    event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)
-        if result.dim() < self.reinterpreted_batch_ndims:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        self._need(result.dim(), self.reinterpreted_batch_ndims, value)
         return _all_of_last(result, self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-class MixtureSameFamilyConstraint(_Wrapping):
+class MixtureSameFamilyConstraint(_Around):
     """The support of a mixture: its components' constraint, checked with the component dimension put back.
 
     >>> from penlight.distributions import constraints
@@ -180,21 +185,86 @@ class MixtureSameFamilyConstraint(_Wrapping):
     MixtureSameFamilyConstraint(Real())
     """
 
-    @property
-    def event_dim(self) -> Any:  # type: ignore[override]
-        return self.base_constraint.event_dim
+    event_dim = property(lambda self: self.base_constraint.event_dim)
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        if value.dim() < self.event_dim:
-            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        self._need(value.dim(), self.event_dim, value)
         return _all_of_last(result, result.dim() - (value.dim() - self.event_dim))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_constraint!r})"
 
 
-# ----- Discrete values ----------------------------------------------------------------------------------------------
+# ----- Bounds: a comparison with each, and whole numbers only where the values are discrete ---------------------------
+
+
+class _Bounded(Constraint):
+    """Values that compare as given with the attributes that are the bounds; these are what is printed."""
+
+    _bounds: Mapping[str, Callable[[Tensor, Any], Tensor]] = {}
+
+    def check(self, value: Tensor) -> Tensor:
+        tests = [compare(value, getattr(self, name)) for name, compare in self._bounds.items()]
+        if self.is_discrete:
+            tests.insert(0, value % 1 == 0)
+        return functools.reduce(operator.and_, tests)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._bounds)})"
+
+
+class _Lower(_Bounded):
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+
+class _Upper(_Bounded):
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+
+class _Between(_Bounded):
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+
+class _GreaterThan(_Lower):
+    _bounds = {"lower_bound": operator.gt}
+
+
+class _GreaterThanEq(_Lower):
+    _bounds = {"lower_bound": operator.ge}
+
+
+class _LessThan(_Upper):
+    _bounds = {"upper_bound": operator.lt}
+
+
+class _Interval(_Between):
+    _bounds = {"lower_bound": operator.ge, "upper_bound": operator.le}
+
+
+class _HalfOpenInterval(_Between):
+    _bounds = {"lower_bound": operator.ge, "upper_bound": operator.lt}
+
+
+class _IntegerGreaterThan(_Lower):
+    _bounds = {"lower_bound": operator.ge}
+    is_discrete = True
+
+
+class _IntegerLessThan(_Upper):
+    _bounds = {"upper_bound": operator.le}
+    is_discrete = True
+
+
+class _IntegerInterval(_Between):
+    _bounds = {"lower_bound": operator.ge, "upper_bound": operator.le}
+    is_discrete = True
+
+
+# ----- Numbers and vectors ------------------------------------------------------------------------------------------
 
 
 class _Boolean(Constraint):
@@ -212,93 +282,22 @@ class _OneHot(Constraint):
         return boolean.check(value).all(-1) & value.sum(-1).eq(1)
 
 
-class _Lower(Constraint):
-    _bounds = ("lower_bound",)
-
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        super().__init__()
-
-
-class _Upper(Constraint):
-    _bounds: tuple[str, ...] = ("upper_bound",)
-
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-        super().__init__()
-
-
-class _Between(Constraint):
-    _bounds = ("lower_bound", "upper_bound")
-
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
-        super().__init__()
-
-
-class _IntegerInterval(_Between):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
-
-
-class _IntegerLessThan(_Upper):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
-
-
-class _IntegerGreaterThan(_Lower):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)
-
-
-class _Multinomial(_Upper):
+class _Multinomial(Constraint):
     """Counts that sum to at most the bound."""
 
     is_discrete = True
     event_dim = 1
-    _bounds: tuple[str, ...] = ()
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
 
     def check(self, x: Tensor) -> Tensor:
         return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
 
 
-# ----- Real values --------------------------------------------------------------------------------------------------
-
-
 class _Real(Constraint):
     def check(self, value: Tensor) -> Tensor:
         return value == value  # all but NaN
-
-
-class _GreaterThan(_Lower):
-    def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
-
-
-class _GreaterThanEq(_Lower):
-    def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
-
-
-class _LessThan(_Upper):
-    def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
-
-
-class _Interval(_Between):
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
-
-
-class _HalfOpenInterval(_Between):
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
@@ -311,84 +310,97 @@ class _Simplex(Constraint):
 # ----- Matrices -----------------------------------------------------------------------------------------------------
 
 
-class _LowerTriangular(Constraint):
-    event_dim = 2
-
-    def check(self, value: Tensor) -> Tensor:
-        return _all_of_last(value.tril() == value, 2)
+_Tests = tuple[Callable[[Tensor], Tensor], ...]
 
 
-class _LowerCholesky(Constraint):
-    event_dim = 2
-
-    def check(self, value: Tensor) -> Tensor:
-        return lower_triangular.check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
-
-
-class _CorrCholesky(Constraint):
-    """Cholesky factors of correlation matrices: rows of length 1."""
+class _Matrices(Constraint):
+    """Several tests, from the plainest to the finest; a finer one is made only if all values pass the plainer ones."""
 
     event_dim = 2
+    _tests: _Tests = ()
 
     def check(self, value: Tensor) -> Tensor:
-        tolerance = penlight.finfo(value.dtype).eps * value.size(-1) * 10
-        lengths = value.detach().norm(dim=-1)
-        return lower_cholesky.check(value) & (lengths - 1.0).abs().le(tolerance).all(dim=-1)
+        for test in self._tests:
+            passed = test(value)
+            if not passed.all():
+                break
+        return passed
 
 
-class _Square(Constraint):
-    event_dim = 2
+def _is_lower(value: Tensor) -> Tensor:
+    return _all_of_last(value.tril() == value, 2)
 
-    def check(self, value: Tensor) -> Tensor:
-        return penlight.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=penlight.bool)
+
+def _is_cholesky(value: Tensor) -> Tensor:
+    return _is_lower(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _is_correlation(value: Tensor) -> Tensor:
+    """Cholesky factors of correlation matrices have rows of length 1."""
+    tolerance = penlight.finfo(value.dtype).eps * value.size(-1) * 10
+    lengths = value.detach().norm(dim=-1)
+    return _is_cholesky(value) & (lengths - 1.0).abs().le(tolerance).all(dim=-1)
+
+
+def _is_square(value: Tensor) -> Tensor:
+    return penlight.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=penlight.bool)
+
+
+def _is_symmetric(value: Tensor) -> Tensor:
+    return penlight.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+
+
+class _LowerTriangular(_Matrices):
+    _tests = (_is_lower,)
+
+
+class _LowerCholesky(_Matrices):
+    _tests = (_is_cholesky,)
+
+
+class _CorrCholesky(_Matrices):
+    _tests = (_is_correlation,)
+
+
+class _Square(_Matrices):
+    _tests: _Tests = (_is_square,)
 
 
 class _Symmetric(_Square):
-    def check(self, value: Tensor) -> Tensor:
-        is_square = super().check(value)
-        if not is_square.all():
-            return is_square
-        return penlight.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+    _tests: _Tests = (_is_square, _is_symmetric)
 
 
 class _PositiveSemidefinite(_Symmetric):
-    def check(self, value: Tensor) -> Tensor:
-        is_symmetric = super().check(value)
-        if not is_symmetric.all():
-            return is_symmetric
-        return penlight.linalg.eigvalsh(value).ge(0).all(-1)
+    _tests = (*_Symmetric._tests, lambda value: penlight.linalg.eigvalsh(value).ge(0).all(-1))
 
 
 class _PositiveDefinite(_Symmetric):
-    def check(self, value: Tensor) -> Tensor:
-        is_symmetric = super().check(value)
-        if not is_symmetric.all():
-            return is_symmetric
-        return penlight.linalg.cholesky_ex(value).info.eq(0)
+    _tests = (*_Symmetric._tests, lambda value: penlight.linalg.cholesky_ex(value).info.eq(0))
 
 
 # ----- Several constraints side by side -----------------------------------------------------------------------------
 
 
 class _Several(Constraint):
+    """Constraints on the pieces of one dimension."""
+
     def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
         if not all(isinstance(c, Constraint) for c in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
-        self.cseq = list(cseq)
-        self.dim = dim
-        super().__init__()
+        self.cseq, self.dim = list(cseq), dim
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return any(c.is_discrete for c in self.cseq)
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
-    def _check_dim(self, value: Tensor) -> None:
+    def _checked(self, value: Tensor, split: Callable[[Tensor], Any]) -> list[Tensor]:
+        """What each constraint says of its piece of the value."""
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+        return [c.check(piece) for c, piece in zip(self.cseq, split(value), strict=False)]
 
 
 class _Cat(_Several):
-    """Constraints on consecutive pieces of one dimension."""
+    """Constraints on consecutive pieces of one dimension, of the given lengths."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -396,14 +408,14 @@ class _Cat(_Several):
         if len(self.lengths) != len(self.cseq):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return max(c.event_dim for c in self.cseq)
-
     def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        pieces = penlight.split(value, self.lengths, self.dim)
-        return penlight.cat([c.check(piece) for c, piece in zip(self.cseq, pieces, strict=True)], self.dim)
+        return penlight.cat(self._checked(value, lambda v: _narrowed(v, self.dim, self.lengths)), self.dim)
+
+
+def _narrowed(value: Tensor, dim: int, lengths: Sequence[int]) -> Any:
+    """Consecutive pieces of the given lengths, one after the other; there may be more than they take."""
+    ends = itertools.accumulate(lengths)
+    return (value.narrow(dim, end - length, length) for end, length in zip(ends, lengths, strict=True))
 
 
 class _Stack(_Several):
@@ -418,37 +430,35 @@ class _Stack(_Several):
         return inner + 1 if self.dim + inner < 0 else inner
 
     def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        slices = value.unbind(self.dim)
-        return penlight.stack([c.check(v) for v, c in zip(slices, self.cseq, strict=False)], self.dim)
+        return penlight.stack(self._checked(value, lambda v: v.unbind(self.dim)), self.dim)
 
 
+boolean = _Boolean()
+cat = _Cat
+corr_cholesky = _CorrCholesky()
 dependent = _Dependent()
 dependent_property = _DependentProperty
-independent = _IndependentConstraint
-boolean = _Boolean()
-one_hot = _OneHot()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
-integer_interval = _IntegerInterval
-real = _Real()
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
 greater_than = _GreaterThan
 greater_than_eq = _GreaterThanEq
-less_than = _LessThan
-multinomial = _Multinomial
-unit_interval = _Interval(0.0, 1.0)
-interval = _Interval
 half_open_interval = _HalfOpenInterval
-simplex = _Simplex()
-lower_triangular = _LowerTriangular()
+independent = _IndependentConstraint
+integer_interval = _IntegerInterval
+interval = _Interval
+less_than = _LessThan
 lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
-square = _Square()
-symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
+lower_triangular = _LowerTriangular()
+multinomial = _Multinomial
+nonnegative = _GreaterThanEq(0.0)
+nonnegative_integer = _IntegerGreaterThan(0)
+one_hot = _OneHot()
+positive = _GreaterThan(0.0)
 positive_definite = _PositiveDefinite()
-cat = _Cat
+positive_integer = _IntegerGreaterThan(1)
+positive_semidefinite = _PositiveSemidefinite()
+real = _Real()
+simplex = _Simplex()
+square = _Square()
 stack = _Stack
+symmetric = _Symmetric()
+unit_interval = _Interval(0.0, 1.0)
+real_vector = independent(real, 1)

@@ -28,27 +28,21 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = ("probs", "logits")
-    _kept = ("_from_logits", "_lims")
+    _shared = ("_from_logits", "_lims")
 
     def __init__(
-        self,
-        probs: Any = None,
-        logits: Any = None,
-        lims: tuple[float, float] = (0.499, 0.501),
-        validate_args: bool | None = None,
+        self, probs: Any = None, logits: Any = None, lims: Any = (0.499, 0.501), validate_args: bool | None = None
     ) -> None:
-        self._set(probs, logits)
+        batch_shape = self._broadcast_probs(probs, logits)
         if not self._from_logits:
             if validate_args is not None and not constraints.unit_interval.check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
         self._lims = lims
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(batch_shape, validate_args=validate_args)
 
     @lazy_property
     def probs(self) -> Any:
@@ -59,7 +53,10 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
 
     def _cut_probs(self) -> Tensor:
         """The probabilities, with a harmless one where the Taylor polynomial is used."""
-        return penlight.where(self._outside_unstable_region(), self.probs, self._lims[0])
+        return self._stable(self.probs, self._lims[0])
+
+    def _stable(self, exact: Tensor, taylor: Any) -> Tensor:
+        return penlight.where(self._outside_unstable_region(), exact, taylor)
 
     def _cont_bern_log_norm(self) -> Tensor:
         cut = self._cut_probs()
@@ -69,7 +66,7 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
         exact = ((-cut).log1p() - cut.log()).abs().log() - width
         x = (self.probs - 0.5).pow(2)
         taylor = math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x
-        return penlight.where(self._outside_unstable_region(), exact, taylor)
+        return self._stable(exact, taylor)
 
     @property
     def mean(self) -> Tensor:
@@ -77,7 +74,7 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
         exact = cut / (2.0 * cut - 1.0) + 1.0 / ((-cut).log1p() - cut.log())
         x = self.probs - 0.5
         taylor = 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x
-        return penlight.where(self._outside_unstable_region(), exact, taylor)
+        return self._stable(exact, taylor)
 
     @property
     def variance(self) -> Tensor:
@@ -85,7 +82,7 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
         exact = cut * (cut - 1.0) / (1.0 - 2.0 * cut).pow(2) + 1.0 / ((-cut).log1p() - cut.log()).pow(2)
         x = (self.probs - 0.5).pow(2)
         taylor = 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x
-        return penlight.where(self._outside_unstable_region(), exact, taylor)
+        return self._stable(exact, taylor)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         return self.icdf(penlight.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
@@ -99,21 +96,20 @@ class ContinuousBernoulli(_Binary, ExponentialFamily):
         self._check(value)
         cut = self._cut_probs()
         exact = (cut.pow(value) * (1.0 - cut).pow(1.0 - value) + cut - 1.0) / (2.0 * cut - 1.0)
-        inside = penlight.where(self._outside_unstable_region(), exact, value)
+        inside = self._stable(exact, value)
         return penlight.where(value <= 0.0, 0.0, penlight.where(value >= 1.0, 1.0, inside))
 
     def icdf(self, value: Tensor) -> Tensor:
         cut = self._cut_probs()
         moved = (-cut + value * (2.0 * cut - 1.0)).log1p() - (-cut).log1p()
-        return penlight.where(self._outside_unstable_region(), moved / (cut.log() - (-cut).log1p()), value)
+        return self._stable(moved / (cut.log() - (-cut).log1p()), value)
 
     def entropy(self) -> Tensor:
         failure, success = (-self.probs).log1p(), self.probs.log()
-        return self.mean * (failure - success) - self._cont_bern_log_norm() - failure  # type: ignore[no-any-return]
+        return self.mean * (failure - success) - self._cont_bern_log_norm() - failure
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda d: (d.logits,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         low, high = self._lims[0] - 0.5, self._lims[1] - 0.5

@@ -11,6 +11,7 @@ from ..tensor import Tensor
 from . import constraints
 from ._grads import _sample_dirichlet
 from .exp_family import ExponentialFamily
+from .utils import formula
 
 __all__ = ["Dirichlet"]
 
@@ -23,10 +24,9 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints = _batched = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
-    _parameters = ("concentration",)
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -42,9 +42,7 @@ class Dirichlet(ExponentialFamily):
         alpha = self.concentration
         return penlight.xlogy(alpha - 1.0, value).sum(-1) + alpha.sum(-1).lgamma() - alpha.lgamma().sum(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = formula(lambda d: d.concentration / d.concentration.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -65,9 +63,7 @@ class Dirichlet(ExponentialFamily):
         spread = alpha.lgamma().sum(-1) - total.lgamma() - (alpha.size(-1) - total) * total.digamma()
         return spread - ((alpha - 1.0) * alpha.digamma()).sum(-1)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
+    _natural_params = property(lambda d: (d.concentration,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.lgamma().sum(-1) - x.sum(-1).lgamma()

@@ -1,10 +1,11 @@
-"""The base of all distributions: shapes, validation, expansion and printing."""
+"""The base of all distributions: shapes, validation, expansion, sampling without gradients, printing."""
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import penlight
 
@@ -14,6 +15,24 @@ from . import constraints
 from .utils import lazy_property
 
 __all__ = ["Distribution"]
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _without_formula(declared: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """A method that every distribution has and only some can compute."""
+
+    @functools.wraps(declared)
+    def missing(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        raise NotImplementedError
+
+    return missing
+
+
+def _incompatible(sizes: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether two shapes cannot be broadcast to one."""
+    return any(a != b and 1 not in (a, b) for a, b in zip(reversed(sizes), reversed(others), strict=False))
 
 
 class Distribution:
@@ -25,16 +44,17 @@ class Distribution:
     (torch.Size([3]), torch.Size([]))
     """
 
+    # Note [What a family declares]
+    # A family is a docstring, `arg_constraints`, a `support` and formulas; the rest is here. Its __init__ keeps the
+    # parameters, mostly by `broadcast_all`, and hands the batch shape to this one. `_batched` names what it keeps that
+    # begins with the batch dimensions (tensors and other distributions), `_shared` what is the same for every batch
+    # shape: from these `expand` makes the larger batch. Each family repeats `_batched`, because the class that has it
+    # in its own namespace is the one whose __init__ the names belong to.
     has_rsample: bool = False
     has_enumerate_support: bool = False
     _validate_args = __debug__
-
-    # Note [Expansion by declaration]
-    # A family names what it holds, and `expand` does the rest: `_parameters` are tensors that start with the batch
-    # dimensions, `_parts` distributions that do, and `_kept` is handed over as it is. Each family repeats
-    # `_parameters`, for the class that has it in its own namespace is the one whose __init__ the names belong to.
-    _parts: tuple[str, ...] = ()
-    _kept: tuple[str, ...] = ()
+    _batched: Iterable[str]
+    _shared: tuple[str, ...] = ()
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -48,8 +68,7 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
-        self._batch_shape = batch_shape
-        self._event_shape = event_shape
+        self._batch_shape, self._event_shape = batch_shape, event_shape
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -68,10 +87,10 @@ class Distribution:
             )
             return
         for name, constraint in wanted.items():
-            if constraints.is_dependent(constraint):
+            # A lazy parameter is computed from another one, which is checked itself.
+            lazy = name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property)
+            if lazy or constraints.is_dependent(constraint):
                 continue
-            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
-                continue  # computed from another parameter, which is checked itself
             value = getattr(self, name)
             if not constraint.check(value).all():
                 raise ValueError(
@@ -87,28 +106,34 @@ class Distribution:
         >>> torch.distributions.Normal(0.0, 1.0).expand([2]).batch_shape
         torch.Size([2])
         """
-        owner = next((cls for cls in type(self).__mro__ if "_parameters" in vars(cls)), None)
-        if owner is None:
+        family: Any = next((cls for cls in type(self).__mro__ if "_batched" in vars(cls)), None)
+        if family is None:
             raise NotImplementedError
-        new = self._get_checked_instance(owner, _instance)
-        batch_shape = Size(batch_shape)
+        new = self._get_checked_instance(family, _instance)
+        # The parameters were validated in this instance, and are not validated again.
+        new._batch_shape, new._event_shape = Size(batch_shape), self._event_shape
+        new._validate_args = self._validate_args
+        self._expand_into(new, family._batched)
+        return new
+
+    def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
+        """Sets what a larger batch holds, which has its shapes already."""
         done = len(self._batch_shape)
-        for name in owner.__dict__["_parameters"]:
+        for name in batched:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                setattr(new, name, value.expand(batch_shape + value.shape[done:]))
-        for name in self._parts:
-            part = getattr(self, name)
-            setattr(new, name, part.expand(batch_shape + part.batch_shape[done:]))
-        for name in self._kept:
+                shape = value.batch_shape if isinstance(value, Distribution) else value.shape
+                setattr(new, name, value.expand(new._batch_shape + shape[done:]))
+        for name in self._shared:
             setattr(new, name, getattr(self, name))
-        return self._take_shapes(new, batch_shape, self._event_shape)
 
-    def _take_shapes(self, new: Any, batch_shape: Any, event_shape: Any) -> Any:
-        """Finishes an expanded instance; its parameters were validated in this one."""
-        new._batch_shape, new._event_shape = batch_shape, event_shape
-        new._validate_args = self._validate_args
-        return new
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
+                "must also define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
 
     @property
     def batch_shape(self) -> Any:
@@ -131,6 +156,7 @@ class Distribution:
         return self._event_shape
 
     @property
+    @_without_formula
     def arg_constraints(self) -> dict[str, Any]:
         """The constraint on each parameter, by name.
 
@@ -138,9 +164,9 @@ class Distribution:
         >>> sorted(torch.distributions.Normal(0.0, 1.0).arg_constraints)
         ['loc', 'scale']
         """
-        raise NotImplementedError
 
     @property
+    @_without_formula
     def support(self) -> Any:
         """The constraint that every sample satisfies.
 
@@ -148,9 +174,9 @@ class Distribution:
         >>> torch.distributions.Bernoulli(0.3).support
         Boolean()
         """
-        raise NotImplementedError
 
     @property
+    @_without_formula
     def mean(self) -> Tensor:
         """The expected value.
 
@@ -158,7 +184,6 @@ class Distribution:
         >>> torch.distributions.Uniform(0.0, 4.0).mean
         tensor(2.)
         """
-        raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
@@ -171,6 +196,7 @@ class Distribution:
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
+    @_without_formula
     def variance(self) -> Tensor:
         """The variance.
 
@@ -178,7 +204,6 @@ class Distribution:
         >>> torch.distributions.Normal(3.0, 2.0).variance
         tensor(4.)
         """
-        raise NotImplementedError
 
     @property
     def stddev(self) -> Tensor:
@@ -200,6 +225,7 @@ class Distribution:
         with penlight.no_grad():
             return self.rsample(sample_shape)
 
+    @_without_formula
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         """Draws samples as differentiable functions of the parameters.
 
@@ -209,7 +235,6 @@ class Distribution:
         >>> mean.grad
         tensor(5.)
         """
-        raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
         """Draws n samples (deprecated: `sample((n,))`).
@@ -223,6 +248,7 @@ class Distribution:
         )
         return self.sample(Size((n,)))
 
+    @_without_formula
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density or mass at a value.
 
@@ -230,8 +256,8 @@ class Distribution:
         >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
         tensor(-0.9189)
         """
-        raise NotImplementedError
 
+    @_without_formula
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a sample up to this value.
 
@@ -239,8 +265,8 @@ class Distribution:
         >>> torch.distributions.Uniform(0.0, 4.0).cdf(torch.tensor(1.0))
         tensor(0.2500)
         """
-        raise NotImplementedError
 
+    @_without_formula
     def icdf(self, value: Tensor) -> Tensor:
         """The value up to which a sample lies with this probability.
 
@@ -248,8 +274,8 @@ class Distribution:
         >>> torch.distributions.Uniform(0.0, 4.0).icdf(torch.tensor(0.25))
         tensor(1.)
         """
-        raise NotImplementedError
 
+    @_without_formula
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values a discrete distribution can take, along a new first dimension.
 
@@ -257,13 +283,8 @@ class Distribution:
         >>> torch.distributions.Bernoulli(0.3).enumerate_support()
         tensor([0., 1.])
         """
-        raise NotImplementedError
 
-    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
-        """Values along the first dimension, beside (or over) the batch."""
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
-
+    @_without_formula
     def entropy(self) -> Tensor:
         """The entropy in nats.
 
@@ -271,7 +292,6 @@ class Distribution:
         >>> torch.distributions.Bernoulli(0.5).entropy()
         tensor(0.6931)
         """
-        raise NotImplementedError
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy.
@@ -285,14 +305,23 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = Size()) -> Any:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
+    def _unfilled(self, sample_shape: Any, dtype: Any) -> Tensor:
+        """A tensor of the shape of samples, for random numbers."""
+        return penlight.empty(self._extended_shape(sample_shape), dtype=dtype)
+
+    def _enumerated(self, values: Tensor, expand: bool) -> Tensor:
+        """Values along the first dimension, beside the batch dimensions or over all of them."""
+        event = tuple(values.shape[1:])
+        values = values.view((-1,) + (1,) * len(self._batch_shape) + event)
+        return values.expand((-1,) + tuple(self._batch_shape) + event) if expand else values
+
     def _validate_sample(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        actual = value.size()
+        actual, expected = value.size(), self._batch_shape + self._event_shape
         if actual[len(actual) - len(self._event_shape) :] != self._event_shape:
             raise ValueError(f"The right-most size of value must match event_shape: {actual} vs {self._event_shape}.")
-        expected = self._batch_shape + self._event_shape
-        if any(i != j and 1 not in (i, j) for i, j in zip(reversed(actual), reversed(expected), strict=False)):
+        if _incompatible(actual, expected):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
         try:
             support = self.support
@@ -313,16 +342,6 @@ class Distribution:
         """Validates a sample if this distribution validates."""
         if self._validate_args:
             self._validate_sample(value)
-
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        if _instance is not None:
-            return _instance
-        if type(self).__init__ != cls.__init__:  # type: ignore[misc]
-            raise NotImplementedError(
-                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method "
-                "must also define a custom .expand() method."
-            )
-        return self.__new__(type(self))
 
     def __repr__(self) -> str:
         held = ((name, self.__dict__[name]) for name in self.arg_constraints if name in self.__dict__)

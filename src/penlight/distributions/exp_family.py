@@ -7,7 +7,7 @@ from typing import Any
 import penlight
 
 from ..tensor import Tensor
-from .distribution import Distribution
+from .distribution import Distribution, _without_formula
 from .utils import _sum_rightmost
 
 __all__ = ["ExponentialFamily"]
@@ -21,16 +21,12 @@ class ExponentialFamily(Distribution):
     True
     """
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        raise NotImplementedError
+    _natural_params: Any = property(_without_formula(lambda self: ()))
+    _mean_carrier_measure: Any = property(_without_formula(lambda self: 0.0))
 
+    @_without_formula
     def _log_normalizer(self, *natural_params: Any) -> Any:
-        raise NotImplementedError
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        raise NotImplementedError
+        """F of the natural parameters."""
 
     def _normalizer_and_slopes(self) -> tuple[Tensor, list[Tensor], Any]:
         """F at the natural parameters, these parameters, and F's gradients in them (the expected statistics)."""

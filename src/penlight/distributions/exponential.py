@@ -10,7 +10,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Exponential"]
 
@@ -23,35 +23,20 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"rate": constraints.positive}
+    arg_constraints = _batched = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = ("rate",)
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return penlight.zeros_like(self.rate)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
+    mean = stddev = formula(lambda d: d.rate.reciprocal())
+    mode = formula(lambda d: penlight.zeros_like(d.rate))
+    variance = formula(lambda d: d.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return penlight.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate
+        return self._unfilled(sample_shape, self.rate.dtype).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
@@ -67,9 +52,8 @@ class Exponential(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (-self.rate,)
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda d: (-d.rate,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return -(-x).log()

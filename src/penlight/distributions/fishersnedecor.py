@@ -12,9 +12,13 @@ from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["FisherSnedecor"]
+
+
+def _where(defined: Tensor, value: Tensor) -> Tensor:
+    return value.masked_fill(~defined, math.nan)
 
 
 class FisherSnedecor(Distribution):
@@ -28,8 +32,7 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    _parameters = ("df1", "df2")
-    _parts = ("_gamma1", "_gamma2")
+    _batched = (*arg_constraints, "_gamma1", "_gamma2")
 
     def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
@@ -37,30 +40,18 @@ class FisherSnedecor(Distribution):
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
         super().__init__(self.df1.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        df2 = self.df2.masked_fill(self.df2 <= 2, math.nan)
-        return df2 / (df2 - 2)
-
-    @property
-    def mode(self) -> Tensor:
-        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return mode.masked_fill(self.df1 <= 2, math.nan)
+    mean = formula(lambda d: _where(d.df2 > 2, d.df2 / (d.df2 - 2)))
+    mode = formula(lambda d: _where(d.df1 > 2, (d.df1 - 2) / d.df1 * d.df2 / (d.df2 + 2)))
 
     @property
     def variance(self) -> Tensor:
-        df2 = self.df2.masked_fill(self.df2 <= 4, math.nan)
-        return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
+        above = 2 * self.df2.pow(2) * (self.df1 + self.df2 - 2)
+        return _where(self.df2 > 4, above / (self.df1 * (self.df2 - 2).pow(2) * (self.df2 - 4)))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        above = self._gamma1.rsample(sample_shape).view(shape)
-        below = self._gamma2.rsample(sample_shape).view(shape)
+        above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
         tiny = penlight.finfo(below.dtype).tiny
-        below.clamp_(min=tiny)
-        ratio = above / below
-        ratio.clamp_(min=tiny)
-        return ratio
+        return (above / below.clamp_(min=tiny)).clamp_(min=tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)

@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from . import constraints
 from ._grads import _standard_gamma
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Gamma"]
 
@@ -24,27 +24,17 @@ class Gamma(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    arg_constraints = _batched = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters: tuple[str, ...] = ("concentration", "rate")
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
+    mean = formula(lambda d: d.concentration / d.rate)
+    mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
+    variance = formula(lambda d: d.concentration / d.rate.pow(2))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -66,9 +56,8 @@ class Gamma(ExponentialFamily):
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration - 1, -self.rate
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda d: (d.concentration - 1, -d.rate))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()

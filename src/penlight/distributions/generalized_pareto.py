@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["GeneralizedPareto"]
 
@@ -24,9 +24,12 @@ class GeneralizedPareto(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    arg_constraints = _batched = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
     has_rsample = True
-    _parameters = ("loc", "scale", "concentration")
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
@@ -79,9 +82,7 @@ class GeneralizedPareto(Distribution):
         shape = penlight.where(valid, self.concentration, 0.5)
         return penlight.where(valid, self.loc + self.scale / (1 - shape), math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = formula(lambda d: d.loc)
 
     @property
     def variance(self) -> Tensor:

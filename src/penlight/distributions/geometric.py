@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Geometric"]
 
@@ -24,14 +24,12 @@ class Geometric(_Binary):
     tensor(3.)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = _batched = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parameters = ("probs", "logits")
-    _kept = ("_from_logits",)
+    _shared = ("_from_logits",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self._set(probs, logits)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(self._broadcast_probs(probs, logits), validate_args=validate_args)
         if self._validate_args and not self._from_logits:
             value = self.probs
             valid = value > 0
@@ -41,23 +39,14 @@ class Geometric(_Binary):
                     f"{self!r} to be positive but found invalid values:\n{value.data[~valid]}"
                 )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0  # type: ignore[no-any-return]
-
-    @property
-    def mode(self) -> Tensor:
-        return penlight.zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs  # type: ignore[no-any-return]
+    mean = formula(lambda d: 1.0 / d.probs - 1.0)
+    mode = formula(lambda d: penlight.zeros_like(d.probs))
+    variance = formula(lambda d: (1.0 / d.probs - 1.0) / d.probs)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         dtype = self.probs.dtype
         with penlight.no_grad():
-            u = penlight.empty(self._extended_shape(sample_shape), dtype=dtype)
-            u.uniform_(penlight.finfo(dtype).tiny, 1)
+            u = self._unfilled(sample_shape, dtype).uniform_(penlight.finfo(dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:

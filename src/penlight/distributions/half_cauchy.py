@@ -10,6 +10,7 @@ from ..tensor import Tensor
 from .cauchy import Cauchy
 from .half_normal import _Folded
 from .transforms import AbsTransform
+from .utils import formula
 
 __all__ = ["HalfCauchy"]
 
@@ -22,18 +23,13 @@ class HalfCauchy(_Folded):
     tensor(inf)
     """
 
-    _parameters = ()
+    _batched = ()
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return penlight.full(self._extended_shape(), math.inf, dtype=self.scale.dtype)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance  # type: ignore[no-any-return]
+    mean = formula(lambda d: penlight.full(d._extended_shape(), math.inf, dtype=d.scale.dtype))
+    variance = formula(lambda d: d.base_dist.variance)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)

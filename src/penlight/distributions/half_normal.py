@@ -12,6 +12,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
+from .utils import formula
 
 __all__ = ["HalfNormal"]
 
@@ -24,13 +25,8 @@ class _Folded(TransformedDistribution):
     has_rsample = True
     base_dist: Any
 
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale  # type: ignore[no-any-return]
-
-    @property
-    def mode(self) -> Tensor:
-        return penlight.zeros_like(self.scale)
+    scale = formula(lambda d: d.base_dist.scale)
+    mode = formula(lambda d: penlight.zeros_like(d.scale))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
@@ -38,13 +34,13 @@ class _Folded(TransformedDistribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         self._check(value)
-        return 2 * self.base_dist.cdf(value) - 1  # type: ignore[no-any-return]
+        return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, prob: Tensor) -> Tensor:
-        return self.base_dist.icdf((prob + 1) / 2)  # type: ignore[no-any-return]
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)  # type: ignore[no-any-return]
+        return self.base_dist.entropy() - math.log(2)
 
 
 class HalfNormal(_Folded):
@@ -55,15 +51,10 @@ class HalfNormal(_Folded):
     tensor(0.7979)
     """
 
-    _parameters = ()
+    _batched = ()
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
+    mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
+    variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))

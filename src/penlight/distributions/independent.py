@@ -8,7 +8,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import _sum_rightmost
+from .utils import _sum_rightmost, formula
 
 __all__ = ["Independent"]
 
@@ -23,27 +23,22 @@ class Independent(Distribution):
     """
 
     arg_constraints: dict[str, Any] = {}
-    _parameters = ()
-    _parts = ("base_dist",)
-    _kept = ("reinterpreted_batch_ndims",)
+    _batched = ("base_dist",)
+    _shared = ("reinterpreted_batch_ndims",)
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
     ) -> None:
-        if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
+        batch, event = base_distribution.batch_shape, base_distribution.event_shape
+        if reinterpreted_batch_ndims > len(batch):
             raise ValueError(
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
-                f"actual {reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}"
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
             )
-        shape = base_distribution.batch_shape + base_distribution.event_shape
-        cut = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
+        cut = len(batch) - reinterpreted_batch_ndims
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
-
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+        super().__init__(batch[:cut], batch[cut:] + event, validate_args=validate_args)
 
     @property
     def has_enumerate_support(self) -> bool:  # type: ignore[override]
@@ -51,21 +46,13 @@ class Independent(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Any:
-        inner = self.base_dist.support
-        more = self.reinterpreted_batch_ndims
+        inner, more = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, more) if more else inner
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    has_rsample = property(lambda d: d.base_dist.has_rsample)  # type: ignore[assignment]
+    mean = formula(lambda d: d.base_dist.mean)
+    mode = formula(lambda d: d.base_dist.mode)
+    variance = formula(lambda d: d.base_dist.variance)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         return self.base_dist.sample(sample_shape)

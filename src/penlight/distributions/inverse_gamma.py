@@ -12,6 +12,7 @@ from . import constraints
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
+from .utils import formula
 
 __all__ = ["InverseGamma"]
 
@@ -28,27 +29,16 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     base_dist: Any
-    _parameters = ()
+    _batched = ()
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        return self.base_dist.concentration  # type: ignore[no-any-return]
-
-    @property
-    def rate(self) -> Tensor:
-        return self.base_dist.rate  # type: ignore[no-any-return]
-
-    @property
-    def mean(self) -> Tensor:
-        return penlight.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    concentration = formula(lambda d: d.base_dist.concentration)
+    rate = formula(lambda d: d.base_dist.rate)
+    mean = formula(lambda d: penlight.where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
+    mode = formula(lambda d: d.rate / (d.concentration + 1))
 
     @property
     def variance(self) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -26,30 +27,27 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Any], Any]:
     >>> torch.distributions.kl_divergence(Mine(0.0, 1.0), Mine(1.0, 1.0))
     tensor(0.)
     """
+    # Any class will do, as in PyTorch: the base of Pyro's distributions is not derived from ours.
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(
-            kind, type
-        ):  # PyTorch takes any class: Pyro's base of its distributions is not derived from ours
+        if not isinstance(kind, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
-    def decorator(fun: Any) -> Any:
-        _KL_REGISTRY[type_p, type_q] = fun
-        _KL_MEMOIZE.clear()
-        return fun
+    def registered(formula: Any) -> Any:
+        _KL_REGISTRY[type_p, type_q] = formula
+        _KL_MEMOIZE.clear()  # another pair may now be closer
+        return formula
 
-    return decorator
+    return registered
 
 
 def _closest(matches: list[tuple[type, type]], first: int) -> tuple[type, type]:
     """The most special match, by one side first and then the other."""
-    best = matches[0]
-    for match in matches[1:]:
-        for side in (first, 1 - first):
-            if match[side] is not best[side]:
-                if issubclass(match[side], best[side]):
-                    best = match
-                break
-    return best
+
+    def closer(best: tuple[type, type], match: tuple[type, type]) -> tuple[type, type]:
+        side = first if match[first] is not best[first] else 1 - first
+        return match if issubclass(match[side], best[side]) else best
+
+    return functools.reduce(closer, matches)
 
 
 def _dispatch_kl(type_p: type, type_q: type) -> Callable[..., Any] | None:
@@ -75,16 +73,15 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
     tensor(0.5000)
     """
-    key = type(p), type(q)
-    if key not in _KL_MEMOIZE:
-        _KL_MEMOIZE[key] = _dispatch_kl(*key)
-    fun = _KL_MEMOIZE[key]
-    if fun is None:
+    pair = type(p), type(q)
+    if pair not in _KL_MEMOIZE:
+        _KL_MEMOIZE[pair] = _dispatch_kl(*pair)
+    formula = _KL_MEMOIZE[pair]
+    if formula is None:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
         )
-    return fun(p, q)  # type: ignore[no-any-return]
+    return formula(p, q)
 
 
-from . import _kl_cross as _kl_cross  # noqa: E402  # they register themselves here
-from . import _kl_same as _kl_same  # noqa: E402
+from . import _kl_formulas as _kl_formulas  # noqa: E402  # fills the registry

@@ -11,7 +11,7 @@ from . import constraints
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .uniform import Uniform
-from .utils import broadcast_all, euler_constant
+from .utils import broadcast_all, euler_constant, formula
 
 __all__ = ["Kumaraswamy"]
 
@@ -29,30 +29,20 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints = _batched = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
-    _parameters = ("concentration1", "concentration0")
 
     def __init__(
         self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
     ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(
-            penlight.zeros_like(self.concentration0),
-            penlight.ones_like(self.concentration0),
-            validate_args=validate_args,
-        )
-        transforms = [
-            PowerTransform(exponent=self.concentration0.reciprocal()),
-            AffineTransform(loc=1.0, scale=-1.0),
-            PowerTransform(exponent=self.concentration1.reciprocal()),
-        ]
-        super().__init__(base, transforms, validate_args=validate_args)
+        zeros = penlight.zeros_like(self.concentration0)
+        base = Uniform(zeros, zeros + 1, validate_args=validate_args)
+        inner, outer = (PowerTransform(c.reciprocal()) for c in (self.concentration0, self.concentration1))
+        super().__init__(base, [inner, AffineTransform(1.0, -1.0), outer], validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return _moment(self.concentration1, self.concentration0, 1)
+    mean = formula(lambda d: _moment(d.concentration1, d.concentration0, 1))
 
     @property
     def mode(self) -> Tensor:
@@ -60,9 +50,7 @@ class Kumaraswamy(TransformedDistribution):
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
 
-    @property
-    def variance(self) -> Tensor:
-        return _moment(self.concentration1, self.concentration0, 2) - self.mean.pow(2)
+    variance = formula(lambda d: _moment(d.concentration1, d.concentration0, 2) - d.mean.pow(2))
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

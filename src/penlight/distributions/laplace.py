@@ -10,7 +10,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Laplace"]
 
@@ -23,35 +23,21 @@ class Laplace(Distribution):
     tensor(1.6931)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _parameters = ("loc", "scale")
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
+    mean = mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: 2 * d.scale.pow(2))
+    stddev = formula(lambda d: 2**0.5 * d.scale)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         dtype = self.loc.dtype
-        u = penlight.empty(self._extended_shape(sample_shape), dtype=dtype)
-        u.uniform_(penlight.finfo(dtype).eps - 1, 1)
+        u = self._unfilled(sample_shape, dtype).uniform_(penlight.finfo(dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:

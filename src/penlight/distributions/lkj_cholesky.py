@@ -27,9 +27,8 @@ class LKJCholesky(Distribution):
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
-    _parameters = ("concentration",)
-    _parts = ("_beta",)
-    _kept = ("dim",)
+    _batched = ("concentration", "_beta")
+    _shared = ("dim",)
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:

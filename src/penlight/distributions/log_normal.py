@@ -9,6 +9,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
+from .utils import formula
 
 __all__ = ["LogNormal"]
 
@@ -25,26 +26,15 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     base_dist: Any
-    _parameters = ()
+    _batched = ()
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.loc  # type: ignore[no-any-return]
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale  # type: ignore[no-any-return]
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
+    loc = formula(lambda d: d.base_dist.loc)
+    scale = formula(lambda d: d.base_dist.scale)
+    mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    mode = formula(lambda d: (d.loc - d.scale.square()).exp())
 
     @property
     def variance(self) -> Tensor:
@@ -52,4 +42,4 @@ class LogNormal(TransformedDistribution):
         return square.expm1() * (2 * self.loc + square).exp()
 
     def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc  # type: ignore[no-any-return]
+        return self.base_dist.entropy() + self.loc

@@ -9,6 +9,7 @@ from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import StickBreakingTransform
+from .utils import formula
 
 __all__ = ["LogisticNormal"]
 
@@ -25,7 +26,7 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
     base_dist: Any
-    _parameters = ()
+    _batched = ()
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -33,10 +34,5 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.base_dist.loc  # type: ignore[no-any-return]
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.base_dist.scale  # type: ignore[no-any-return]
+    loc = formula(lambda d: d.base_dist.base_dist.loc)
+    scale = formula(lambda d: d.base_dist.base_dist.scale)

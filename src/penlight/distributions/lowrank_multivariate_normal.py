@@ -12,7 +12,7 @@ from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
-from .utils import _standard_normal, lazy_property
+from .utils import _standard_normal, formula, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -41,15 +41,14 @@ class LowRankMultivariateNormal(Distribution):
     tensor([2., 1.])
     """
 
-    arg_constraints = {
+    arg_constraints = _batched = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
     support = constraints.real_vector
     has_rsample = True
-    _parameters = ("loc", "cov_factor", "cov_diag")
-    _kept = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
+    _shared = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -78,13 +77,7 @@ class LowRankMultivariateNormal(Distribution):
     def _whole(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = formula(lambda d: d.loc)
 
     @lazy_property
     def variance(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import penlight
@@ -10,7 +11,8 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .categorical import Categorical
-from .distribution import Distribution
+from .distribution import Distribution, _incompatible
+from .utils import formula
 
 __all__ = ["MixtureSameFamily"]
 
@@ -26,9 +28,8 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: dict[str, Any] = {}
     has_rsample = False
-    _parameters = ()
-    _parts = ("_mixture_distribution", "_component_distribution")
-    _kept = ("_num_component", "_event_ndims")
+    _batched = ()
+    _shared = ("_num_component", "_event_ndims")
 
     def __init__(
         self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
@@ -39,7 +40,7 @@ class MixtureSameFamily(Distribution):
             raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         outer, inner = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
-        if any(a != b and 1 not in (a, b) for a, b in zip(reversed(outer), reversed(inner), strict=False)):
+        if _incompatible(outer, inner):
             raise ValueError(
                 f"`mixture_distribution.batch_shape` ({outer}) is not compatible with "
                 f"`component_distribution.batch_shape`({inner})"
@@ -54,25 +55,17 @@ class MixtureSameFamily(Distribution):
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(inner, component_distribution.event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(MixtureSameFamily, _instance)
-        batch_shape = Size(batch_shape)
-        new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
-        new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
-        new._num_component, new._event_ndims = self._num_component, self._event_ndims
-        return self._take_shapes(new, batch_shape, new._component_distribution.event_shape)
+    def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
+        super()._expand_into(new, ())
+        new._component_distribution = self._component_distribution.expand(new._batch_shape + (self._num_component,))
+        new._mixture_distribution = self._mixture_distribution.expand(new._batch_shape)
 
     @constraints.dependent_property
     def support(self) -> Any:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        return self._component_distribution
+    mixture_distribution: Any = property(lambda d: d._mixture_distribution)
+    component_distribution: Any = property(lambda d: d._component_distribution)
 
     def _pad(self, x: Tensor) -> Tensor:
         """Puts the dimension of the components in."""
@@ -85,11 +78,9 @@ class MixtureSameFamily(Distribution):
         missing = 0 if have == 1 else len(self.batch_shape) - have
         shape = tuple(probs.shape)
         probs = probs.reshape(shape[:-1] + (1,) * missing + shape[-1:] + (1,) * self._event_ndims)
-        return (probs * values).sum(dim=-1 - self._event_ndims)  # type: ignore[no-any-return]
+        return (probs * values).sum(dim=-1 - self._event_ndims)
 
-    @property
-    def mean(self) -> Tensor:
-        return self._average(self.component_distribution.mean)
+    mean = formula(lambda d: d._average(d.component_distribution.mean))
 
     @property
     def variance(self) -> Tensor:

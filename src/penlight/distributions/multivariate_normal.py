@@ -11,16 +11,20 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import _standard_normal, lazy_property
+from .utils import formula, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
 
-_KINDS = ("scale_tril", "covariance_matrix", "precision_matrix")
-
-
 def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
     return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+
+def _solve_lower(tril: Tensor, matrix: Tensor) -> Tensor:
+    """tril^-1 matrix, over the batches of both."""
+    batch = tuple(penlight.broadcast_shapes(tril.shape[:-2], matrix.shape[:-2]))
+    tril, matrix = (m.expand(batch + tuple(m.shape[-2:])) for m in (tril, matrix))
+    return penlight.linalg.solve_triangular(tril, matrix, upper=False)
 
 
 def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
@@ -28,86 +32,54 @@ def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     if factor.dim() == 2:  # one factor for all: one system with many right sides
         rows = x.reshape(-1, x.shape[-1])
         return penlight.linalg.solve_triangular(factor, rows.mT, upper=False).pow(2).sum(-2).reshape(x.shape[:-1])
-    batch = penlight.broadcast_shapes(factor.shape[:-2], x.shape[:-1])
-    factor = factor.expand(tuple(batch) + tuple(factor.shape[-2:]))
-    column = x.expand(tuple(batch) + (x.shape[-1],)).unsqueeze(-1)
-    return penlight.linalg.solve_triangular(factor, column, upper=False).squeeze(-1).pow(2).sum(-1)
+    return _solve_lower(factor, x.unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
 
 
 def _half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
+def _inverse(factor: Tensor) -> Tensor:
+    """L^-1 for a lower triangular L."""
+    identity = penlight.eye(factor.shape[-1], dtype=factor.dtype).expand(factor.shape)
+    return penlight.linalg.solve_triangular(factor, identity, upper=False)
+
+
 def _inverse_of_gram(factor: Tensor) -> Tensor:
     """(L L^T)^-1 for a lower triangular L."""
-    identity = penlight.eye(factor.shape[-1], dtype=factor.dtype).expand(factor.shape)
-    inverse = penlight.linalg.solve_triangular(factor, identity, upper=False)
-    return inverse.mT @ inverse  # type: ignore[no-any-return]
-
-
-def _scale_tril_of(kind: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of the covariance, from any of the three ways to give it."""
-    if kind == "scale_tril":
-        return matrix
-    if kind == "covariance_matrix":
-        return penlight.linalg.cholesky(matrix)  # type: ignore[no-any-return]
-    # Flipped both ways, the Cholesky factor of the precision becomes an upper one, whose inverse is lower.
-    flipped = penlight.linalg.cholesky(matrix.flip((-2, -1)))
-    inverse = flipped.flip((-2, -1)).transpose(-2, -1)
-    identity = penlight.eye(matrix.shape[-1], dtype=matrix.dtype).expand(matrix.shape)
-    return penlight.linalg.solve_triangular(inverse, identity, upper=False)  # type: ignore[no-any-return]
+    inverse = _inverse(factor)
+    return inverse.mT @ inverse
 
 
 def _precision_to_scale_tril(P: Tensor) -> Tensor:
-    return _scale_tril_of("precision_matrix", P)
+    """Flipped both ways, the Cholesky factor of the precision becomes an upper one, whose inverse is lower."""
+    flipped = penlight.linalg.cholesky(P.flip((-2, -1)))
+    return _inverse(flipped.flip((-2, -1)).transpose(-2, -1))
 
 
-class MultivariateNormal(Distribution):
-    """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance.
+# The ways to give a covariance, and how to get to the Cholesky factor of it.
+_WAYS = {
+    "scale_tril": lambda matrix: matrix,
+    "covariance_matrix": lambda matrix: penlight.linalg.cholesky(matrix),
+    "precision_matrix": _precision_to_scale_tril,
+}
 
-    >>> import penlight as torch
-    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
-    tensor(-1.8379)
-    """
 
-    arg_constraints = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
-    support = constraints.real_vector
-    has_rsample = True
-    _parameters = ("loc", "covariance_matrix", "scale_tril", "precision_matrix")
-    _kept = ("_unbroadcasted_scale_tril",)
+class _ByCovariance(Distribution):
+    """Families with a covariance matrix, given by itself, by its inverse or by its Cholesky factor."""
 
-    def __init__(
-        self,
-        loc: Tensor,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        if loc.dim() < 1:
-            raise ValueError("loc must be at least one-dimensional.")
-        given = dict(zip(_KINDS, (scale_tril, covariance_matrix, precision_matrix), strict=True))
-        kinds = [kind for kind, matrix in given.items() if matrix is not None]
-        if len(kinds) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        kind = kinds[0]
-        matrix: Any = given[kind]
-        if matrix.dim() < 2:
-            what = "scale_tril matrix" if kind == "scale_tril" else kind
-            raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
-        batch = penlight.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
-        setattr(self, kind, matrix.expand(tuple(batch) + (-1, -1)))
-        self.loc = loc.expand(tuple(batch) + (-1,))
-        super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril = _scale_tril_of(kind, matrix)
+    _unbroadcasted_scale_tril: Tensor
+
+    def _given_way(self, error: type[Exception], *matrices: Tensor | None) -> tuple[str, Any]:
+        """The one matrix that is given, of those in the order of `_WAYS`, and what it is."""
+        given = [(way, matrix) for way, matrix in zip(_WAYS, matrices, strict=True) if matrix is not None]
+        if len(given) != 1:
+            raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        return given[0]
 
     def _whole(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
+        n = self._event_shape[-1]
+        return matrix.expand(tuple(self._batch_shape) + (n, n))
 
     @lazy_property
     def scale_tril(self) -> Any:
@@ -121,20 +93,50 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self) -> Any:
         return self._whole(_inverse_of_gram(self._unbroadcasted_scale_tril))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+class MultivariateNormal(_ByCovariance):
+    """Normal vectors, by their mean and one of covariance, precision or Cholesky factor of the covariance.
 
-    @property
-    def variance(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+    >>> import penlight as torch
+    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+    tensor(-1.8379)
+    """
+
+    arg_constraints = _batched = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    _shared = ("_unbroadcasted_scale_tril",)
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        way, matrix = self._given_way(ValueError, scale_tril, covariance_matrix, precision_matrix)
+        if matrix.dim() < 2:
+            what = "scale_tril matrix" if way == "scale_tril" else way
+            raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
+        batch = penlight.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        setattr(self, way, matrix.expand(tuple(batch) + (-1, -1)))
+        self.loc = loc.expand(tuple(batch) + (-1,))
+        super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril = _WAYS[way](matrix)
+
+    mean = mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._extended_shape()))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        noise = self._unfilled(sample_shape, self.loc.dtype).normal_()
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
 from .gamma import Gamma
-from .utils import lazy_property
+from .utils import formula, lazy_property
 
 __all__ = ["NegativeBinomial"]
 
@@ -25,32 +25,23 @@ class NegativeBinomial(_Binary):
     tensor(2.)
     """
 
-    arg_constraints = {
+    arg_constraints = _batched = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
     }
     support = constraints.nonnegative_integer
-    _parameters = ("total_count", "probs", "logits")
-    _kept = ("_from_logits",)
+    _shared = ("_from_logits",)
+    total_count: Tensor
 
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        (self.total_count,) = self._set(probs, logits, total_count)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(self._broadcast_probs(probs, logits, total_count=total_count), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    mean = formula(lambda d: d.total_count * d.logits.exp())
+    mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0.0))
+    variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
 
     @lazy_property
     def _gamma(self) -> Any:

@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import _standard_normal, broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Normal"]
 
@@ -24,31 +24,17 @@ class Normal(ExponentialFamily):
     tensor(-0.9189)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = _batched = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = ("loc", "scale")
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    mean = mode = formula(lambda d: d.loc)
+    stddev = formula(lambda d: d.scale)
+    variance = formula(lambda d: d.stddev.pow(2))
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -56,8 +42,7 @@ class Normal(ExponentialFamily):
             return penlight.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
-        return self.loc + noise * self.scale
+        return self.loc + self._unfilled(sample_shape, self.loc.dtype).normal_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check(value)
@@ -73,6 +58,8 @@ class Normal(ExponentialFamily):
 
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    _mean_carrier_measure = 0
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

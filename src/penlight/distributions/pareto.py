@@ -9,7 +9,7 @@ from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Pareto"]
 
@@ -23,7 +23,7 @@ class Pareto(TransformedDistribution):
     """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    _parameters = ("scale", "alpha")
+    _batched = ("scale", "alpha")
 
     def __init__(self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -31,23 +31,21 @@ class Pareto(TransformedDistribution):
         transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        return constraints.greater_than_eq(self.scale)
+
+    mode = formula(lambda d: d.scale)
+
     @property
     def mean(self) -> Tensor:
         a = self.alpha.clamp(min=1)  # infinite up to there
         return a * self.scale / (a - 1)
 
     @property
-    def mode(self) -> Tensor:
-        return self.scale
-
-    @property
     def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
-
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
-        return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

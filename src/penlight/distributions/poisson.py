@@ -10,7 +10,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Poisson"]
 
@@ -23,25 +23,15 @@ class Poisson(ExponentialFamily):
     tensor(3.)
     """
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    arg_constraints = _batched = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
-    _parameters = ("rate",)
 
     def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    mean = variance = formula(lambda d: d.rate)
+    mode = formula(lambda d: d.rate.floor())
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with penlight.no_grad():
@@ -52,9 +42,7 @@ class Poisson(ExponentialFamily):
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.rate.log(),)
+    _natural_params = property(lambda d: (d.rate.log(),))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.exp()

@@ -10,9 +10,10 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from ._probs import _Binary
-from ._relaxed import Relaxed
+from .bernoulli import Bernoulli
+from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs
+from .utils import broadcast_all, clamp_probs, formula
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -26,17 +27,15 @@ class LogitRelaxedBernoulli(_Binary):
     tensor(-1.3863)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = _batched = Bernoulli.arg_constraints
+    _shared = ("_from_logits", "temperature")
     support = constraints.real
-    _parameters = ("probs", "logits")
-    _kept = ("_from_logits", "temperature")
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        self._set(probs, logits)
-        super().__init__(self._param.size(), validate_args=validate_args)
+        super().__init__(self._broadcast_probs(probs, logits), validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -51,7 +50,17 @@ class LogitRelaxedBernoulli(_Binary):
         return self.temperature.log() + diff - 2 * diff.exp().log1p()
 
 
-class RelaxedBernoulli(Relaxed):
+class _Relaxed(TransformedDistribution):
+    """A transform of a smooth base with a temperature, whose parameters are its own."""
+
+    has_rsample = True
+    base_dist: Any
+    temperature = formula(lambda d: d.base_dist.temperature)
+    logits = formula(lambda d: d.base_dist.logits)
+    probs = formula(lambda d: d.base_dist.probs)
+
+
+class RelaxedBernoulli(_Relaxed):
     """A Bernoulli variable made continuous, so that its samples have gradients; exact as the temperature goes to 0.
 
     >>> import penlight as torch
@@ -59,9 +68,9 @@ class RelaxedBernoulli(Relaxed):
     tensor(0.2500)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = Bernoulli.arg_constraints
     support = constraints.unit_interval
-    _parameters = ()
+    _batched = ()
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None

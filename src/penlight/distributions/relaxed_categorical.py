@@ -9,16 +9,15 @@ import penlight
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
-from ._relaxed import Relaxed
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import _OverCategories
+from .relaxed_bernoulli import _Relaxed
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(_OverCategories):
     """The logarithm of a relaxed one-hot vector.
 
     >>> import penlight as torch
@@ -27,34 +26,16 @@ class ExpRelaxedCategorical(Distribution):
     torch.Size([3])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
-    _parameters = ()
-    _parts = ("_categorical",)
-    _kept = ("temperature",)
+    _batched = ("_categorical",)
+    _shared = ("temperature",)
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._categorical._new(*args, **kwargs)
-
-    @property
-    def param_shape(self) -> Any:
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits  # type: ignore[no-any-return]
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs  # type: ignore[no-any-return]
+        super().__init__(*self._hold_categories(probs, logits), validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         u = clamp_probs(penlight.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
@@ -70,7 +51,7 @@ class ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + norm
 
 
-class RelaxedOneHotCategorical(Relaxed):
+class RelaxedOneHotCategorical(_Relaxed):
     """A one-hot vector made continuous, so that its samples have gradients; exact as the temperature goes to 0.
 
     >>> import penlight as torch
@@ -78,9 +59,9 @@ class RelaxedOneHotCategorical(Relaxed):
     tensor([0.5000, 0.5000])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex
-    _parameters = ()
+    _batched = ()
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None

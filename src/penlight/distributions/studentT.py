@@ -10,7 +10,7 @@ from ..tensor import Tensor
 from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
-from .utils import _standard_normal, broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["StudentT"]
 
@@ -26,27 +26,15 @@ class StudentT(Distribution):
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _parameters = ("df", "loc", "scale")
-    _parts = ("_chi2",)
+    _batched = (*arg_constraints, "_chi2")
 
-    def __init__(
-        self,
-        df: Tensor | float,
-        loc: Tensor | float = 0.0,
-        scale: Tensor | float = 1.0,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, df: Tensor | float, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.size(), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = formula(lambda d: d.loc.masked_fill(d.df <= 1, math.nan))
+    mode = formula(lambda d: d.loc)
 
     @property
     def variance(self) -> Tensor:
@@ -56,7 +44,7 @@ class StudentT(Distribution):
         return variance.masked_fill(self.df <= 1, math.nan)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.df.dtype)
+        noise = self._unfilled(sample_shape, self.df.dtype).normal_()
         spread = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (noise * (spread / self.df).rsqrt())
 

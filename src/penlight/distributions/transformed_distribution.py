@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import penlight
@@ -27,7 +28,8 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: dict[str, Any] = {}
-    _parameters: tuple[str, ...] = ()
+    _batched: Iterable[str] = ()
+    _shared: tuple[str, ...] = ("transforms",)
 
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         if isinstance(transforms, Transform):
@@ -54,18 +56,10 @@ class TransformedDistribution(Distribution):
         cut = len(forward_shape) - max(outside, dims + outside - inside)
         super().__init__(forward_shape[:cut], forward_shape[cut:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        owner = next(cls for cls in type(self).__mro__ if "_parameters" in vars(cls))
-        new = self._get_checked_instance(owner, _instance)
-        batch_shape = Size(batch_shape)
-        for name in self._parameters:
-            setattr(new, name, getattr(self, name).expand(batch_shape))
-        shape = batch_shape + self.event_shape
-        for transform in reversed(self.transforms):
-            shape = transform.inverse_shape(shape)
+    def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
+        super()._expand_into(new, batched)
+        shape = ComposeTransform(self.transforms).inverse_shape(new._batch_shape + new._event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
-        new.transforms = self.transforms
-        return self._take_shapes(new, batch_shape, self.event_shape)
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:
@@ -75,14 +69,10 @@ class TransformedDistribution(Distribution):
         more = len(self.event_shape) - support.event_dim
         return constraints.independent(support, more) if more > 0 else support
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = property(lambda d: d.base_dist.has_rsample)  # type: ignore[assignment]
 
     def _forward(self, x: Tensor) -> Tensor:
-        for transform in self.transforms:
-            x = transform(x)
-        return x
+        return ComposeTransform(self.transforms)(x)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with penlight.no_grad():
@@ -102,16 +92,12 @@ class TransformedDistribution(Distribution):
             result = result - _sum_rightmost(slope, dims - transform.domain.event_dim)
             value = before
         base = _sum_rightmost(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
-        return result + base  # type: ignore[no-any-return]
+        return result + base
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
-        """Turns probabilities around where the transforms are decreasing."""
-        sign: Any = 1
-        for transform in self.transforms:
-            sign = sign * transform.sign
-        if isinstance(sign, int) and sign == 1:
-            return value
-        return sign * (value - 0.5) + 0.5  # type: ignore[no-any-return]
+        """Probabilities of the base: the other way round where the transforms are decreasing."""
+        sign = ComposeTransform(self.transforms).sign
+        return value if type(sign) is int and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):

@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import broadcast_all, formula
 
 __all__ = ["Uniform"]
 
@@ -25,7 +25,7 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("low", "high")
+    _batched = ("low", "high")
 
     def __init__(self, low: Tensor | float, high: Tensor | float, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
@@ -39,21 +39,10 @@ class Uniform(Distribution):
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return math.nan * self.high
-
-    @property
-    def stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
+    mean = formula(lambda d: (d.high + d.low) / 2)
+    mode = formula(lambda d: math.nan * d.high)
+    stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
+    variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         share = penlight.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)

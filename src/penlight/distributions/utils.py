@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import penlight
 
@@ -94,6 +95,21 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return log - (-inside).log1p() if is_binary else log
 
 
+class formula(property):
+    """A property that is written as an expression in the distribution's parameters.
+
+    >>> class Square:
+    ...     side = 3
+    ...     area = formula(lambda square: square.side**2)
+    >>> Square().area
+    9
+    """
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Tensor: ...  # type: ignore[override]
+
+
 class lazy_property:
     """A property that is computed once, with gradients on, and then lives in the instance.
 
@@ -110,24 +126,19 @@ class lazy_property:
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
-        self.__name__ = wrapped.__name__
-        self.__doc__ = wrapped.__doc__
-        self.__module__ = wrapped.__module__
+        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     def __get__(self, instance: Any, obj_type: Any = None) -> Any:
         if instance is None:
             return _lazy_property_and_property(self.wrapped)
         with penlight.enable_grad():
-            value = self.wrapped(instance)
-        setattr(instance, self.wrapped.__name__, value)
-        return value
+            return instance.__dict__.setdefault(self.wrapped.__name__, self.wrapped(instance))
 
 
 class _lazy_property_and_property(lazy_property, property):
-    """What the class attribute shows: both kinds of property at once."""
+    """What the class shows: the documentation tools look for a property, the base distribution for a lazy one."""
 
-    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
-        property.__init__(self, wrapped)
+    __init__ = property.__init__
 
 
 def _lower_mask(n: int, diag: int) -> Tensor:

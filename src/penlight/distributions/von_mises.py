@@ -11,7 +11,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property
+from .utils import broadcast_all, formula, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -100,13 +100,7 @@ class VonMises(Distribution):
                 done = done | accept
             return ((angle + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = formula(lambda d: d.loc)
 
     @lazy_property
     def variance(self) -> Any:

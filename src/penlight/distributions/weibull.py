@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import penlight
@@ -11,7 +12,7 @@ from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
-from .utils import broadcast_all, euler_constant
+from .utils import broadcast_all, euler_constant, formula
 
 __all__ = ["Weibull"]
 
@@ -26,7 +27,7 @@ class Weibull(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
-    _parameters = ("scale", "concentration", "concentration_reciprocal")
+    _batched = ("scale", "concentration", "concentration_reciprocal")
 
     def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -37,18 +38,12 @@ class Weibull(TransformedDistribution):
     def _steps(self) -> list[Any]:
         return [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
+    def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
+        super()._expand_into(new, batched)
         new.transforms = new._steps()
-        return new
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+    mean = formula(lambda d: d.scale * (1 + d.concentration_reciprocal).lgamma().exp())
+    mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d.concentration.reciprocal())
 
     @property
     def variance(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import penlight
@@ -13,8 +14,8 @@ from ..tensor import Tensor
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import _half_log_det, _inverse_of_gram, _scale_tril_of
-from .utils import _Number, lazy_property
+from .multivariate_normal import _WAYS, _ByCovariance, _half_log_det, _inverse_of_gram
+from .utils import _Number, formula
 
 __all__ = ["Wishart"]
 
@@ -23,7 +24,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return (x.unsqueeze(-1) - penlight.arange(p, dtype=x.dtype) / 2).digamma().sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(_ByCovariance, ExponentialFamily):
     """Random positive definite matrices: sums of outer products of `df` normal vectors.
 
     >>> import penlight as torch
@@ -34,8 +35,7 @@ class Wishart(ExponentialFamily):
 
     support = constraints.positive_definite
     has_rsample = True
-    _mean_carrier_measure = 0
-    _parameters = ("df", "covariance_matrix", "scale_tril", "precision_matrix")
+    _batched = ("df", "covariance_matrix", "scale_tril", "precision_matrix")
 
     def __init__(
         self,
@@ -45,12 +45,7 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = {"scale_tril": scale_tril, "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix}
-        kinds = [kind for kind, matrix in given.items() if matrix is not None]
-        if len(kinds) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        kind = kinds[0]
-        matrix: Any = given[kind]
+        way, matrix = self._given_way(AssertionError, scale_tril, covariance_matrix, precision_matrix)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         if isinstance(df, _Number):
@@ -62,14 +57,14 @@ class Wishart(ExponentialFamily):
         event = matrix.shape[-2:]
         if self.df.le(event[-1] - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
-        setattr(self, kind, matrix.expand(tuple(batch) + (-1, -1)))
+        setattr(self, way, matrix.expand(tuple(batch) + (-1, -1)))
         if self.df.lt(event[-1]).any():
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
             )
         super().__init__(batch, event, validate_args=validate_args)
-        self._unbroadcasted_scale_tril = _scale_tril_of(kind, matrix)
+        self._unbroadcasted_scale_tril = _WAYS[way](matrix)
         self._dist_chi2 = self._chi2()
 
     def _chi2(self) -> Chi2:
@@ -77,13 +72,12 @@ class Wishart(ExponentialFamily):
         steps = penlight.arange(n, dtype=self._unbroadcasted_scale_tril.dtype)
         return Chi2(df=self.df.unsqueeze(-1) - steps.expand(tuple(self._batch_shape) + (n,)))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape, _instance)
+    def _expand_into(self, new: Any, batched: Iterable[str]) -> None:
+        super()._expand_into(new, batched)
         if not self.df.dim() and self._batch_shape:  # a number for a batch of matrices
             new.df = self.df.expand(new._batch_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand(new._batch_shape + self._event_shape)
         new._dist_chi2 = new._chi2()
-        return new
 
     @property
     def arg_constraints(self) -> Any:
@@ -94,27 +88,10 @@ class Wishart(ExponentialFamily):
             "df": constraints.greater_than(self.event_shape[-1] - 1),
         }
 
-    def _whole(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        return self._whole(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        return self._whole(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        return self._whole(_inverse_of_gram(self._unbroadcasted_scale_tril))
-
     def _times_covariance(self, factor: Tensor) -> Tensor:
         return factor.view(tuple(self._batch_shape) + (1, 1)) * self.covariance_matrix
 
-    @property
-    def mean(self) -> Tensor:
-        return self._times_covariance(self.df)
+    mean = formula(lambda d: d._times_covariance(d.df))
 
     @property
     def mode(self) -> Tensor:
@@ -126,7 +103,7 @@ class Wishart(ExponentialFamily):
         cov = self.covariance_matrix
         diag = cov.diagonal(dim1=-2, dim2=-1)
         spread = cov.pow(2) + diag.unsqueeze(-1) * diag.unsqueeze(-2)
-        return self.df.view(tuple(self._batch_shape) + (1, 1)) * spread  # type: ignore[no-any-return]
+        return self.df.view(tuple(self._batch_shape) + (1, 1)) * spread
 
     def _bartlett(self, sample_shape: Any) -> Tensor:
         """Bartlett's decomposition: chi variables on the diagonal, normal ones below it."""
@@ -137,7 +114,7 @@ class Wishart(ExponentialFamily):
         below = tuple(sample_shape) + tuple(self._batch_shape) + (n * (n - 1) // 2,)
         noise[..., row, column] = penlight.randn(below, dtype=noise.dtype)
         factor = self._unbroadcasted_scale_tril @ noise
-        return factor @ factor.mT  # type: ignore[no-any-return]
+        return factor @ factor.mT
 
     def rsample(self, sample_shape: Any = Size(), max_try_correction: int | None = None) -> Tensor:
         sample_shape = Size(sample_shape)
@@ -169,9 +146,8 @@ class Wishart(ExponentialFamily):
         size = (n + 1) * (n * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
         return size + penlight.mvlgamma(nu / 2, p=n) - (nu - n - 1) / 2 * _mvdigamma(nu / 2, n) + nu * n / 2
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         n = self._event_shape[-1]

@@ -63,11 +63,9 @@ def _like(wrapped: Callable[..., Any], func: Any) -> Callable[..., Any]:
 
 
 def _get_name(func: Any) -> str:
-    if hasattr(func, "__name__"):
-        return func.__name__
-    if isinstance(func, functools.partial):
-        return f"functools.partial({_get_name(func.func)}, ...)"
-    return repr(func)
+    inner = func.func if isinstance(func, functools.partial) else None
+    unnamed = repr(func) if inner is None else f"functools.partial({_get_name(inner)}, ...)"
+    return getattr(func, "__name__", unnamed)
 
 
 # ----- Inputs -------------------------------------------------------------------------------------------------------

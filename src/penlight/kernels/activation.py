@@ -98,7 +98,10 @@ def relu(x: np.ndarray) -> np.ndarray:
     if x.size >= _HALVES and is_half(x.dtype):
         return pointwise(_clip, x)
     if x.size < NATIVE_FROM or x.dtype.kind != "f":
-        return np.asarray(np.maximum(x, x.dtype.type(0)))
+        zero = x.dtype.type(
+            0
+        )  # of 0 and -0 the result is x: NumPy gives the second operand, and of 16-bit floats the first
+        return np.asarray(np.maximum(x, zero) if x.itemsize == 2 else np.maximum(zero, x))
     return pointwise(_clip, x) if x.flags.c_contiguous else x.clip(0, np.inf)
 
 

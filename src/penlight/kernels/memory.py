@@ -3,7 +3,7 @@
 A training step frees what the next one allocates again. By default the C library returns large blocks to the system when
 they are freed, and the system hands out fresh ones, page by page as they are first touched: for arrays of a few hundred
 kilobytes that costs more than the arithmetic on them. `keep` tells the C library (glibc; others are left alone) to hold
-on to freed memory. Who has set the C library's own switches, or `PENLIGHT_KEEP_MEMORY=0`, is not overruled.
+on to freed memory, at the first large piece of work (parallel.py): importing the package changes nothing in the process. Who has set the C library's own switches, or `PENLIGHT_KEEP_MEMORY=0`, is not overruled.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from .memory import keep as keep_memory
+
 # More threads than this gain little: the Python part of each range still runs one at a time. Native kernels have no such part.
 _MAX_THREADS = 8
 MAX_NATIVE_THREADS = 16
@@ -132,9 +134,11 @@ def _find_blas() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
 
 
 def _switch() -> tuple[Callable[[], int], Callable[[int], Any]] | bool:
+    """OpenBLAS's functions, looked for at the first large piece of work; from then on memory is kept, too."""
     global _blas
     if _blas is None:
         _blas = _find_blas()
+        keep_memory()
     return _blas
 
 

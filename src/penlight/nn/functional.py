@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops import _dispatch as _dispatch
-from ..ops._boundary import guard_all as _guard_all
+from ..ops._public_functions import public_functions as _public_functions
 from ..ops._declare import OPS as _OPS
 from ..ops.activation import log_softmax as _log_softmax
 from ..ops.activation import relu as _relu
@@ -224,7 +224,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _get_softmax_dim("softmax", input.dim(), _stacklevel)
+        dim = _get_softmax_dim("softmax", input.dim())
     return _softmax(input, dim, dtype)
 
 
@@ -236,7 +236,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     tensor([-0.6931, -0.6931])
     """
     if dim is None:
-        dim = _get_softmax_dim("log_softmax", input.dim(), _stacklevel)
+        dim = _get_softmax_dim("log_softmax", input.dim())
     return _log_softmax(input, dim, dtype)
 
 
@@ -288,4 +288,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
 
 
-_guard_all(globals(), "F.")
+globals().update(_public_functions(globals(), "F.", __name__))

@@ -25,15 +25,8 @@ def _grad_of(operation: Any, wanted: str, known: Tensor, size: Sequence[int], gr
     return penlight.autograd.grad(output, unknown, grad_output, create_graph=graph)[0]
 
 
-def conv1d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv1d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv1d` with respect to its input.
 
     >>> import penlight as torch
@@ -43,15 +36,8 @@ def conv1d_input(
     return _grad_of(F.conv1d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv1d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv1d` with respect to its weight.
 
     >>> import penlight as torch
@@ -61,15 +47,8 @@ def conv1d_weight(
     return _grad_of(F.conv1d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv2d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv2d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv2d` with respect to its input.
 
     >>> import penlight as torch
@@ -79,15 +58,8 @@ def conv2d_input(
     return _grad_of(F.conv2d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv2d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv2d` with respect to its weight.
 
     >>> import penlight as torch
@@ -97,15 +69,8 @@ def conv2d_weight(
     return _grad_of(F.conv2d, "weight", input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv3d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv3d_input(input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv3d` with respect to its input.
 
     >>> import penlight as torch
@@ -115,15 +80,8 @@ def conv3d_input(
     return _grad_of(F.conv3d, "input", weight, input_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
+def conv3d_weight(input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0,
+                  dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """The gradient of `conv3d` with respect to its weight.
 
     >>> import penlight as torch

@@ -13,33 +13,11 @@ from penlight import Tensor
 from penlight._docstrings import documented
 
 __all__ = [
-    "calculate_gain",
-    "constant",
-    "constant_",
-    "dirac",
-    "dirac_",
-    "eye",
-    "eye_",
-    "kaiming_normal",
-    "kaiming_normal_",
-    "kaiming_uniform",
-    "kaiming_uniform_",
-    "normal",
-    "normal_",
-    "ones_",
-    "orthogonal",
-    "orthogonal_",
-    "sparse",
-    "sparse_",
-    "trunc_normal_",
-    "uniform",
-    "uniform_",
-    "xavier_normal",
-    "xavier_normal_",
-    "xavier_uniform",
-    "xavier_uniform_",
-    "zeros_",
-]
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
+    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+    "xavier_uniform_", "zeros_",
+]  # fmt: skip
 
 _GAINS: dict[str, float] = {
     "linear": 1,
@@ -76,6 +54,12 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}") from None
 
 
+def _fill(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """Runs an in-place method of a tensor outside of autograd."""
+    with penlight.no_grad():
+        return method(*args, **kwargs)
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fills with numbers drawn uniformly from [a, b).
 
@@ -83,8 +67,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     >>> bool((torch.nn.init.uniform_(torch.empty(3, 5)) < 1).all())
     True
     """
-    with penlight.no_grad():
-        return tensor.uniform_(a, b, generator=generator)
+    return _fill(tensor.uniform_, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
@@ -94,18 +77,11 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     >>> torch.nn.init.normal_(torch.empty(3, 5), std=0.1).shape
     torch.Size([3, 5])
     """
-    with penlight.no_grad():
-        return tensor.normal_(mean, std, generator=generator)
+    return _fill(tensor.normal_, mean, std, generator=generator)
 
 
-def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Any = None,
-) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:  # fmt: skip
     """Fills with numbers drawn from the normal distribution cut off outside [a, b].
 
     >>> import penlight as torch
@@ -166,8 +142,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     >>> torch.nn.init.constant_(torch.empty(2), 0.3)
     tensor([0.3000, 0.3000])
     """
-    with penlight.no_grad():
-        return tensor.fill_(val)
+    return _fill(tensor.fill_, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -187,8 +162,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     >>> torch.nn.init.zeros_(torch.empty(2))
     tensor([0., 0.])
     """
-    with penlight.no_grad():
-        return tensor.zero_()
+    return _fill(tensor.zero_)
 
 
 def eye_(tensor: Tensor) -> Tensor:
@@ -201,8 +175,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    with penlight.no_grad():
-        return tensor.copy_(penlight.eye(*tensor.shape, dtype=tensor.dtype))
+    return _fill(tensor.copy_, penlight.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -276,13 +249,8 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
     return gain * math.sqrt(2.0 / float(fan_in + fan_out))
 
 
-def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Tensor:
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:  # fmt: skip
     """Uniform, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows.
 
     >>> import penlight as torch
@@ -296,13 +264,8 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Tensor:
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:  # fmt: skip
     """Normal, with the standard deviation gain / √fan; `a` is the negative slope of the leaky ReLU that follows.
 
     >>> import penlight as torch
@@ -332,16 +295,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
         return tensor
-    rows = tensor.size(0)
-    columns = tensor.numel() // rows
-    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    rows, *rest = tensor.shape
+    drawn = tensor.new_empty((rows, math.prod(rest))).normal_(0, 1, generator=generator)
+    wide = rows < drawn.size(1)
     with penlight.no_grad():
-        q, r = penlight.linalg.qr(drawn.t() if rows < columns else drawn)
+        q, r = penlight.linalg.qr(drawn.t() if wide else drawn)
         # The signs of R's diagonal make Q uniform among orthogonal matrices.
-        q = q * penlight.diag(r, 0).sign()
-        if rows < columns:
-            q = q.t()
-        tensor.view_as(q).copy_(q)
+        signed = q * r.diagonal().sign()
+        tensor.view(rows, -1).copy_(signed.t() if wide else signed)
         return tensor.mul_(gain)
 
 
@@ -403,14 +364,9 @@ def _make_deprecate(function: Callable[..., Any]) -> Callable[..., Any]:
     return deprecated
 
 
-uniform = _make_deprecate(uniform_)
-normal = _make_deprecate(normal_)
-constant = _make_deprecate(constant_)
-eye = _make_deprecate(eye_)
-dirac = _make_deprecate(dirac_)
-xavier_uniform = _make_deprecate(xavier_uniform_)
-xavier_normal = _make_deprecate(xavier_normal_)
-kaiming_uniform = _make_deprecate(kaiming_uniform_)
-kaiming_normal = _make_deprecate(kaiming_normal_)
-orthogonal = _make_deprecate(orthogonal_)
-sparse = _make_deprecate(sparse_)
+_RENAMED: tuple[Callable[..., Any], ...] = (
+    uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_,
+    orthogonal_, sparse_,
+)  # fmt: skip
+(uniform, normal, constant, eye, dirac, xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal,
+ sparse) = map(_make_deprecate, _RENAMED)  # fmt: skip

@@ -11,13 +11,8 @@ from penlight.printing import PARAMETER_TYPES
 from penlight.tensor import DISABLED, wrap
 
 __all__ = [
-    "Buffer",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "UninitializedTensorMixin",
-    "is_lazy",
-]
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]  # fmt: skip
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]

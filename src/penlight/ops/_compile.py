@@ -5,52 +5,38 @@ A generic `apply(*args, **kwargs)` costs more than a small op. So each declarati
 functions with exactly its arguments, saving exactly what its rules want. `op.source` shows them, and linecache has
 them, so pdb steps through. Each op has code objects of its own, so that the interpreter's inline caches specialise.
 Anything unusual leaves to the readable path in `_dispatch.py`: a slow mode, mixed dtypes, complex numbers, `out=`.
-
-# Note [Compiled at first use]
-Compiling takes half a millisecond an op, too much to do for hundreds at import. A declared op starts as a stub; its
-first call generates the source and swaps the stub's code object, so whoever holds the function has the fast one.
+They are generated when they are first called: Note [Compiled at first use] in _function_code.py.
 """
 
 from __future__ import annotations
 
-import linecache
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._docstrings import in_place
+from .._function_code import Compiled, compile_function, compiled_when_called
 from ..autograd.modes import NAMESPACE
 from ..kernels.large import HALVES, LARGE, least_size
-from ._boundary import guarded
 from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
-
-
-def _stub(*args: Any, **kwargs: Any) -> Any:
-    return first_call("KEY", args, kwargs)  # type: ignore[name-defined]  # noqa: F821
-
-
-# What waits for its first call, by key: the op, the function, and the operator name if it is one.
-_waiting: dict[str, tuple[Op, Any, str | None]] = {}
+from ._public_functions import explaining
 
 
 def stub(op: Op, operator: str | None = None) -> Any:
-    """A function that becomes the op's generated one when it is first called. See Note [Compiled at first use].
+    """A function that becomes the op's generated one when it is first called.
 
     `operator` names another form of it: a dunder, or the in-place form, whose name ends in an underscore.
     """
     name = operator or op.name
-    key = f"{op.name} {name}"
-    consts = tuple(key if c == "KEY" else c for c in _stub.__code__.co_consts)
-    function = FunctionType(_stub.__code__.replace(co_consts=consts, co_name=name), NAMESPACE, name)
+    function = compiled_when_called(name, NAMESPACE, lambda: _compiled(op, operator, function))
     function.__doc__, function.__annotations__ = op.face.__doc__, op.face.__annotations__
     if name.endswith("_") and not name.startswith("_"):
         function.__doc__ = in_place(op)
     function.__module__, function.__qualname__ = "penlight", name
     takes_out = (operator is None and name[0] != "_") or name[:9] == "_special_"
-    function.__wrapped__ = _with_out(op) if takes_out else op.face  # type: ignore[attr-defined]
-    _waiting[key] = (op, function, operator)
+    function.__wrapped__ = _WithOut(op.face) if takes_out and op.name not in _NO_OUT else op.face
     return function
 
 
@@ -58,38 +44,37 @@ def stub(op: Op, operator: str | None = None) -> Any:
 _NO_OUT = frozenset(("alias", "bincount", "isfinite", "isinf", "isnan", "isreal", "relu", "trace", "view_as_complex", "view_as_real"))  # fmt: skip
 
 
-def _with_out(op: Op) -> Any:
+class _WithOut:
     """The face of an op with `out=`, which the generated function takes: what `help` and `inspect.signature` show."""
-    face, code = op.face, op.face.__code__
-    if op.name in _NO_OUT:
-        return face
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    code = code.replace(
-        co_varnames=(*parameters, "out"), co_kwonlyargcount=code.co_kwonlyargcount + 1, co_nlocals=len(parameters) + 1
-    )
-    shown = FunctionType(code, face.__globals__, op.name, face.__defaults__)
-    shown.__kwdefaults__ = {**(face.__kwdefaults__ or {}), "out": None}
-    shown.__annotations__ = {**face.__annotations__, "out": "Tensor | None"}
-    shown.__doc__, shown.__module__ = face.__doc__, face.__module__
-    return shown
+
+    __slots__ = ("__wrapped__",)
+
+    def __init__(self, face: Any) -> None:
+        self.__wrapped__ = face
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import Parameter, signature
+
+        shown = signature(self.__wrapped__)
+        out = Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")
+        return shown.replace(parameters=[*shown.parameters.values(), out])
 
 
-def first_call(key: str, args: Any, kwargs: Any) -> Any:
-    op, function, operator = _waiting[key]
+def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
+    """The generated function of an op, or of another form of it."""
+    name, kwdefaults = operator or op.name, op.face.__kwdefaults__
     if operator is not None and operator.endswith("_") and (operator[2:3] == "i" or operator[:2] != "__"):
         lines = _in_place(op, operator)
     else:
         lines = _forward(op, operator)
-    made = _make(op, lines, operator or op.name)
-    function.__defaults__, function.__kwdefaults__ = op.face.__defaults__, op.face.__kwdefaults__
+    given = op.parameters
     if operator is None:
-        function.__kwdefaults__ = {**(op.face.__kwdefaults__ or {}), "out": None}
-    name = operator or op.name
-    function.__code__ = made if name.startswith("_") else guarded(made, function, name)
-    return function(*args, **kwargs)
-
-
-NAMESPACE["first_call"] = first_call
+        kwdefaults, given = {**(kwdefaults or {}), "out": None}, (*given, "out")
+    if not name.startswith("_"):
+        NAMESPACE[f"public_{name}"] = function
+        lines = explaining(lines, name, given)
+    return Compiled(_make(op, lines, name), op.face.__defaults__, kwdefaults)
 
 
 def straight(op: Op) -> Any:
@@ -134,10 +119,7 @@ def _make(op: Op, lines: list[str], name: str) -> CodeType:
     NAMESPACE.update(own)
     source = "\n".join(lines) + "\n"
     op.source += source
-    filename = f"<penlight {op.name}{'' if name == op.name else ' ' + name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    module = compile(source, filename, "exec")
-    return next(c for c in module.co_consts if isinstance(c, CodeType))
+    return compile_function(source, f"<penlight {op.name}{'' if name == op.name else ' ' + name}>")
 
 
 def _signature(op: Op) -> str:
@@ -192,11 +174,13 @@ def _rest(op: Op, number: str | None = None) -> list[str]:
     if op.outputs > 1:
         return body + _several(op)
     body.append("if type(result) is not ndarray: result = asarray(result)")
-    body.append("out = new(Tensor)")
-    body.append("out._array = result")
-    body.append("out._vc = out._grad = out._view = out._meta = None")
+    body.append("wrapped = new(Tensor)")
+    body.append("wrapped._array = result")
+    body.append("wrapped._vc = wrapped._grad = wrapped._view = wrapped._meta = None")
     if op.view:
-        body.append("link(out, input)" if op.view is True else f"link(out, input, False, op_{op.name}.function)")
+        body.append(
+            "link(wrapped, input)" if op.view is True else f"link(wrapped, input, False, op_{op.name}.function)"
+        )
     return body + _record(op, number)
 
 
@@ -350,12 +334,12 @@ def _array_of_tensor(op: Op, i: str) -> list[str]:
 def _record(op: Op, number: str | None = None) -> list[str]:
     """Lines that put a node into the graph if an input requires grad, and return."""
     if not op.rules:
-        return ["out._edge = NO_EDGE", "return out"]
+        return ["wrapped._edge = NO_EDGE", "return wrapped"]
     body = _edges(op, number)
-    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(out)"
-    body += [f"    out._edge = {none_of}", "    return out"]
+    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(wrapped)"
+    body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
     body += _node(op, number) + _fit(op, number) + _save(op, number)
-    body += ["out._edge = (node, 0)", "return out"]
+    body += ["wrapped._edge = (node, 0)", "return wrapped"]
     return body
 
 
@@ -389,18 +373,18 @@ def _parts(op: Op) -> list[str]:
     body = [
         "outs = []",
         "for part in result:",
-        "    out = new(Tensor)",
-        "    out._array = part",
-        "    out._grad = out._meta = None",
-        "    outs.append(out)",
+        "    wrapped = new(Tensor)",
+        "    wrapped._array = part",
+        "    wrapped._grad = wrapped._meta = None",
+        "    outs.append(wrapped)",
         "link_parts(outs, input)",
         *_edges(op),
         "    edge = unrecorded_edge(outs[0]) if outs else NO_EDGE",
-        "    for out in outs: out._edge = edge",
+        "    for wrapped in outs: wrapped._edge = edge",
         "    return tuple(outs)",
         *_node(op),
         *_save(op),
-        "for nr, out in enumerate(outs): out._edge = (node, nr)",
+        "for nr, wrapped in enumerate(outs): wrapped._edge = (node, nr)",
         "node.outputs = len(outs)",
         "return tuple(outs)",
     ]
@@ -410,21 +394,21 @@ def _parts(op: Op) -> list[str]:
 def _several(op: Op) -> list[str]:
     """Lines that wrap and record several results, of which the floating ones are differentiable."""
     places = range(op.outputs)
-    outs = ", ".join(f"out_{k}" for k in places)
+    outs = ", ".join(f"wrapped_{k}" for k in places)
     body = [f"{', '.join(f'result_{k}' for k in places)} = result"]
     for k in places:
         body.append(f"if type(result_{k}) is not ndarray: result_{k} = asarray(result_{k})")
-        body.append(f"out_{k} = new(Tensor)")
-        body.append(f"out_{k}._array = result_{k}")
-        body.append(f"out_{k}._vc = out_{k}._grad = out_{k}._view = out_{k}._meta = None")
-    none = " = ".join(f"out_{k}._edge" for k in places)
+        body.append(f"wrapped_{k} = new(Tensor)")
+        body.append(f"wrapped_{k}._array = result_{k}")
+        body.append(f"wrapped_{k}._vc = wrapped_{k}._grad = wrapped_{k}._view = wrapped_{k}._meta = None")
+    none = " = ".join(f"wrapped_{k}._edge" for k in places)
     if not op.rules:
         return [*body, f"{none} = NO_EDGE", f"return {outs}"]
     body += [*_edges(op), f"    {none} = NO_EDGE", f"    return {outs}"]
     body += [*_node(op), *_save(op), "nr = 0"]
     for k in places:
-        body.append(f"if result_{k}.dtype.kind in 'fcV': out_{k}._edge = (node, nr); nr += 1")
-        body.append(f"else: out_{k}._edge = NO_EDGE")
+        body.append(f"if result_{k}.dtype.kind in 'fcV': wrapped_{k}._edge = (node, nr); nr += 1")
+        body.append(f"else: wrapped_{k}._edge = NO_EDGE")
     return [*body, "node.outputs = nr", f"return {outs}"]
 
 
@@ -459,10 +443,10 @@ def _save(op: Op, number: str | None = None) -> list[str]:
             place = f"_{op.results.index(want)}" if op.outputs > 1 else ""
             body.append(f"node.s_{want} = result{place}")
             if op.view:
-                body.append(f"if out{place}._vc is None: out{place}._vc = [0, None]")
-                body.append(f"node.c_{want} = out{place}._vc; node.v_{want} = out{place}._vc[0]")
+                body.append(f"if wrapped{place}._vc is None: wrapped{place}._vc = [0, None]")
+                body.append(f"node.c_{want} = wrapped{place}._vc; node.v_{want} = wrapped{place}._vc[0]")
             else:
-                body.append(f"node.c_{want} = out{place}._vc = [0, None]; node.v_{want} = 0")
+                body.append(f"node.c_{want} = wrapped{place}._vc = [0, None]; node.v_{want} = 0")
         elif kind == "plain":
             body.append(f"node.s_{want} = {want}")
         else:

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import dtypes
+from .._function_code import handing_over, own_code_of, run_instead
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, ONE_OUTPUT, USED_TWICE, Freed, Node
@@ -31,7 +32,7 @@ from . import _compile, _dispatch, _numbers, _recovery, _rules  # noqa: F401
 from ._layouts import following
 from ._op import Op, slot_kind
 from ._raw import graph, raw, sum_to
-from ._refusals import guarded
+from ._refusals import refusing_dtypes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,10 +96,10 @@ def plain(kernel: Callable[..., Any], operator: str | None = None, /, *, broadca
 def _declarator(
     kernel: Any, kind: str, rules: Any, operator: str | None, inplace: bool, method: bool = True, **more: Any
 ) -> Any:
-    given = quiet(kernel)
+    given = warning_free(kernel)
 
     def decorate(face: F) -> F:
-        kernel = guarded(face.__name__, following(face.__name__, given), kind == "pointwise")
+        kernel = refusing_dtypes(face.__name__, following(face.__name__, given), kind == "pointwise")
         op = Op(face, kernel, kind, rules, **more)
         op.inplace = inplace
         op._make_backward = node_class
@@ -117,39 +118,45 @@ def _declarator(
     return decorate
 
 
-# The globals of quiet kernels, by the id of their module's: a copy without a module name.
-_quiet_globals: dict[int, dict[str, Any]] = {}
+# The globals of kernels without warnings, by the id of their module's globals: a copy of those, without a module name.
+_nameless_globals: dict[int, dict[str, Any]] = {}
 
 
-def _first(*args: Any, **kwargs: Any) -> Any:
-    return thaw()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+class _FirstCall:
+    """What a kernel without warnings runs first. Its globals are copied then, for its module is still being imported now."""
+
+    __slots__ = ("made", "original")
+
+    def __init__(self, kernel: FunctionType) -> None:
+        self.original = kernel
+        self.made: Any = None
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if "__name__" not in self.made.__globals__:
+            self.made.__globals__.update(self.original.__globals__, __name__=None)
+        run_instead(self.made, own_code_of(self.original))
+        return self.made(*args, **kwargs)
 
 
-def quiet(kernel: Any) -> Any:
+def warning_free(kernel: Any) -> Any:
     """A kernel written in Python, in the form in which NumPy does not warn from its frame (it may from what it calls).
 
-    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy
-    is made when the kernel is first called, for its module is still being imported now. It is a plain dict, since the
-    interpreter caches what it finds in a plain dict only.
+    It runs in a copy of its module's globals without a module name: see Note [Silent arithmetic] in autograd/modes.py. The copy is
+    a plain dict, since the interpreter caches what it finds in a plain dict only.
     """
     if type(kernel) is not FunctionType or not kernel.__module__.startswith(("penlight.ops.", "penlight.kernels.")):
         return kernel
-    outside = kernel.__globals__
-    space = _quiet_globals.setdefault(id(outside), {})
-    key = f"thaw {kernel.__qualname__} {len(space)}"
-
-    def thaw() -> Any:
-        if "__name__" not in space:
-            space.update(outside, __name__=None)
-        made.__code__, made.__defaults__, made.__kwdefaults__ = code, kernel.__defaults__, kernel.__kwdefaults__
-        return made
-
-    code = kernel.__code__
-    stub = _first.__code__.replace(co_names=(key,), co_name=code.co_name, co_freevars=code.co_freevars)
-    made = FunctionType(stub, space, kernel.__name__, None, kernel.__closure__)
+    if kernel.__globals__.get("__name__") is None:  # it is one already
+        return kernel
+    space = _nameless_globals.setdefault(id(kernel.__globals__), {})
+    first = _FirstCall(kernel)
+    code, _, kwdefaults = handing_over(kernel, first, "<penlight kernel>")
+    # The compiler of kernels tells functions apart by code and defaults (`signature` in kernels/native/traced.py): until the first
+    # call the code is the same for all.
+    first.made = made = FunctionType(code, space, kernel.__name__, (first,), kernel.__closure__)
+    made.__kwdefaults__ = kwdefaults
     made.__module__, made.__qualname__, made.__doc__ = kernel.__module__, kernel.__qualname__, kernel.__doc__
     made.__dict__.update(kernel.__dict__)
-    space[key] = thaw
     return made
 
 

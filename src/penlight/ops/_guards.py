@@ -1,4 +1,4 @@
-"""Wrappers for kernels: import them when first used, keep NumPy quiet, refuse dtypes that PyTorch has no kernel for."""
+"""Wrappers for kernels: import them when first used, stop NumPy's warnings, refuse dtypes that PyTorch has no kernel for."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def unrecorded_view(source: Tensor, array: Any) -> Tensor:
     return out
 
 
-def quiet(kernel: Kernel) -> Kernel:
+def without_numpy_warnings(kernel: Kernel) -> Kernel:
     """A kernel without NumPy's warnings. See Note [Silent arithmetic] in autograd/modes.py."""
 
     def run(*args: Any) -> Any:

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..kernels.convert import cast, is_half
 from ..kernels.silence import silent
-from ._declare import quiet
+from ._declare import warning_free
 
 _FLOAT = np.dtype(np.float32)
 
 
 def in_float32(kernel: Any) -> Any:
     """A kernel that computes with 16-bit floats in its first argument as float32, and rounds the result once."""
-    inner = quiet(kernel)
+    inner = warning_free(kernel)
 
     @wraps(kernel)
     def run(x: Any, *args: Any) -> Any:

@@ -26,7 +26,7 @@ def recover(op: Op, arguments: tuple[Any, ...], error: AttributeError) -> Any:
         raise error
     taken = _taken_over(op, arguments)
     if taken and not _looks(op):
-        raise error  # the public function that called this one makes the call again: see `taken_over` in _mistakes.py
+        raise error  # the public function that called this one makes the call again: see `after_failure` in _public_functions.py
     try:
         return op.function(*arguments) if taken else dispatch(op, arguments)
     except Exception as mistake:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..kernels._rowtools import is_half
 from ..kernels.folds import FROM as FOLDS_FROM
 from ..kernels.folds import fold
@@ -26,9 +26,7 @@ def reduction_number(reduction: str, size_average: Any = None, reduce: Any = Non
     found = _NUMBERS.get(reduction)
     if found is None:
         if reduction == "elementwise_mean":
-            warnings.warn(
-                "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3
-            )
+            warn_user("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
             return 1
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return found
@@ -38,9 +36,7 @@ def legacy_word(size_average: Any, reduce: Any) -> str:
     """The word for the two flags, after a warning."""
     average, all_together = size_average is None or size_average, reduce is None or reduce
     word = "none" if not all_together else "mean" if average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.", stacklevel=4
-    )
+    warn_user(f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.")
     return word
 
 
@@ -71,10 +67,9 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Input and target in one shape and dtype; PyTorch warns if the shapes had to be made equal."""
     a, b = input._array, target._array
     if a.shape != b.shape:
-        warnings.warn(
+        warn_user(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
         from ._args import broadcast_shape
 

@@ -70,7 +70,7 @@ def refuse(name: str, np_dtype: Any, inner: bool = False) -> None:
             raise type(said)(said.args[0].replace("{}", dtypes.LEGACY[dtypes.from_np(np_dtype)]))
 
 
-def guarded(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[..., Any]:
+def refusing_dtypes(name: str, kernel: Callable[..., Any], pointwise: bool) -> Callable[..., Any]:
     """The kernel, refusing what PyTorch refuses, unless the slow path does that."""
     if name not in REFUSED or (pointwise and set(REFUSED[name]) == {"c"}):
         return kernel

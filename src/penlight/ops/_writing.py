@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.saved import NoVersion
@@ -301,13 +302,11 @@ def _fill_out(out: Tensor, array: np.ndarray[Any, Any]) -> None:
         watch(out)
     if out.shape != array.shape:
         if out._array.size:
-            import warnings
-
-            warnings.warn(
+            warn_user(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the "
                 f"required output shape {list(array.shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
                 "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-                "inplace, to zero elements with t.resize_(0).", stacklevel=6,
+                "inplace, to zero elements with t.resize_(0)."
             )  # fmt: skip
         out._array = np.empty_like(array, out._array.dtype)
     NAMESPACE["assign"](out._array, array)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .. import dtypes
 from .._docstrings import documented
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from ._declare import install_method, method
 
@@ -235,7 +235,7 @@ def _volatile(self: Tensor) -> bool:
     ...     torch.ones(2).volatile
     False
     """
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    warn_user("volatile was removed (Variable.volatile is always False)")
     return False
 
 

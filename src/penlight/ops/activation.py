@@ -18,7 +18,7 @@ from ..kernels.slim import moveaxis
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
-from ._declare import OPS, differentiable, install_method, method, pointwise, quiet
+from ._declare import OPS, differentiable, install_method, method, pointwise, warning_free
 from ._guards import need_number
 from ._raw import both
 
@@ -69,13 +69,19 @@ def _as_limit(value: int, dtype: Any) -> int:
 _WHOLE = (int, None.__class__)
 
 
+def _limited(ufunc: Any, input: Any, limit: Any) -> Any:
+    """The larger or smaller of each element and a number; of 0 and -0 the element, as in PyTorch. NumPy gives the second of two equal
+    operands, and of 16-bit floats the first."""
+    return ufunc(input, limit) if input.dtype.itemsize == 2 else ufunc(limit, input)
+
+
 @one_pass
 def _clamp_array(input: Any, min: Any, max: Any) -> Any:
     if input.dtype.kind in "iu" and type(min) in _WHOLE and type(max) in _WHOLE:
         return _clip_integers(input, min, max)
     if min is not None:
-        input = np.maximum(input, min)
-    return input if max is None else np.minimum(input, max)
+        input = _limited(np.maximum, input, min)
+    return input if max is None else _limited(np.minimum, input, max)
 
 
 def _inside(input: Any, min: Any, max: Any) -> Any:
@@ -243,7 +249,7 @@ _FEW = 512  # elements, for which the overhead of a call counts for more than wh
 
 def _relu_array(input: Any) -> Any:
     if input.dtype is _FLOAT32 and input.size <= _FEW:
-        return np.maximum(input, _ZERO)
+        return np.maximum(_ZERO, input)  # of 0 and -0 NumPy gives the second
     if input.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return _activation_kernels.relu(input)
@@ -355,7 +361,7 @@ def _from_last(rows: Any, dim: int) -> Any:
     return np.ascontiguousarray(moveaxis(rows, rows.ndim - 1, dim))
 
 
-@quiet
+@warning_free
 def _small_softmax(input: Any, dim: int) -> Any:
     """Along any dimension, with the shift."""
     rows = _as_last(input, dim)

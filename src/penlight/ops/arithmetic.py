@@ -14,7 +14,7 @@ from ..kernels.large import one_pass, run_function
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
-from ._declare import OPS, inplace_function, install_method, method, pointwise, quiet
+from ._declare import OPS, inplace_function, install_method, method, pointwise, warning_free
 from ._halves import rounded_once
 from ._overloads import no_tensor
 
@@ -77,7 +77,7 @@ def _with_multiple(ufunc: Any) -> tuple[Any, Any]:
             return run_function(in_one_pass, input, other, _dispatch.cast_number(alpha, dtypes.from_np(other.dtype)))
         return ufunc(input, _times(other, alpha))
 
-    return run, quiet(into)
+    return run, warning_free(into)
 
 
 _add_multiple, _add_multiple_into = _with_multiple(np.add)

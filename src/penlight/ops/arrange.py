@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
 from ..device import require_cpu
@@ -201,11 +202,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        import warnings
-
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
-        )
+        warn_user("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     return _grid(tensors, indexing)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..kernels import attention as kernels
 from ..kernels.softmax import softmax as _softmax_kernel
 from ..tensor import Tensor, wrap
@@ -275,10 +275,7 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: Any, other_
     floating = mask.dtype.category == dtypes.FLOATING
     _expect(floating or mask.dtype is dtypes.bool_, f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype is not other_type:
-        warnings.warn(
-            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
+        warn_user(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
     if floating:
         return mask
     return wrap(np.where(mask._array, target_type.np.type(-np.inf), target_type.np.type(0)))

@@ -12,7 +12,7 @@ from ..kernels import norm_channels as channels
 from ..kernels import norm_loops, norm_small
 from ..tensor import Tensor
 from ._args import wrap_dim
-from ._declare import OPS, differentiable, quiet
+from ._declare import OPS, differentiable, warning_free
 from ._guards import not_implemented
 from ._raw import both
 from ._together import Together, saved_as_input
@@ -23,7 +23,10 @@ __all__ = [
     "instance_norm",
 ]
 
-_small_batch_norm, _small_batch_norm_eval = quiet(norm_small.batch_norm), quiet(norm_small.batch_norm_eval)
+_small_batch_norm, _small_batch_norm_eval = (
+    warning_free(norm_small.batch_norm),
+    warning_free(norm_small.batch_norm_eval),
+)
 
 # ----- Batch --------------------------------------------------------------------------------------------------------
 

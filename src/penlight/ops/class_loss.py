@@ -10,12 +10,12 @@ asked for, each node does its own work.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd import modes
 from ..kernels import loss as kernels
 from ..kernels import loss_loops
@@ -408,12 +408,11 @@ def linear_cross_entropy(
     if tuple(target.shape) == shape and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     if options is not None and (len(rest) > 1 or label_smoothing or target.dtype is not dtypes.int64):
-        warnings.warn(
+        warn_user(
             "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing "
             f"== 0, target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={label_smoothing}, "
             f"target.dtype={target.dtype}, out_features={rest[1:]}, tracing=False, linear_bias.shape="
-            f"{tuple(linear_bias.shape) if linear_bias is not None else None}.",
-            stacklevel=2,
+            f"{tuple(linear_bias.shape) if linear_bias is not None else None}."
         )
     from .affine import linear as apply
 

@@ -6,10 +6,10 @@ weights as a second op, the two are closed under differentiation, so there is ev
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import Any
 
+from .._user_warnings import warn_user
 from ..kernels import conv as kernels
 from ..tensor import Tensor
 from ._conv_arguments import Ints, check_dtypes, check_ranks, expand, refuse, settle, settled, transposed_shape
@@ -191,10 +191,9 @@ def _same(name: str, dims: int, input: Tensor, weight: Tensor, stride: Any, dila
 
         if not _warned:
             _warned.append(True)
-            warnings.warn(
+            warn_user(
                 "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
-                "created",
-                stacklevel=4,
+                "created"
             )
         input = constant_pad_nd(input, [n for t in reversed(totals) for n in (0, t % 2)])
     return input, tuple(t // 2 for t in totals)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._docstrings import documented
+from .._function_code import explains_failures
 from ..autograd import modes
 from ..device import CPU, device, on_meta, require_cpu
 from ..kernels import convert
@@ -16,7 +17,8 @@ from ..kernels.slim import broadcasts_to
 from ..tensor import Tensor, wrap
 from . import _dispatch, _raw
 from ._args import broadcast_shape
-from ._declare import OPS, differentiable, install_method, linear, method, pointwise, quiet
+from ._declare import OPS, differentiable, install_method, linear, method, pointwise, warning_free
+from ._public_functions import failed
 from ._raw import both, cast, real_part, sum_to
 from .parts import _select
 
@@ -53,7 +55,7 @@ def _converted(input: Any, dtype: dtypes.dtype) -> Any:
     return convert.cast(input, dtype.np)
 
 
-@quiet
+@warning_free
 def _float_to_int(array: Any, target: Any) -> Any:
     """C's conversion: through int32, or int64 for uint32, so that out-of-range values become what they become in PyTorch."""
     if array.dtype.itemsize == 2:
@@ -85,6 +87,7 @@ def _convert(tensor: Tensor, dtype: dtypes.dtype, copy: bool = False) -> Tensor:
 
 
 @method
+@explains_failures
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype (or on a device, which must be the CPU); itself if nothing changes.
 
@@ -92,12 +95,19 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> torch.tensor([1.7]).to(torch.int64)
     tensor([1])
     """
-    if not kwargs and len(args) == 1:  # what programs write most: x.to(device), x.to(dtype)
-        kind = args[0].__class__
-        if kind is device and args[0].type == "cpu":
-            return input
-        if kind is dtypes.dtype:
-            return _convert(input, args[0])
+    try:
+        if not kwargs and len(args) == 1:  # what programs write most: x.to(device), x.to(dtype)
+            kind = args[0].__class__
+            if kind is device and args[0].type == "cpu":
+                return input
+            if kind is dtypes.dtype:
+                return _convert(input, args[0])
+        return _to(input, args, dict(kwargs))
+    except Exception as failure:
+        return failed("to", (input, args, kwargs), failure)
+
+
+def _to(input: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
     where, other = kwargs.pop("device", None), None
     kwargs.pop("non_blocking", None)
@@ -282,7 +292,7 @@ def _copy_rule(grad: Any, src_shape: Any, src_dtype: Any, xp: Any) -> Any:
 def _copy(input: Tensor, src: Tensor) -> Tensor: ...
 
 
-OPS["_copy"].into = quiet(_copy_into)
+OPS["_copy"].into = warning_free(_copy_into)
 
 
 @method
@@ -336,7 +346,7 @@ def _fill_kernel(input: Any, value: Any) -> Any:
 def _fill(input: Tensor, value: Any) -> Tensor: ...
 
 
-OPS["_fill"].into = quiet(fill_into)
+OPS["_fill"].into = warning_free(fill_into)
 
 
 @differentiable(_fill_kernel, node="FillBackward0", input=lambda grad, xp: xp.zeros_like(grad))

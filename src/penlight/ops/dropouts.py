@@ -6,12 +6,12 @@ A dropout is a product with noise, so its gradient and its place in the graph ar
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, random
+from .._user_warnings import warn_user
 from ..kernels.rng_uniform import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -172,12 +172,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _warn(dims: int, ndim: int) -> None:
-    warnings.warn(
+    warn_user(
         f"dropout{dims}d: Received a {ndim}-D input to dropout{dims}d, which is deprecated and will result in an error in a future "
         "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
         f"dropout{dims}d exists to provide channel-wise dropout on inputs with {dims} spatial dimensions, a channel dimension, "
-        f"and an optional batch dimension (i.e. {dims + 1}D or {dims + 2}D inputs).",
-        stacklevel=3,
+        f"and an optional batch dimension (i.e. {dims + 1}D or {dims + 2}D inputs)."
     )
 
 
@@ -193,12 +192,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if ndim not in (3, 4):
         _warn(2, ndim)
     if ndim == 3:
-        warnings.warn(
+        warn_user(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
             "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
             "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            "dropout behavior, please switch to using dropout1d instead."
         )
     return drop(input, p, training, inplace, features=True)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd import views
 from ..kernels.moves import all_inside
 from ..kernels.moves import places as nonzero_places
@@ -328,10 +328,9 @@ def embedding_bag(
     tensor([[2.]])
     """
     if weight.dtype is dtypes.int64 and input.dtype.is_floating_point:
-        warnings.warn(
+        warn_user(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
-            "and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
+            "and should now be `embedding_bag(input, weight, ...)`."
         )
         input, weight = weight, input
     if per_sample_weights is not None and input.size() != per_sample_weights.size():

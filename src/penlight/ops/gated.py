@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..kernels import gated as kernels
 from ..kernels.activation import leaky_relu
 from ..kernels.silence import silent
@@ -216,17 +217,14 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     if dtype is not None:
         dtype = dtypes.given(dtype)
     if dim is None:
-        dim = softmax_dim("softmin", input.dim(), _stacklevel)
+        dim = softmax_dim("softmin", input.dim())
     return _softmax_along(-input, dim, dtype)
 
 
-def softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+def softmax_dim(name: str, ndim: int) -> int:
     """The dimension that old programs mean when they give none, after a warning."""
-    import warnings
-
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel + 1,
+    warn_user(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -258,12 +256,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     >>> bool(torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum() == 2)
     True
     """
-    import warnings
 
     from ..tensor import wrap
 
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn_user("`eps` parameter is deprecated and has no effect.")
     soft = _softmax_along((logits + _gumbels(logits)) / tau, dim)
     if not hard:
         return soft

@@ -8,12 +8,12 @@ the gradient: a weight is a polynomial of the coordinate, so it is its Taylor se
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd.grad_mode import enable_grad
 from ..autograd.modes import is_grad_enabled
 from ..kernels import grid_sample as kernels
@@ -277,7 +277,7 @@ def grid_sample(
             f"'{padding_mode}'"
         )
     if align_corners is None:
-        warnings.warn(_CHANGED, stacklevel=2)
+        warn_user(_CHANGED)
         align_corners = False
     return grid_sampler(input, grid, GRID_MODES.index(mode), GRID_PADDINGS.index(padding_mode), align_corners)
 
@@ -320,7 +320,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
               [ 0.5000,  0.0000]]]])
     """
     if align_corners is None:
-        warnings.warn(_CHANGED, stacklevel=2)
+        warn_user(_CHANGED)
         align_corners = False
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -334,10 +334,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got {theta.shape}."
         )
     if align_corners and min(size[2:]) == 1:
-        warnings.warn(
+        warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an "
-            "intended use case of affine_grid. See the documentation of affine_grid for details.",
-            stacklevel=2,
+            "intended use case of affine_grid. See the documentation of affine_grid for details."
         )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from .._user_warnings import warn_user
 from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
@@ -66,7 +66,7 @@ def _deprecated(name: str, message: str) -> None:
     """A warning that PyTorch gives once in a process."""
     if name not in _warned:
         _warned.add(name)
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
 
 # ----- The same under another name --------------------------------------------------------------------------------------

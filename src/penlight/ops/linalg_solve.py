@@ -13,7 +13,7 @@ from ..kernels import linalg as kernels
 from ..tensor import Tensor
 from ._args import broadcast_shape, wrap_dim
 from ._declare import differentiable
-from ._guards import quiet
+from ._guards import without_numpy_warnings
 from ._raw import both, graph, raw
 from ._together import Together
 from .linalg_common import (
@@ -235,7 +235,7 @@ def _det_back_graph(grad: Any, A: Any, result: Any) -> Any:
     return graph.where(mask, _adjugate(grad, graph.where(mask, A, distinct), graph), regular)
 
 
-both("det_backward", quiet(_det_back_array), _det_back_graph)
+both("det_backward", without_numpy_warnings(_det_back_array), _det_back_graph)
 
 
 @differentiable(gufuncs.det, node="LinalgDetBackward0", A=lambda grad, A, result, xp: xp.det_backward(grad, A, result))
@@ -274,7 +274,12 @@ def _slogdet_kernel(A: Any) -> Any:
     return np.where(unknown, sign.dtype.type(0), sign) if unknown.any() else sign, log
 
 
-@differentiable(quiet(_slogdet_kernel), node="LinalgSlogdetBackward0", results=("sign", "logabsdet"), A=_slogdet_rule)
+@differentiable(
+    without_numpy_warnings(_slogdet_kernel),
+    node="LinalgSlogdetBackward0",
+    results=("sign", "logabsdet"),
+    A=_slogdet_rule,
+)
 def _linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]: ...
 
 

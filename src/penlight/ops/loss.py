@@ -7,12 +7,12 @@ composition of differentiable ops.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..autograd.grad_mode import no_grad
 from ..kernels import loss as kernels
 from ..tensor import Tensor
@@ -385,11 +385,10 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     if size_average is not None or reduce is not None:
         reduction = legacy_word(size_average, reduce)
     elif reduction == "mean":
-        warnings.warn(
+        warn_user(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
             "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
-            "'batchmean' in the next major release.",
-            stacklevel=2,
+            "'batchmean' in the next major release."
         )
     number = reduction_number("sum" if reduction == "batchmean" else reduction)
     result = kl_divergence(input, target, number, log_target)

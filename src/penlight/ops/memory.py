@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from .._tensor_memory import root_of
+from .._user_warnings import warn_user
 from ..autograd import views
 from ..kernels.addresses import offset
 from ..tensor import Tensor, wrap
@@ -85,7 +85,7 @@ def resize(input: Tensor, *size: Any) -> Tensor:
     >>> torch.arange(4).resize(2, 2).shape
     torch.Size([2, 2])
     """
-    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    warn_user("non-inplace resize is deprecated")
     shape = sizes(size, "resize")
     if math.prod(shape) != input.numel():
         raise RuntimeError(
@@ -104,7 +104,7 @@ def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
     >>> torch.arange(4).resize_as(torch.zeros(2, 2)).shape
     torch.Size([2, 2])
     """
-    warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
+    warn_user("non-inplace resize_as is deprecated")
     return input.contiguous().view(tuple(tensor.shape))
 
 

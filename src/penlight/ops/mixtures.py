@@ -11,7 +11,7 @@ from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
-from ._guards import c_name, need_number, need_real_value, only, quiet
+from ._guards import c_name, need_number, need_real_value, only, without_numpy_warnings
 from ._halves import rounded_once
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def _one_dtype(env: dict[str, Any]) -> None:
             need_real_value(value, kind)
 
 
-@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_scalar", quiet(_lerp_array)))), node="LerpBackward0", check=_one_dtype,
+@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_scalar", without_numpy_warnings(_lerp_array)))), node="LerpBackward0", check=_one_dtype,
            input=lambda grad, weight: grad * (1 - weight),
            end=lambda grad, weight: grad * weight)  # fmt: skip
 def _lerp(input: Tensor, end: Tensor, weight: Number) -> Tensor: ...
 
 
-@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_tensor", quiet(_lerp_array)))), node="LerpBackward1", check=_one_dtype,
+@pointwise(one_pass(rounded_once(only("fcV", "lerp_kernel_tensor", without_numpy_warnings(_lerp_array)))), node="LerpBackward1", check=_one_dtype,
            input=lambda grad, weight: grad * (1 - weight),
            end=lambda grad, weight: grad * weight,
            weight=lambda grad, input, end: grad * (end - input))  # fmt: skip
@@ -93,7 +93,7 @@ def _addcmul_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * value * tensor2)
 
 
-@pointwise(one_pass(rounded_once(quiet(_addcmul_array))), node="AddcmulBackward0",
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_addcmul_array))), node="AddcmulBackward0",
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
            tensor2=lambda grad, tensor1, value: grad * (tensor1 * value))  # fmt: skip
@@ -120,7 +120,7 @@ def _addcdiv_array(input: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return input + (tensor1 if value == 1 else tensor1 * value) / tensor2
 
 
-@pointwise(one_pass(rounded_once(quiet(_addcdiv_array))), node="AddcdivBackward0", check=_true_quotient,
+@pointwise(one_pass(rounded_once(without_numpy_warnings(_addcdiv_array))), node="AddcdivBackward0", check=_true_quotient,
            input=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * ((value * tensor1) / (tensor2 * tensor2)))  # fmt: skip

@@ -17,7 +17,7 @@ from ..kernels import norm_channels as channels
 from ..kernels import norm_loops, norm_small
 from ..kernels.convert import is_half
 from ..tensor import Tensor
-from ._declare import OPS, differentiable, quiet
+from ._declare import OPS, differentiable, warning_free
 from ._guards import need_one_dtype, not_implemented
 from ._raw import both
 from ._together import Together, saved_as_input
@@ -30,7 +30,7 @@ __all__ = [
 
 Ints = tuple[int, ...]
 
-_small_layer_norm = quiet(norm_small.layer_norm)
+_small_layer_norm = warning_free(norm_small.layer_norm)
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
 

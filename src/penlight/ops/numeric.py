@@ -14,7 +14,7 @@ from ..kernels.large import one_pass
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise
-from ._guards import need_number, no_derivative, only, quiet
+from ._guards import need_number, no_derivative, only, without_numpy_warnings
 from ._overloads import no_tensor
 from .reduction import named_result
 
@@ -42,7 +42,7 @@ __all__ = [
 # ----- Two numbers --------------------------------------------------------------------------------------------------
 
 
-@pointwise(one_pass(only("fV", "hypot_cpu", quiet(np.hypot))),
+@pointwise(one_pass(only("fV", "hypot_cpu", without_numpy_warnings(np.hypot))),
            input=lambda grad, input, result: grad * (input / result),
            other=lambda grad, other, result: grad * (other / result))  # fmt: skip
 def hypot(input: Tensor, other: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "nextafter_cpu", quiet(np.nextafter)),
+@pointwise(only("fV", "nextafter_cpu", without_numpy_warnings(np.nextafter)),
            input=lambda grad, input, other, xp: xp.where(input == other, 0.0, grad),
            other=lambda grad, xp: xp.zeros_like(grad))  # fmt: skip
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
@@ -139,7 +139,13 @@ def _first_loses(grad: Any, wins: Any, other: Any, xp: Any) -> Any:
     return xp.where(wins | xp.isnan(other), 0.0, grad)
 
 
-@pointwise(quiet(np.fmax),
+def _not_nan(first: Any, input: Any, other: Any) -> Any:
+    """The elements of the first where they win or the second is NaN. Of two equal ones, 0 and -0, it is the first in PyTorch; NumPy's
+    own fmax and fmin give either."""
+    return np.where(first | (other != other), input, other)
+
+
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input >= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input >= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input >= other, other, xp))  # fmt: skip
 def fmax(input: Tensor, other: Tensor) -> Tensor:
@@ -151,7 +157,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(quiet(np.fmin),
+@pointwise(without_numpy_warnings(lambda input, other: _not_nan(input <= other, input, other)),
            input=lambda grad, input, other, xp: _first_wins(grad, input <= other, other, xp),
            other=lambda grad, input, other, xp: _first_loses(grad, input <= other, other, xp))  # fmt: skip
 def fmin(input: Tensor, other: Tensor) -> Tensor:
@@ -173,7 +179,13 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@plain(only("iu", "lcm_cpu", np.lcm), broadcast=True, inplace=True)
+def _lcm_array(input: Any, other: Any) -> Any:
+    """What overflows has no sign, as in PyTorch; the sign of shorter integers is that of their last bits."""
+    multiple = np.lcm(input, other)
+    return np.abs(multiple) if multiple.dtype.kind == "i" and multiple.itemsize >= 4 else multiple
+
+
+@plain(only("iu", "lcm_cpu", _lcm_array), broadcast=True, inplace=True)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of two integers.
 
@@ -186,7 +198,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 # ----- Exponents and logarithms -------------------------------------------------------------------------------------
 
 
-@pointwise(quiet(lambda input, other: input * np.exp2(other)), floating=True,
+@pointwise(without_numpy_warnings(lambda input, other: input * np.exp2(other)), floating=True,
            input=lambda grad, other, xp: grad * xp.exp2(other),
            other=lambda grad, result: grad * (result * math.log(2)))  # fmt: skip
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
@@ -239,7 +251,7 @@ def _log_sum(input: Any, other: Any) -> Any:
     return np.where(np.isinf(low.real) & (low.real < 0), high, high + np.log1p(np.exp(low - high)))
 
 
-@pointwise(one_pass(only("fcV", "logaddexp_cpu", quiet(_log_sum))),
+@pointwise(one_pass(only("fcV", "logaddexp_cpu", without_numpy_warnings(_log_sum))),
            input=lambda grad, input, other, xp: grad / (1 + xp.exp(other - input)),
            other=lambda grad, input, other, xp: grad / (1 + xp.exp(input - other)))  # fmt: skip
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
@@ -251,7 +263,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """
 
 
-@pointwise(only("fV", "logaddexp2_cpu", quiet(np.logaddexp2)),
+@pointwise(only("fV", "logaddexp2_cpu", without_numpy_warnings(np.logaddexp2)),
            input=lambda grad, input, other, xp: grad / (1 + xp.exp2(other - input)),
            other=lambda grad, input, other, xp: grad / (1 + xp.exp2(input - other)))  # fmt: skip
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
@@ -349,7 +361,8 @@ def _bfloat16_limits() -> Any:
 
 
 @pointwise(
-    quiet(_nan_to_num_array), input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad))
+    without_numpy_warnings(_nan_to_num_array),
+    input=lambda grad, input, xp: grad * xp.cast(xp.isfinite(input), xp.np_dtype(grad)),
 )
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None

@@ -233,11 +233,14 @@ def _fits(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     return True
 
 
-def _check(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> None:
-    """Refuse what can't be pooled, in PyTorch's words."""
-    if _fits(shape, kernel, stride, padding, dilation):
-        return
+def _check(
+    shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, average: bool = False
+) -> None:
+    """Refuse what can't be pooled, in PyTorch's words. Only means of volumes must not be of windows that are larger than the volume."""
     dims = len(kernel)
+    small = average and dims == 3 and any(n < k for n, k in zip(shape[-3:], kernel))
+    if not small and _fits(shape, kernel, stride, padding, dilation):
+        return
     if 0 in stride:
         raise RuntimeError("stride should not be zero")
     if min(kernel) <= 0 or min(stride) < 0 or min(dilation) <= 0:
@@ -259,6 +262,10 @@ def _check(shape: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
         )
+    if small:
+        image, window = (" ".join(f"{name}: {n}" for name, n in zip(names, sizes)) for names, sizes in
+                         ((("T", "H", "W"), shape[-3:]), (("kT", "kH", "kW"), kernel)))  # fmt: skip
+        raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
     sizes = kernels.pool_output_sizes(shape[-dims:], kernel, stride, padding, dilation, ceil_mode)
     if min(sizes) < 1:
         channels = shape[-dims - 1]
@@ -414,7 +421,7 @@ def _avg_pool(name: str, dims: int, input: Tensor, kernel_size: Any, stride: Any
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-array.ndim}, {array.ndim - 1}], but got -3)"
         )
-    _check(array.shape, kernel, stride, padding, _ONES[dims], ceil_mode)
+    _check(array.shape, kernel, stride, padding, _ONES[dims], ceil_mode, average=True)
     if array.dtype.kind != "f" and input.dtype not in (dtypes.int64, dtypes.bfloat16):
         raise not_implemented("avg_pool2d" if dims == 2 else "avg_pool3d_out_frame", array.dtype)
     op = OPS["_avg_pool2d" if dims == 2 else "_avg_pool3d"].function

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..kernels.slim import broadcast_to, moveaxis, tile
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
 from ._declare import bilinear, linear, method
-from ._guards import need_one_dtype, not_implemented, plain_floats, quiet, unrecorded
+from ._guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
 from ._halves import in_float32
 from .joining import cat
 
@@ -136,12 +137,11 @@ def cross(
     if dim is None:
         if input.dim() != other.dim():
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-        import warnings
 
-        warnings.warn(
+        warn_user(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
             "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
-            "release.", stacklevel=2,
+            "release."
         )  # fmt: skip
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
@@ -176,7 +176,7 @@ def trace(input: Tensor) -> Tensor:
     """
 
 
-@quiet
+@without_numpy_warnings
 def _kron_array(x: Any, y: Any) -> Any:
     shape = [n * m for n, m in zip(x.shape, y.shape)]
     pairs = list(zip(x.shape, y.shape))
@@ -283,11 +283,10 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1)).shape
     torch.Size([2, 1])
     """
-    import warnings
 
-    warnings.warn(
+    warn_user(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.", stacklevel=2,
+        "which accepts a list of two or more tensors rather than multiple parameters."
     )  # fmt: skip
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
@@ -312,7 +311,7 @@ def _best_product(matrices: list[Tensor], sizes: list[int]) -> Tensor:
     return product(0, n - 1)
 
 
-@quiet
+@without_numpy_warnings
 def powers_of(array: Any, count: int, dtype: Any) -> Any:
     """The powers from 0 on of each element of an array, along a new last dimension."""
     out = np.empty((*array.shape, count), dtype)

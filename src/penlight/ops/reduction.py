@@ -22,8 +22,7 @@ from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, wrap_dim, wrap_dims
-from ._declare import differentiable, linear, method, plain
-from ._declare import quiet as unwarned
+from ._declare import differentiable, linear, method, plain, warning_free
 from ._guards import not_implemented
 from ._halves import in_float32
 from ._out import check_out
@@ -42,7 +41,7 @@ __all__ = [
 # ----- Sums and means -----------------------------------------------------------------------------------------------
 
 
-@unwarned
+@warning_free
 def _sum_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     dtype = input.dtype
     if input.size >= FOLDS_FROM:
@@ -181,7 +180,7 @@ def sum(
     return result if dtype is None or result.dtype is dtype else result.to(dtype)
 
 
-@unwarned
+@warning_free
 def _mean_array(input: Any, dim: tuple[int, ...] | None, keepdim: bool) -> Any:
     if input.size:
         dtype = input.dtype

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from operator import index
 from typing import Any
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..kernels import resample as kernels
 from ..kernels.resample_bytes import interpolate_bytes
 from ..tensor import Tensor
@@ -211,7 +211,7 @@ def upsample(
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warn_user("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -222,9 +222,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="nearest")
     tensor([[[1., 1., 2., 2.]]])
     """
-    warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn_user("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -235,7 +233,5 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear", align_corners=True).shape
     torch.Size([1, 1, 4, 4])
     """
-    warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warn_user("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

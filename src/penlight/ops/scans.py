@@ -12,7 +12,7 @@ from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import ABSENT, merge_dim, wrap_dim
 from ._declare import OPS, differentiable, method
-from ._guards import lazy, only, quiet
+from ._guards import lazy, only, without_numpy_warnings
 from ._halves import in_float32
 from ._raw import both
 from .reduction import in_out, named_result, refuse_bool
@@ -62,7 +62,7 @@ _cumprod_kernel = lazy("scan", "cumprod_backward")
 both("cumprod_backward", _cumprod_back_array, _cumprod_back_graph)
 
 
-@differentiable(quiet(_cumprod_array), node="CumprodBackward0", inplace=True,
+@differentiable(without_numpy_warnings(_cumprod_array), node="CumprodBackward0", inplace=True,
                 input=lambda grad, input, result, dim, xp: xp.cumprod_backward(grad, input, result, dim))  # fmt: skip
 def _cumprod(input: Tensor, dim: int) -> Tensor: ...
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..tensor import Tensor
+from ..autograd import modes, views
+from ..autograd.node import Node
+from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import ABSENT, broadcast_shape, values_of, wrap_dim
 from ._declare import OPS, differentiable, linear, method
@@ -77,7 +79,35 @@ def _prod_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, inclu
     alone = zero & (count == 1)
     without = along.multiply(input, xp.where(alone, 1.0, src), include_self)
     others = xp.where(alone, along.read(grad * without), along.read(grad * result) / xp.where(zero, 1.0, src))
+    if isinstance(others, Tensor) and not modes.slow() and bool((zero & (count > 1)).any()):
+        return _once(others, *(("index_reduce", "source") if along.slices else ("scatter_reduce", "src")))
     return others
+
+
+class Error(Node):
+    """Behind a gradient that has no derivative of its own."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str, edge: Any) -> None:
+        self.seq = next(modes.sequence)
+        self._hooks = self._fit = None
+        self.message, self.next_functions = message, (edge,)
+
+    def run_raw(self, grad: Any, keep: bool) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+    run_graph = run_raw
+
+
+def _once(grad: Tensor, name: str, source: str) -> Tensor:
+    """A gradient whose derivative PyTorch refuses: of several zeros in one place, each is multiplied by the others."""
+    if not grad.requires_grad:
+        return grad
+    message = f"{name}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the same position in self"
+    out = wrap(grad._array)
+    out._edge = (Error(message, views.edge_of(grad)), 0)
+    return out
 
 
 def _hits(along: _Along, input: Any, src: Any, result: Any) -> tuple[Any, Any, Any]:
@@ -298,7 +328,8 @@ def _slices(input: Any, dim: int, index: Any) -> tuple[Any, Any]:
 
 def _index_copy_array(input: Any, dim: int, index: Any, source: Any) -> Any:
     out, place = _slices(input, dim, index)
-    out[place] = source.reshape(()) if not input.ndim else source
+    if out.size:
+        out[place] = source.reshape(()) if not input.ndim else source
     return out
 
 
@@ -336,7 +367,11 @@ def _index_copy_arguments(input: Tensor, dim: int, index: Tensor, source: Tensor
         )
     n = input.shape[dim] if input.dim() else 1
     places = values_of(index)
-    if places.size and not 0 <= places.item(places.argmin()) <= places.item(places.argmax()) < n:
+    if (
+        places.size
+        and _reaches(input, dim)
+        and not 0 <= places.item(places.argmin()) <= places.item(places.argmax()) < n
+    ):
         bad = places[(places < 0) | (places >= n)][0]
         raise IndexError(f"index_copy_(): index {bad} is out of bounds for dimension {dim} with size {n}")
     return input, dim, index if index.dim() == 1 else index.reshape(-1), source
@@ -378,7 +413,7 @@ def index_copy_(
 
 def _index_fill_array(input: Any, dim: int, index: Any, value: Any) -> Any:
     out, place = _slices(input, dim, index)
-    if not index.size:
+    if not index.size or not out.size:
         return out
     out[place] = value if isinstance(value, float) and out.dtype.kind == "f" else np.asarray(value).astype(out.dtype)
     return out
@@ -395,6 +430,11 @@ def _index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor: .
 def _index_fill_tensor(input: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor: ...
 
 
+def _reaches(input: Tensor, dim: int) -> bool:
+    """Whether an index along a dimension reaches any element. PyTorch does not look at one that reaches none."""
+    return 0 not in input.shape[:dim] + input.shape[dim + 1 :]
+
+
 def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     dim = wrap_dim(dim, input.dim())
     if isinstance(value, Tensor) and value.dim():
@@ -409,9 +449,7 @@ def _index_filled(run: Any, input: Tensor, dim: int, index: Tensor, value: Any) 
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     n = input.shape[dim] if input.dim() else 1
     array = values_of(index).reshape(-1)
-    low = high = 0
-    if array.size:
-        low, high = extremes(array)
+    low, high = extremes(array) if array.size and _reaches(input, dim) else (-n, n - 1)
     if low < -n or high >= n:
         bad = array[(array < -n) | (array >= n)][0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {n}")

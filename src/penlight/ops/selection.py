@@ -338,6 +338,8 @@ def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor: ...
 def _index_add_array(input: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
     if input.ndim == 0:
         return index_add_array(input.reshape(1), 0, index.reshape(-1), source.reshape(-1), alpha).reshape(())
+    if not input.size and input.ndim > 1:
+        return input.copy()  # PyTorch does not look at the index then
     return index_add_array(input, dim, index, source, alpha)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._function_code import explains_failures
 from ..autograd import views
 from ..kernels.slim import expand_dims
 from ..tensor import Tensor
@@ -15,6 +16,7 @@ from ._args import ABSENT, infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import OPS, install_method, linear, method
 from ._guards import type_name
 from ._in_place_view import in_place_view
+from ._public_functions import failed
 from ._raw import both
 
 __all__ = [
@@ -94,6 +96,7 @@ def alias(input: Tensor) -> Tensor:
 
 
 @method
+@explains_failures
 def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same elements and memory in another shape; one size may be -1. With a dtype: the same bytes as that dtype.
 
@@ -102,16 +105,18 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if dtype is not None:
-        args = (dtype,)
-    if len(args) == 1 and type(args[0]) in (dtypes.dtype, type):
-        from .conversion import view_dtype
+    try:
+        if dtype is not None or (len(args) == 1 and type(args[0]) in (dtypes.dtype, type)):
+            from .conversion import view_dtype
 
-        return view_dtype(input, dtypes.given(args[0]))
-    return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
+            return view_dtype(input, dtypes.given(args[0] if dtype is None else dtype))
+        return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
+    except Exception as failure:
+        return failed("view", (input, args, size, dtype), failure)
 
 
 @method
+@explains_failures
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where strides allow, else a copy.
 
@@ -119,15 +124,18 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     >>> torch.arange(4).reshape(2, 2).t().reshape(4)
     tensor([0, 2, 1, 3])
     """
-    size = infer_size(sizes(args if shape is None else (shape,), "reshape"), input.numel())
-    array = getattr(input, "_array", None)
-    if array is None or array.flags.c_contiguous:
-        return _view(input, size)
     try:
-        _view_array(array, size)
-    except RuntimeError:
-        return _unsafe_view(input.contiguous(), size)
-    return _reshape_alias(input, size)
+        size = infer_size(sizes(args if shape is None else (shape,), "reshape"), input.numel())
+        array = getattr(input, "_array", None)
+        if array is None or array.flags.c_contiguous:
+            return _view(input, size)
+        try:
+            _view_array(array, size)
+        except RuntimeError:
+            return _unsafe_view(input.contiguous(), size)
+        return _reshape_alias(input, size)
+    except Exception as failure:
+        return failed("reshape", (input, args, shape), failure)
 
 
 both("reshape", lambda x, size: x.reshape(size), reshape)

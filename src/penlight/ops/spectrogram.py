@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from ._declare import OPS, linear
 from ._fourier_arguments import BY_N, BY_ROOT_N, NONE
@@ -61,7 +61,7 @@ for _name in ("_sliding", "_overlap_add"):  # inside vmap they run on all sample
 def _warn(message: str, once: bool = True) -> None:
     if not once or message not in _warned:
         _warned.add(message)
-        warnings.warn(message, stacklevel=3)
+        warn_user(message)
 
 
 def _spoken(function: str, x: Tensor, **arguments: Any) -> Any:

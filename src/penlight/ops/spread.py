@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
-from ._declare import differentiable, method
+from ._declare import differentiable, method, warning_free
 from ._guards import lazy
 from ._halves import in_float32
 from .reduction import _FLOAT32, _add_reduce, _count, _mean_array
@@ -40,8 +41,35 @@ def _of_rows(input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     return None if found is None else (*found, shape[:last] + (1,) * (len(dim) if keepdim else 0))
 
 
+def overflowed(input: Any, variance: Any) -> bool:
+    """Whether the variance of single-precision numbers is not finite: their squares or their sum may be too large for float32."""
+    if input.dtype.char not in "fF":
+        return False
+    return not (math.isfinite(variance.item()) if variance.size == 1 else np.isfinite(variance).all())
+
+
+@warning_free
+def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    """The variance and the mean of single-precision numbers in double precision."""
+    wide = input.astype(np.result_type(input.dtype, np.float64))
+    count = _count(input.shape, dim)
+    mean = wide.sum(dim, keepdims=True) / np.asarray(count, np.float64)
+    squares = np.square(np.abs(wide - mean)).sum(dim, keepdims=keepdim)
+    return squares / np.asarray(max(count - correction, 0), np.float64), mean if keepdim else mean.reshape(
+        squares.shape
+    )
+
+
 @in_float32
 def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    if overflowed(input, variance):
+        variance = in_double_precision(input, dim, correction, keepdim)[0].astype(variance.dtype)
+    return variance
+
+
+@warning_free
+def _quick_variance(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     count = _count(input.shape, dim)
     few = _of_rows(input, dim, keepdim)
     if few is not None:
@@ -49,7 +77,7 @@ def _var_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool)
         variance *= count / (count - correction) if count > correction else np.inf
         return variance.reshape(few[2])
     if dim == (0,) and input.ndim == 2 and input.size <= _FEW_SPREAD and input.dtype is _FLOAT32:
-        variance = _var_array(np.ascontiguousarray(input.T), (1,), correction, False)
+        variance = _quick_variance(np.ascontiguousarray(input.T), (1,), correction, False)
         return variance[None] if keepdim else variance
     centred = input - _mean_array(input, dim, True)
     squares = np.square(centred) if input.dtype.kind != "c" else (centred * centred.conj()).real
@@ -76,7 +104,10 @@ def _std_rule(grad: Any, input: Any, result: Any, dim: tuple[int, ...], correcti
 
 @in_float32
 def _std_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    return np.sqrt(_var_array(input, dim, correction, keepdim))
+    variance = np.asarray(_quick_variance(input, dim, correction, keepdim))
+    if overflowed(input, variance):
+        return np.sqrt(in_double_precision(input, dim, correction, keepdim)[0]).astype(variance.dtype)
+    return np.sqrt(variance)
 
 
 @differentiable(_std_array, node="StdBackward0", input=_std_rule)
@@ -95,11 +126,9 @@ def _spread_arguments(
         correction = 1 if unbiased is None else int(unbiased)
     dims = wrap_dims(dim, input.dim())
     if _count(input._array.shape, dims) <= correction:
-        import warnings
-
-        warnings.warn(
+        warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel).", stacklevel=3
+            "divided by output numel)."
         )  # fmt: skip
     return dims, correction, keepdim
 

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import merge_dim, sizes, values_of, wrap_dim, wrap_dims
-from ._declare import differentiable, method, quiet
+from ._declare import differentiable, method, warning_free
 from ._guards import lazy, not_implemented
 from ._raw import shared
 from .extremes import _share
 from .reduction import _add_reduce, _count, in_out, named_result
-from .spread import _of_rows, _spread_arguments, _var_rule
+from .spread import _of_rows, _spread_arguments, _var_rule, in_double_precision, overflowed
 
 __all__ = [
     "aminmax",
@@ -34,8 +35,29 @@ _var_mean_kernel, _nansum_kernel = lazy("reduce", "var_mean"), lazy("reduce", "n
 # ----- Variance and mean --------------------------------------------------------------------------------------------
 
 
-@quiet
 def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.asarray)
+
+
+def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    return _with_mean(input, dim, correction, keepdim, np.sqrt)
+
+
+@warning_free
+def _with_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool, measure: Any) -> Any:
+    """The measure of the variance (itself, or its root), and the mean."""
+    found, mean = _quick_var_mean(input, dim, correction, keepdim)
+    if not overflowed(input, found):
+        return measure(found), mean
+    variance, mean = in_double_precision(input, dim, correction, keepdim)
+    mean = np.where(
+        np.isfinite(mean), mean, np.nan
+    )  # PyTorch updates a mean by differences, and that of an infinity is NaN
+    return measure(variance).astype(found.dtype), mean.astype(input.dtype)
+
+
+@warning_free
+def _quick_var_mean(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     few = _of_rows(input, dim, keepdim)
     if few is not None:
         mean, variance, shape = few
@@ -54,11 +76,6 @@ def _var_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: 
         spread = total / np.asarray(max(count - correction, 0), total.dtype)
         return spread, mean if keepdim else np.asarray(mean).reshape(np.shape(spread))
     return _var_mean_kernel(input, dim, correction, keepdim)
-
-
-def _std_mean_array(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
-    var, mean = _var_mean_array(input, dim, correction, keepdim)
-    return np.sqrt(var), mean
 
 
 def _through_mean(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool, xp: Any) -> Any:
@@ -310,11 +327,8 @@ def cov(
         mean = (table * weights).sum(1) / total
         size = total - (correction if aweights is None else correction * (weights * aweights).sum() / total)
     if size <= 0:
-        import warnings
-
-        warnings.warn(
-            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-            stacklevel=2,
+        warn_user(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
         )
         size = max(size, 0) if not isinstance(size, Tensor) else size.clamp(min=0)
     centred = table - mean.unsqueeze(1)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from .._user_warnings import warn_user
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import install_method, linear, method
@@ -193,7 +193,7 @@ def _T(self: Tensor) -> Tensor:
     """
     ndim = self.dim()
     if ndim != 2:
-        warnings.warn(_REVERSED if ndim else _IDENTITY.format("T"), stacklevel=2)
+        warn_user(_REVERSED if ndim else _IDENTITY.format("T"))
     return _permute(self, tuple(reversed(range(ndim))))
 
 
@@ -208,7 +208,7 @@ def _mT(self: Tensor) -> Tensor:
     torch.Size([2, 4, 3])
     """
     if not self.dim():
-        warnings.warn(_IDENTITY.format("mT"), stacklevel=2)
+        warn_user(_IDENTITY.format("mT"))
         return self
     return _last_two(self, "mT")
 
@@ -223,7 +223,7 @@ def _H(self: Tensor) -> Tensor:
     """
     ndim = self.dim()
     if not ndim:
-        warnings.warn(_CONJUGATE.format("Tensor.H"), stacklevel=2)
+        warn_user(_CONJUGATE.format("Tensor.H"))
         return self.conj()
     if ndim != 2:
         batches = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
@@ -239,7 +239,7 @@ def _mH(self: Tensor) -> Tensor:
     torch.Size([2, 4, 3])
     """
     if not self.dim():
-        warnings.warn(_CONJUGATE.format("Tensor.mH"), stacklevel=2)
+        warn_user(_CONJUGATE.format("Tensor.mH"))
         return self.conj()
     return _last_two(self, "mH").conj()
 
@@ -257,7 +257,7 @@ def adjoint(input: Tensor) -> Tensor:
             [2.-0.j]])
     """
     if not input.dim():
-        warnings.warn(_CONJUGATE.format("adjoint()"), stacklevel=2)
+        warn_user(_CONJUGATE.format("adjoint()"))
         return input.conj()
     return _last_two(input, "adjoint()").conj()
 

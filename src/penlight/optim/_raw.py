@@ -17,10 +17,11 @@ was made from with what the parameters and the state hold now, and is made anew 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
 from operator import attrgetter, is_, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +43,6 @@ State = dict[str, Any]
 
 BLOCK = 65536  # elements that are updated at a time, so that the six to eight arrays of an update stay in the cache
 SMALL = 4096  # up to this size, gathering costs less than the calls it saves
-SCRATCH = 3  # scratch arrays that a kernel may use besides the one for the gradient
 
 _array_of = attrgetter("_array")
 _dtype_of = attrgetter("dtype")
@@ -91,26 +91,198 @@ def _joined(parts: list[Array]) -> Array | None:
     return owner.reshape(-1)[first : first + (where - start) // owner.itemsize]
 
 
+class Weight(float):
+    """The weight of a `lerp_`, which has two forms: arrays need to be told which one, see `pair_of`."""
+
+
+def pair_of(weight: float) -> tuple[float, bool]:
+    """The number that `Vector.lerp_` takes for a weight, and whether it is the weight itself: PyTorch's choice of the better
+    conditioned form."""
+    return (float(weight), True) if weight < 0.5 else (1 - weight, False)
+
+
+_PLAIN = {float, bool, type(None)}
+
+
+def plain(numbers: Iterable[Any]) -> list[Any]:
+    """Numbers of any type as floats; True, False and None as they are."""
+    return [n if type(n) in _PLAIN else float(n) for n in numbers]
+
+
+def plain_pairs(numbers: Iterable[Any]) -> list[Any]:
+    """The same for arrays, where the weight of a `lerp_` is a pair."""
+    return [n if type(n) in _PLAIN else pair_of(n) if type(n) is Weight else float(n) for n in numbers]
+
+
+def number_of(values: Any) -> float:
+    """The first value of an array or a tensor."""
+    return float(values.reshape(-1)[0])
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[Vector], Vector]:
+    def method(self: Vector) -> Vector:
+        out = self._out()
+        ufunc(self.array, out=out.array)
+        return out
+
+    return method
+
+
+def _binary(ufunc: np.ufunc) -> Callable[[Vector, Any], Vector]:
+    def method(self: Vector, other: Any) -> Vector:
+        out = self._out()
+        ufunc(self.array, other.array if isinstance(other, Vector) else other, out=out.array)
+        return out
+
+    return method
+
+
+class Vector:
+    """A flat array, or what stands for one, with the methods of tensors that formulas use."""
+
+    __slots__ = ("array", "scratch")
+    __array_ufunc__ = None  # a number on the left leaves the operation to `__rtruediv__`
+    is_sparse = False
+
+    def __init__(self, array: Any, scratch: Scratch) -> None:
+        self.array, self.scratch = array, scratch
+
+    def _out(self) -> Vector:
+        """Where the result of an operation on this goes."""
+        return self.scratch.take()
+
+    def _scaled(self, factor: Any) -> Any:
+        """This times a number, in memory that the next operation may overwrite."""
+        return self.array if factor is None else np.multiply(self.array, factor, self.scratch.spare)
+
+    __neg__, abs, sqrt, sign = map(_unary, (np.negative, np.abs, np.sqrt, np.sign))
+    sub, mul, div, maximum = map(_binary, (np.subtract, np.multiply, np.divide, np.maximum))
+
+    def __rtruediv__(self, number: Any) -> Vector:
+        out = self._out()
+        np.divide(number, self.array, out.array)
+        return out
+
+    def add(self, other: Any, alpha: Any = None) -> Vector:
+        out = self._out()
+        np.add(self.array, other._scaled(alpha) if isinstance(other, Vector) else other, out.array)
+        return out
+
+    def addcmul(self, a: Vector, b: Vector, value: float) -> Vector:
+        out = self._out()
+        np.add(self.array, np.multiply(a._scaled(value), b.array, self.scratch.spare), out.array)
+        return out
+
+    def masked_fill(self, mask: Any, value: Any) -> Vector:
+        if not isinstance(mask, np.ndarray):
+            return Vector(np.where(mask, value, self.array), self.scratch)
+        out = self._out()
+        if out is not self:
+            out.copy_(self)
+        np.copyto(out.array, value, where=mask)
+        return out
+
+    def clone(self) -> Vector:
+        return self.scratch.take().copy_(self)
+
+    def gt(self, bound: float) -> Any:
+        return self.array > bound
+
+    def lt(self, bound: float) -> Any:
+        return self.array < bound
+
+    def eq(self, value: float) -> Any:
+        return self.array == value
+
+    def add_(self, other: Any, alpha: Any = None) -> Vector:
+        self.array += other._scaled(alpha) if isinstance(other, Vector) else other
+        return self
+
+    def mul_(self, factor: Any) -> Vector:
+        self.array *= factor.array if isinstance(factor, Vector) else factor
+        return self
+
+    def addcmul_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
+        self.array += np.multiply(a._scaled(value), b.array, self.scratch.spare)
+        return self
+
+    def addcdiv_(self, a: Vector, b: Vector, value: Any = None) -> Vector:
+        self.array += np.divide(a._scaled(value), b.array, self.scratch.spare)
+        return self
+
+    def lerp_(self, end: Vector, weight: tuple[Any, bool]) -> Vector:
+        number, from_start = weight
+        way = np.subtract(end.array, self.array, self.scratch.spare)
+        way *= number
+        if from_start:
+            self.array += way
+        else:
+            np.subtract(end.array, way, self.array)
+        return self
+
+    def clamp_(self, low: Any, high: Any = None) -> Vector:
+        np.maximum(self.array, low.array if isinstance(low, Vector) else low, out=self.array)
+        if high is not None:
+            np.minimum(self.array, high, out=self.array)
+        return self
+
+    def copy_(self, other: Vector) -> Vector:
+        self.array[...] = other.array
+        return self
+
+
+class Temporary(Vector):
+    """An intermediate result of a formula.
+
+    Note [Intermediate results]
+    `square.sqrt().div(x).add(eps)` on arrays touches one array: the root is written to scratch memory, and each operation
+    on a result in scratch memory writes over it, so that a formula needs few arrays and they stay in the cache. A formula
+    that needs an intermediate result twice computes last what writes over it, as Rprop does with the sign of the gradient.
+    """
+
+    __slots__ = ()
+
+    def _out(self) -> Vector:
+        return self
+
+
+class Scratch:
+    """Arrays for the intermediate results of a formula, each made when it is first needed."""
+
+    __slots__ = ("make", "spare", "used", "vectors")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make, self.spare, self.used = make, make(), 0
+        self.vectors: list[Temporary] = []
+
+    def take(self) -> Temporary:
+        self.used += 1
+        if self.used > len(self.vectors):
+            self.vectors.append(Temporary(self.make(), self))
+        return self.vectors[self.used - 1]
+
+
 class Bucket:
     """Parameters that are updated together."""
 
     __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars")
 
-    def __init__(self, rows: list[int], table: Table, work: list[Array]) -> None:
+    def __init__(self, rows: list[int], table: Table, work: Work) -> None:
         self.rows = rows
-        values = Lane([table.arrays[i] for i in rows], work[0])
+        values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
         self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
         self.scalars = {name: lane.flat for name, lane in zip(table.scalars, self.counters, strict=True)}
         self.copied = [lane for lane in (values, *slots, *self.counters) if lane.pieces]
-        size = values.flat.size
-        self.grad = work[1][:size]
         self.flat = [values.flat, *(lane.flat for lane in slots)]
+        size = values.flat.size
+        self.grad = work.grads[:size]
         self.blocks = []
         for start in range(0, size, BLOCK):
             cut = slice(start, min(start + BLOCK, size))
-            scratch = [w[: cut.stop - start] for w in work[2:]]
-            self.blocks.append((cut, values.flat[cut], [lane.flat[cut] for lane in slots], scratch))
+            scratch = work.scratch(cut.stop - start)
+            p, *buffers = (Vector(flat[cut], scratch) for flat in self.flat)
+            self.blocks.append((cut, scratch, p, buffers))
 
     def agrees(self) -> bool:
         """Whether the members (still) have the same 0-d state."""
@@ -132,60 +304,50 @@ class Bucket:
             lane.load()
         if "step" in self.scalars:
             self.scalars["step"] += 1
-        constants = rule._constants(group, self.scalars)
-        decay = _decay_of(group)
-        if self.flat[0].size < NATIVE_FROM or not _update_natively(rule, decay, self.flat, grad, constants):
-            for cut, p, slots, work in self.blocks:
-                _update_block(rule, decay, p, grad[cut], slots, constants, work)
+        decay, numbers = rule._numbers_for_arrays(group, self.scalars)
+        # Machine code rounds otherwise than NumPy. So the size alone decides: a resumed training must take the same steps.
+        native = self.flat[0].size >= NATIVE_FROM
+        if not (native and _update_natively(rule, self.flat, grad, decay, numbers)):
+            for cut, scratch, p, buffers in self.blocks:
+                scratch.used = 0
+                rule._on_arrays(p, Vector(grad[cut], scratch), decay, numbers, buffers)
         for lane in self.copied:
             lane.store()
 
 
-class _Decay(NamedTuple):
-    """What happens before the update itself."""
+class Work:
+    """Memory that the buckets of a plan use one after the other."""
 
-    factor: Any  # what the parameter is multiplied with, a float; None if nothing
-    kind: str  # "shrink": that becomes the parameter; "onto": it is added to the gradient; ""
-    maximize: bool  # whether the gradient's sign changes
+    def __init__(self, longest: int, dtype: Any) -> None:
+        self.dtype, self.values, self.grads = dtype, np.empty(longest, dtype), np.empty(longest, dtype)
+        self.by_size: dict[int, Scratch] = {}
 
-
-def _decay_of(group: Group) -> _Decay:
-    decay, maximize = float(group.get("weight_decay", 0.0)), bool(group["maximize"])
-    if decay and group.get("decoupled_weight_decay", False):
-        return _Decay(1 - float(group["lr"]) * decay, "shrink", maximize)
-    return _Decay(decay, "onto", maximize) if decay else _Decay(None, "", maximize)
+    def scratch(self, size: int) -> Scratch:
+        return self.by_size.setdefault(size, Scratch(partial(np.empty, size, self.dtype)))
 
 
-def _update_block(
-    rule: type[Elementwise], decay: _Decay, p: Array, g: Array, slots: list[Array], constants: Any, work: list[Array]
-) -> None:
-    spare, *work = work
-    if decay.kind == "shrink":
-        p *= decay.factor
-    elif decay.kind == "onto":
-        np.multiply(p, decay.factor, out=spare)
-        g = (np.subtract if decay.maximize else np.add)(spare, g, out=spare)
-    if decay.maximize and decay.kind != "onto":
-        g = np.negative(g, out=spare)
-    rule._kernel(p, g, slots, constants, work)
-
-
-def _update_natively(rule: type[Elementwise], decay: _Decay, flat: list[Array], grad: Array, constants: Any) -> bool:
-    """The same in machine code, if there is any: Note [Bodies as machine code]. Constants that are floats are passed as numbers."""
+def _update_natively(rule: Any, flat: list[Array], grad: Array, decay: list[Any], numbers: list[Any]) -> bool:
+    """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
     from penlight.kernels.native import traced
 
-    given = (*decay, *constants)
-    numbers = tuple([c for c in given if type(c) is float])
-    pattern = tuple([float if type(c) is float else c for c in given])
-    slots = len(flat) - 1
+    given = [*decay, *numbers]
+    pattern = tuple([float if type(n) is float else n[1:] if type(n) is tuple else n for n in given])
+    floats = tuple([n if type(n) is float else n[0] for n in given if type(n) in (float, tuple)])
+    return traced.run(_body_of(rule, pattern, len(decay), len(flat), traced.Stand), grad, *flat, numbers=floats)
 
-    def body(grad: Array, p: Array, *rest: Any) -> None:
-        factors = iter(rest[slots:])
-        given: list[Any] = [next(factors) if c is float else c for c in pattern]
-        work: list[Any] = [traced.Stand() for _ in range(1 + SCRATCH)]
-        _update_block(rule, _Decay(*given[:3]), p, grad, [*rest[:slots]], given[3:], work)
 
-    return traced.run(body, grad, *flat, numbers=numbers)
+@lru_cache(None)
+def _body_of(rule: Any, pattern: tuple[Any, ...], decays: int, count: int, stand: type) -> Callable[..., None]:
+    """The update as a function of the gradient, the parameter and its buffers (``count``), and the floats among the numbers."""
+
+    def body(grad: Any, *rest: Any) -> None:
+        floats = iter(rest[count:])
+        given = [next(floats) if n is float else (next(floats), *n) if type(n) is tuple else n for n in pattern]
+        scratch = Scratch(stand)
+        p, *buffers = (Vector(array, scratch) for array in rest[:count])
+        rule._on_arrays(p, Vector(grad, scratch), given[:decays], given[decays:], buffers)
+
+    return partial(body)  # one object for each pattern, so that the kernel is found by its identity
 
 
 class Table:
@@ -263,7 +425,7 @@ class Plan:
         for (dtype, *_), rows in kinds.items():
             groups = _grouped(rows, [table.arrays[i].size for i in rows])
             longest = min(max(sum(table.arrays[i].size for i in members) for members in groups), BLOCK)
-            work = [np.empty(longest, dtype) for _ in range(3 + SCRATCH)]
+            work = Work(longest, dtype)
             self.buckets += [Bucket(members, table, work) for members in groups]
         self.rest = [i for i in range(len(table.params)) if i not in set(chosen)]
         self.touched = [tensors[i] for tensors in table.tensors for i in chosen]
@@ -373,29 +535,3 @@ def _like(p: Tensor, fill: float) -> Tensor:
         return penlight.zeros_like(p, memory_format=penlight.preserve_format)
     value = complex(fill, fill) if p.is_complex() else fill
     return penlight.full_like(p, value, memory_format=penlight.preserve_format)
-
-
-# ----- pieces that several kernels use -----
-
-
-def towards(weight: float) -> tuple[float, bool]:
-    """The number that `lerp_` takes for a weight, and whether it is the weight itself: PyTorch's choice of the better conditioned form."""
-    return (weight, True) if weight < 0.5 else (1 - weight, False)
-
-
-def lerp_(a: Array, b: Array, weight: float, plain: bool, work: Array) -> None:
-    """Move ``a`` towards ``b``; the numbers are from `towards`."""
-    np.subtract(b, a, out=work)
-    work *= weight
-    if plain:
-        a += work
-    else:
-        np.subtract(b, work, out=a)
-
-
-def add_square_(a: Array, keep: float, take: float, g: Array, work: Array) -> None:
-    """The running average of the square: ``a = keep * a + take * g * g``."""
-    a *= keep
-    np.multiply(g, take, out=work)
-    work *= g
-    a += work

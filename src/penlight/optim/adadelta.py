@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_
-from penlight.optim.optimizer import ParamsT, _to_scalar
+from penlight.optim._declared import Check, Group, State, need, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -28,6 +26,12 @@ class Adadelta(Elementwise):
     tensor([ 0.9684, -1.9684], requires_grad=True)
     """
 
+    _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _checks: ClassVar[dict[str, Check]] = {
+        **usual("lr"),
+        "rho": need(lambda rho: 0.0 <= rho <= 1.0, "Invalid rho value: {}"),
+        **usual("eps", "weight_decay"),
+    }
     _captured_on_xla = (False, False)
 
     def __init__(
@@ -43,56 +47,20 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_options(lr=lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_options(lr=lr, eps=eps, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _buffers(group: Group) -> dict[str, float]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        rho, eps = group["rho"], group["eps"]
-        square, steps = state["square_avg"], state["acc_delta"]
-        square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-        root = square.add(eps).sqrt_()
-        delta = steps.add(eps).sqrt_()
-        if group["differentiable"]:
-            delta = delta.clone()
-        delta.div_(root).mul_(grad)
-        steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        p.add_(delta, alpha=-_to_scalar(group["lr"]))
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        return -group["lr"], group["rho"], 1 - group["rho"], group["eps"]
 
     @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        rho = float(group["rho"])
-        return float(group["lr"]), rho, 1 - rho, float(group["eps"])
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        lr, keep, take, eps = constants
-        square, steps = buffers
-        delta, root, spare = work
-        add_square_(square, keep, take, g, spare)
-        np.sqrt(np.add(square, eps, out=root), out=root)
-        np.sqrt(np.add(steps, eps, out=delta), out=delta)
-        delta /= root
-        delta *= g
-        add_square_(steps, keep, take, delta, spare)
-        delta *= lr
-        p -= delta
+    def _formula(p: Any, grad: Any, numbers: Any, square: Any, steps: Any) -> None:
+        rate, keep, take, eps = numbers
+        square.mul_(keep).addcmul_(grad, grad, value=take)
+        delta = steps.add(eps).sqrt().div(square.add(eps).sqrt()).mul(grad)
+        steps.mul_(keep).addcmul_(delta, delta, value=take)
+        p.add_(delta, alpha=rate)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import penlight
-from penlight.optim._elementwise import Group, State
-from penlight.optim.optimizer import Optimizer, ParamsT, _get_scalar_dtype, _to_scalar
+from penlight.optim._declared import Check, Declared, Group, State, need, not_negative
+from penlight.optim.optimizer import ParamsT, _get_scalar_dtype, _to_scalar
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -15,7 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["Adafactor"]
 
 
-class Adafactor(Optimizer):
+def _negative_eps(eps: tuple[float | None, float]) -> str | None:
+    wrong = [i for i, value in enumerate(eps, 1) if value is not None and not value >= 0.0]
+    return f"epsilon{wrong[0]} should be >= 0 but is: {eps[wrong[0] - 1]}" if wrong else None
+
+
+class Adafactor(Declared):
     """Adam's second moment in little memory: of a matrix only the means over its rows and columns are kept.
 
     The step is relative to the size of the parameter (at least ``eps[1]``), its root mean square is clipped to ``d``, and
@@ -31,6 +35,16 @@ class Adafactor(Optimizer):
             [0.9000, 0.9000]], requires_grad=True)
     """
 
+    _options = "lr beta2_decay eps d weight_decay foreach maximize"
+    _checks: ClassVar[dict[str, Check]] = {
+        "lr": not_negative("Learning rate should be >= 0 but is: {}"),
+        "beta2_decay": need(lambda decay: decay <= 0.0, "beta2_decay should be <= 0 but is: {}"),
+        "eps": _negative_eps,
+        "d": need(lambda d: d >= 1.0, "Clipping threshold d should be >= 1 but is: {}"),
+        "weight_decay": not_negative("weight_decay should be >= 0 but is: {}"),
+    }
+    _added: ClassVar[Group] = {"foreach": None}
+
     def __init__(
         self,
         params: ParamsT,
@@ -43,64 +57,25 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not beta2_decay <= 0.0:
-            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not eps[0] >= 0.0:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not eps[1] >= 0.0:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not d >= 1.0:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("foreach", None)
-            for p in group["params"]:
-                p_state = self.state.get(p, {})
-                if len(p_state) and not isinstance(p_state["step"], penlight.Tensor):
-                    p_state["step"] = penlight.tensor(float(p_state["step"]), dtype=_get_scalar_dtype())
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned."""
-        loss = None
-        if closure is not None:
-            with penlight.enable_grad():
-                loss = closure()
+    def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         if getattr(self, "grad_scale", None) is not None or getattr(self, "found_inf", None) is not None:
             raise AssertionError("Grad scaling should occur outside of optimizer.step()")
-        with penlight.no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                for p in params:
-                    if p.is_complex():
-                        raise RuntimeError("Adafactor does not support complex parameters")
-                    if p.grad.is_sparse:
-                        raise RuntimeError("Adafactor does not support sparse gradients")
-                for p in params:
-                    state = self.state[p]
-                    if not state:
-                        self._init_state(p.grad, state)
-                    # As in PyTorch, the first parameter's dtype gives the default for the whole group.
-                    eps1 = penlight.finfo(params[0].dtype).eps if group["eps"][0] is None else group["eps"][0]
-                    self._single(p, -p.grad if group["maximize"] else p.grad, state, group, eps1)
-        return loss
+        self._refuse_complex_and_sparse(params, grads)
+
+    def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        # As in PyTorch, the first parameter's dtype gives the default for the whole group.
+        eps1 = penlight.finfo(params[0].dtype).eps if group["eps"][0] is None else group["eps"][0]
+        for p, grad in zip(params, grads, strict=True):
+            state = self.state[p]
+            if not state:
+                self._init_state(grad, state)
+            self._single(p, -grad if group["maximize"] else grad, state, group, eps1)
+
+    @staticmethod
+    def _scalars(group: Group) -> dict[str, float]:
+        return {"step": 0.0}
 
     @staticmethod
     def _init_state(grad: Tensor, state: State) -> None:

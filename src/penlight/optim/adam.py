@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 import penlight
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_, towards
+from penlight.optim._declared import Group, State, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim._raw import Weight
 from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
 
 if TYPE_CHECKING:
@@ -32,8 +31,11 @@ class Adam(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
-    _needs_dense = "Adam does not support sparse gradients, please consider SparseAdam instead"
-    _group_defaults: ClassVar[Group] = {
+    _options = (
+        "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
+    )
+    _checks = usual("lr", "eps", "betas", "weight_decay")
+    _added: ClassVar[Group] = {
         "amsgrad": False,
         "maximize": False,
         "foreach": None,
@@ -42,6 +44,7 @@ class Adam(Elementwise):
         "decoupled_weight_decay": False,
         "fused": None,
     }
+    _needs_dense = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(
         self,
@@ -59,49 +62,25 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        single = foreach and not capturable  # PyTorch's foreach form takes no tensors as options
-        if single and isinstance(lr, penlight.Tensor):
+        super().__init__(params, self._declared(locals()))
+        self._allow_fused()
+
+    def _declared(self, given: dict[str, Any]) -> Group:
+        numbers_only = (
+            given["foreach"] and not given["capturable"]
+        )  # PyTorch's foreach form takes no tensors as options
+        if numbers_only and isinstance(given["lr"], penlight.Tensor):
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
-        self._check_betas(betas, bool(single))
-        defaults = {
-            "lr": lr,
-            "betas": tuple(map(_to_scalar, betas)),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
-        if fused:
-            self._refuse_fused_with(differentiable, foreach)
-            self._step_supports_amp_scaling = True
-
-    @staticmethod
-    def _check_betas(betas: Any, numbers_only: bool) -> None:
-        kinds = [(isinstance(beta, float), isinstance(beta, penlight.Tensor)) for beta in betas[:2]]
-        if not (all(is_float for is_float, _ in kinds) or all(is_tensor for _, is_tensor in kinds)):
+        options = super()._declared(given)
+        betas = given["betas"][:2]
+        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, penlight.Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        for i, beta in enumerate(betas[:2]):
-            if isinstance(beta, penlight.Tensor):
-                if numbers_only:
-                    raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
-                if beta.numel() != 1:
-                    raise ValueError(f"Tensor betas[{i}] must be 1-element")
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-        return dict.fromkeys(names, 0.0)
-
-    def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
-        if self._unscale(group, grads):
-            super()._update(index, group, params, grads)
+        for i, beta in enumerate(betas):
+            if isinstance(beta, penlight.Tensor) and numbers_only:
+                raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+            if isinstance(beta, penlight.Tensor) and beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        return {**options, "betas": tuple(map(_to_scalar, given["betas"]))}
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         super()._check(group, params, grads)
@@ -113,58 +92,48 @@ class Adam(Elementwise):
                 raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        beta1, beta2 = map(_to_scalar, group["betas"])
-        lr, eps = _to_scalar(group["lr"]), group["eps"]
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, penlight.Tensor) else beta1))
+    def _buffers(group: Group) -> dict[str, float]:
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+        return dict.fromkeys(names, 0.0)
+
+    @staticmethod
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        beta1, beta2 = group["betas"]
+        step_size, correction = -group["lr"] / (1 - beta1**step), (1 - beta2**step) ** 0.5
+        return Weight(1 - beta1), beta2, 1 - beta2, step_size, correction, group["eps"]
+
+    @staticmethod
+    def _formula(p: Any, grad: Any, numbers: Any, mean: Any, square: Any, largest: Any = None) -> None:
+        pace, keep, take, step_size, correction, eps = numbers
+        mean.lerp_(grad, pace)
+        square.mul_(keep).addcmul_(grad, grad, value=take)
+        if largest is not None:
+            square = largest.clamp_(square)
+        p.addcdiv_(mean, square.sqrt().div(correction).add_(eps), value=step_size)
+
+    @classmethod
+    def _on_tensors(cls, p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+        beta1, beta2 = betas = tuple(map(_to_scalar, group["betas"]))
         if group["differentiable"]:
-            _differentiable_step(p, grad, state, group, lr, beta1, beta2)
-            return
-        square.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
-        step = state["step"].item()
-        step_size = lr / (1 - beta1**step)
-        if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            square = largest.copy_(penlight.maximum(largest, square))
-        denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
-        p.addcdiv_(mean, denominator, value=_get_value(-step_size))
-
-    @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        beta1, beta2 = map(float, group["betas"])
-        step = float(scalars["step"][0])
-        means = *towards(1 - beta1), beta2, 1 - beta2
-        return *means, float(group["lr"]) / (1 - beta1**step), (1 - beta2**step) ** 0.5, float(group["eps"])
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        pace, plain, keep, take, step_size, correction, eps = constants
-        mean, square, *largest = buffers
-        update, denominator, _ = work
-        lerp_(mean, g, pace, plain, update)
-        add_square_(square, keep, take, g, update)
-        if largest:
-            square = np.maximum(largest[0], square, out=largest[0])
-        np.sqrt(square, out=denominator)
-        denominator /= correction
-        denominator += eps
-        np.multiply(mean, step_size, out=update)
-        update /= denominator
-        p -= update
+            _differentiable_step(p, grad, state, group, beta1, beta2)
+        elif isinstance(beta1, penlight.Tensor):
+            numbers = (float(n) for n in cls._numbers({**group, "betas": betas}, state["step"].item(), state))
+            pace = _get_value(1 - beta1.to(p.dtype))
+            cls._formula(p, grad, (pace, *[*numbers][1:]), *[state[name] for name in cls._buffers(group)])
+        else:
+            super()._on_tensors(p, grad, state, group)
 
 
-def _differentiable_step(p: Tensor, grad: Tensor, state: State, group: Group, lr: Any, beta1: Any, beta2: Any) -> None:
-    """The rest of the update in operations that autograd can follow back to ``lr`` and the betas."""
+def _differentiable_step(p: Tensor, grad: Tensor, state: State, group: Group, beta1: Any, beta2: Any) -> None:
+    """The formula in operations that autograd can follow back to the learning rate and the betas."""
     mean, square, step = state["exp_avg"], state["exp_avg_sq"], state["step"]
+    mean.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, penlight.Tensor) else beta1))
     if isinstance(beta2, penlight.Tensor) and beta2.requires_grad:
         square.lerp_(grad.square(), 1 - beta2)
     else:
         square.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
     # The next step changes `step` in place, so what autograd keeps is a copy.
-    step_size = -(lr / (1 - beta1 ** step.clone()))
+    step_size = -(group["lr"] / (1 - beta1 ** step.clone()))
     correction = (1 - beta2 ** step.clone()).sqrt()
     if group["amsgrad"]:
         largest = state["max_exp_avg_sq"]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import penlight
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import lerp_, towards
-from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
+from penlight.optim._declared import Group, State, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim._raw import Weight
+from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -29,6 +27,9 @@ class Adamax(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
+    _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _checks = usual("lr", "eps", "betas", "weight_decay")
+
     def __init__(
         self,
         params: ParamsT,
@@ -42,54 +43,20 @@ class Adamax(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _buffers(group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
         beta1, beta2 = group["betas"]
-        mean, largest = state["exp_avg"], state["exp_inf"]
-        mean.lerp_(grad, 1 - beta1)
-        magnitude = grad.abs().add_(group["eps"])
-        if group["differentiable"]:
-            pair = penlight.cat([largest.mul_(beta2).unsqueeze(0), magnitude.unsqueeze_(0)], 0)
-            largest.copy_(penlight.amax(pair, 0, keepdim=False))
-        else:
-            largest.copy_(penlight.maximum(largest.mul_(beta2), magnitude))
-        step_size = _to_scalar(group["lr"]) / (1 - beta1 ** state["step"].item())
-        p.addcdiv_(mean, largest, value=_get_value(-step_size))
+        return Weight(1 - beta1), beta2, group["eps"], -group["lr"] / (1 - beta1**step)
 
     @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        beta1, beta2 = map(float, group["betas"])
-        step_size = float(group["lr"]) / (1 - beta1 ** float(scalars["step"][0]))
-        return *towards(1 - beta1), beta2, float(group["eps"]), step_size
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        pace, plain, beta2, eps, step_size = constants
-        mean, largest = buffers
-        lerp_(mean, g, pace, plain, work[0])
-        np.abs(g, out=work[0])
-        work[0] += eps
-        largest *= beta2
-        np.maximum(largest, work[0], out=largest)
-        np.multiply(mean, step_size, out=work[0])
-        work[0] /= largest
-        p -= work[0]
+    def _formula(p: Any, grad: Any, numbers: Any, mean: Any, largest: Any) -> None:
+        pace, beta2, eps, step_size = numbers
+        mean.lerp_(grad, pace)
+        largest.copy_(largest.mul(beta2).maximum(grad.abs().add_(eps)))
+        p.addcdiv_(mean, largest, value=step_size)

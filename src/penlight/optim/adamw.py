@@ -40,20 +40,9 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        options = self._declared({**locals(), "decoupled_weight_decay": True})
+        super(Adam, self).__init__(params, options)
+        self._allow_fused()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

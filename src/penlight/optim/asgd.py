@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import penlight
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim.optimizer import ParamsT, _to_scalar
+from penlight.optim._declared import Group, State, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim._raw import number_of
+from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -30,6 +30,8 @@ class ASGD(Elementwise):
     tensor([ 0.8000, -1.6000], requires_grad=True)
     """
 
+    _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    _checks = usual("lr", "weight_decay")
     _captured = ("params, mus, etas, and state_steps", "params, mus, etas, and state_steps")
 
     def __init__(
@@ -45,19 +47,7 @@ class ASGD(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_options(lr=lr, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
@@ -68,43 +58,18 @@ class ASGD(Elementwise):
         return {"ax": 0.0}
 
     @staticmethod
-    def _next(group: Group, step: float) -> tuple[float, float]:
-        """The rate and the weight of the average for the following step, rounded to the default dtype as in PyTorch."""
-        lr = _to_scalar(group["lr"])
-        rate = lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])
-        return penlight.as_tensor(rate).item(), penlight.as_tensor(1 / max(1, step - group["t0"])).item()
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        eta, mu, lr = number_of(scalars["eta"]), number_of(scalars["mu"]), group["lr"]
+        # What the following step takes is rounded to the default dtype, as in PyTorch.
+        scalars["eta"][...] = penlight.as_tensor(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])).item()
+        scalars["mu"][...] = penlight.as_tensor(1 / max(1, step - group["t0"])).item()
+        return 1 - group["lambd"] * eta, -eta, None if mu == 1 else mu
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        average, rate, weight = state["ax"], state["eta"], state["mu"]
-        eta = rate.item()
-        p.mul_(1 - group["lambd"] * eta)
-        p.add_(grad, alpha=-eta)
-        if weight.item() != 1:
-            average.add_(p.sub(average).mul_(weight))
-        else:
+    def _formula(p: Any, grad: Any, numbers: Any, average: Any) -> None:
+        shrink, rate, weight = numbers
+        p.mul_(shrink).add_(grad, alpha=rate)
+        if weight is None:
             average.copy_(p)
-        new_rate, new_weight = ASGD._next(group, state["step"].item())
-        rate.fill_(new_rate)
-        weight.fill_(new_weight)
-
-    @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        eta, mu = float(scalars["eta"][0]), float(scalars["mu"][0])
-        scalars["eta"][...], scalars["mu"][...] = ASGD._next(group, float(scalars["step"][0]))
-        return eta, mu, 1 - float(group["lambd"]) * eta
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        eta, mu, shrink = constants
-        (average,) = buffers
-        p *= shrink
-        p -= np.multiply(g, eta, out=work[0])
-        if mu == 1:
-            average[...] = p
         else:
-            np.subtract(p, average, out=work[0])
-            work[0] *= mu
-            average += work[0]
+            average.add_(p.sub(average).mul_(weight))

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import penlight
+from penlight.optim._declared import Declared, usual
 from penlight.optim._wolfe import _cubic_interpolate as _cubic_interpolate
 from penlight.optim._wolfe import _strong_wolfe as _strong_wolfe
 from penlight.optim._wolfe import strong_wolfe
-from penlight.optim.optimizer import Optimizer, ParamsT, _to_scalar
+from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LBFGS"]
 
 
-class LBFGS(Optimizer):
+class LBFGS(Declared):
     """A quasi-Newton method: directions from an inverse Hessian that is built from the last ``history_size`` steps.
 
     One ``step`` is up to ``max_iter`` iterations and ``max_eval`` (by default 1.25 times as many) calls of the closure,
@@ -38,6 +39,9 @@ class LBFGS(Optimizer):
     [3.0, 3.0]
     """
 
+    _options = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
+    _checks = usual("lr")
+
     def __init__(
         self,
         params: ParamsT,
@@ -49,66 +53,47 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
-        if len(self.param_groups) != 1:
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        super().__init__(params, self._declared(locals()))
+        if len(self.param_groups) > 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
         self._numel_cache: int | None = None
 
-    # ----- all parameters as one flat vector -----
+    # ----- all parameters as one flat vector of real numbers -----
 
     def _numel(self) -> int:
         if self._numel_cache is None:
-            self._numel_cache = sum(2 * p.numel() if p.is_complex() else p.numel() for p in self._params)
+            self._numel_cache = sum(p.numel() << p.is_complex() for p in self._params)
         return self._numel_cache
 
     def _gather_flat_grad(self) -> Tensor:
-        pieces = []
-        for p in self._params:
-            if p.grad is None:
-                piece = p.new_zeros(p.numel())
-            else:
-                piece = (p.grad.to_dense() if p.grad.is_sparse else p.grad).reshape(-1)
-            pieces.append(penlight.view_as_real(piece).reshape(-1) if piece.is_complex() else piece)
-        return penlight.cat(pieces, 0)
+        return penlight.cat([_flat_grad(p) for p in self._params], 0)
 
     def _add_grad(self, step_size: Any, direction: Tensor) -> None:
-        offset = 0
-        for p in self._params:
-            view = penlight.view_as_real(p) if p.is_complex() else p
-            count = view.numel()
-            view.add_(direction[offset : offset + count].view_as(view), alpha=step_size)
-            offset += count
-
-    def _clone_param(self) -> list[Tensor]:
-        return [p.clone(memory_format=penlight.contiguous_format) for p in self._params]
+        reals = [penlight.view_as_real(p) if p.is_complex() else p for p in self._params]
+        for real, part in zip(reals, direction.split([real.numel() for real in reals]), strict=True):
+            real.add_(part.view_as(real), alpha=step_size)
 
     def _set_param(self, values: list[Tensor]) -> None:
         for p, value in zip(self._params, values, strict=True):
             p.copy_(value)
+
+    def _clone_param(self) -> list[Tensor]:
+        return [p.clone(memory_format=penlight.contiguous_format) for p in self._params]
+
+    def _evaluate(self, closure: Callable[[], Any]) -> tuple[float, Tensor]:
+        return float(closure()), self._gather_flat_grad()
 
     def _directional_evaluate(
         self, closure: Callable[[], Any], x: list[Tensor], t: Any, d: Tensor
     ) -> tuple[float, Tensor]:
         """The loss and its gradient at ``x + t * d``; the parameters end up at ``x`` again."""
         self._add_grad(t, d)
-        loss = float(closure())
-        flat_grad = self._gather_flat_grad()
+        found = self._evaluate(closure)
         self._set_param(x)
-        return loss, flat_grad
+        return found
 
     # ----- the algorithm -----
 
@@ -124,58 +109,46 @@ class LBFGS(Optimizer):
 
     def _minimise(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
-        lr, max_iter = _to_scalar(group["lr"]), group["max_iter"]
-        tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
+        lr, max_iter, tolerance = _to_scalar(group["lr"]), group["max_iter"], group["tolerance_change"]
         # The state is that of all parameters; it stands with the first so that loading casts it.
         state = self.state[self._params[0]]
-        state.setdefault("func_evals", 0)
+        calls_before = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
 
+        def optimal() -> bool:
+            return bool(grad.abs().max() <= group["tolerance_grad"])
+
         first_loss = closure()
-        loss = float(first_loss)
-        evaluations = 1
+        loss, grad = float(first_loss), self._gather_flat_grad()
         state["func_evals"] += 1
-        flat_grad = self._gather_flat_grad()
-        if flat_grad.abs().max() <= tolerance_grad:
+        if optimal():
             return first_loss
 
         memory = _Memory(state, group["history_size"])
-        t = state.get("t")
-        previous_loss = state.get("prev_loss")
-        iteration = 0
-        while iteration < max_iter:
-            iteration += 1
+        t, previous_loss = state.get("t"), state.get("prev_loss")
+        for iteration in range(1, max_iter + 1):
             state["n_iter"] += 1
-            d = memory.direction(flat_grad, t, first=state["n_iter"] == 1)
+            d = memory.direction(grad, t, first=state["n_iter"] == 1)
             previous_loss = loss
-            t = min(1.0, 1.0 / flat_grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
-            slope = flat_grad.dot(d)
-            if slope > -tolerance_change:
+            t = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            slope = grad.dot(d)
+            if slope > -tolerance:
                 break
-            optimal = False
-            calls = 0
             if group["line_search_fn"] is not None:
-                budget = group["max_eval"] - evaluations
-                loss, flat_grad, t, calls = self._search(closure, t, d, loss, flat_grad, slope, budget)
-                self._add_grad(t, d)
-                optimal = bool(flat_grad.abs().max() <= tolerance_grad)
-            else:
-                self._add_grad(t, d)
-                if iteration != max_iter:  # after the last step nobody asks
-                    loss = float(closure())
-                    flat_grad = self._gather_flat_grad()
-                    optimal = bool(flat_grad.abs().max() <= tolerance_grad)
-                    calls = 1
-            evaluations += calls
-            state["func_evals"] += calls
-            if iteration == max_iter or evaluations >= group["max_eval"] or optimal:
+                budget = group["max_eval"] - (state["func_evals"] - calls_before)
+                loss, grad, t, calls = self._search(closure, t, d, loss, grad, slope, budget)
+                state["func_evals"] += calls
+            self._add_grad(t, d)
+            if group["line_search_fn"] is None and iteration < max_iter:  # after the last step nobody asks
+                loss, grad = self._evaluate(closure)
+                state["func_evals"] += 1
+            if iteration == max_iter or state["func_evals"] - calls_before >= group["max_eval"] or optimal():
                 break
-            if d.mul(t).abs().max() <= tolerance_change or abs(loss - previous_loss) < tolerance_change:
+            if d.mul(t).abs().max() <= tolerance or abs(loss - previous_loss) < tolerance:
                 break
 
         memory.save()
-        state["t"] = t
-        state["prev_loss"] = previous_loss
+        state.update(t=t, prev_loss=previous_loss)
         return first_loss
 
     def _search(
@@ -189,59 +162,68 @@ class LBFGS(Optimizer):
         )
 
 
+def _flat_grad(p: Tensor) -> Tensor:
+    grad = p.grad
+    if grad is None:
+        flat = p.new_zeros(p.numel())
+    else:
+        flat = (grad.to_dense() if grad.is_sparse else grad).reshape(-1)
+    return penlight.view_as_real(flat).reshape(-1) if flat.is_complex() else flat
+
+
 class _Memory:
     """The last steps and gradient differences, and the product of the inverse Hessian they imply with a gradient."""
+
+    d: Any  # the last direction
+    old_dirs: list[Tensor]  # gradient differences,
+    old_stps: list[Tensor]  # the steps they belong to,
+    ro: list[Tensor]  # and one over the product of both
+    H_diag: Any  # the scale of the first guess of the inverse Hessian
+    prev_flat_grad: Any
 
     _names = ("d", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad")
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
-        self.state, self.size = state, size
-        self.d, self.old_dirs, self.old_stps, self.ro, self.scale, self.prev_flat_grad = map(state.get, self._names)
+        vars(self).update({name: state.get(name) for name in self._names}, state=state, size=size)
 
-    d: Any
-    old_dirs: Any
-    old_stps: Any
-    ro: Any
-    scale: Any
-    prev_flat_grad: Any
+    state: dict[str, Any]
+    size: int
 
     def save(self) -> None:
-        values = (self.d, self.old_dirs, self.old_stps, self.ro, self.scale, self.prev_flat_grad)
-        self.state.update(zip(self._names, values, strict=True))
+        self.state.update({name: getattr(self, name) for name in self._names})
 
-    def direction(self, flat_grad: Tensor, t: Any, first: bool) -> Tensor:
+    def direction(self, grad: Tensor, t: Any, first: bool) -> Tensor:
+        """Where to go from a point with this gradient, to which a step of ``t`` times the last direction has led."""
         if first:
-            self.d = flat_grad.neg()
-            self.old_dirs, self.old_stps, self.ro, self.scale = [], [], [], 1
+            self.d = grad.neg()
+            self.old_dirs, self.old_stps, self.ro, self.H_diag = [], [], [], 1
         else:
-            self._remember(flat_grad.sub(self.prev_flat_grad), self.d.mul(t))
-            self.d = self._two_loops(flat_grad.neg())
+            self._remember(grad.sub(self.prev_flat_grad), self.d.mul(t))
+            self.d = self._two_loops(grad.neg())
         if self.prev_flat_grad is None:
-            self.prev_flat_grad = flat_grad.clone(memory_format=penlight.contiguous_format)
+            self.prev_flat_grad = grad.clone(memory_format=penlight.contiguous_format)
         else:
-            self.prev_flat_grad.copy_(flat_grad)
+            self.prev_flat_grad.copy_(grad)
         return self.d
 
     def _remember(self, y: Tensor, s: Tensor) -> None:
         """Keep a gradient difference and the step it belongs to, if they show positive curvature."""
         ys = y.dot(s)
         if ys > 1e-10:
-            if len(self.old_dirs) == self.size:
-                for history in (self.old_dirs, self.old_stps, self.ro):
-                    history.pop(0)
-            self.old_dirs.append(y)
-            self.old_stps.append(s)
-            self.ro.append(1.0 / ys)
-            self.scale = ys / y.dot(y)
+            full = len(self.old_dirs) == self.size
+            for history, newest in ((self.old_dirs, y), (self.old_stps, s), (self.ro, 1.0 / ys)):
+                del history[: int(full)]
+                history.append(newest)
+            self.H_diag = ys / y.dot(y)
 
     def _two_loops(self, q: Tensor) -> Tensor:
-        count = len(self.old_dirs)
-        al = self.state.setdefault("al", [None] * self.size)
-        for i in range(count - 1, -1, -1):
-            al[i] = self.old_stps[i].dot(q) * self.ro[i]
-            q.add_(self.old_dirs[i], alpha=-al[i].item())
-        r = penlight.mul(q, self.scale)
-        for i in range(count):
-            be = self.old_dirs[i].dot(r) * self.ro[i]
-            r.add_(self.old_stps[i], alpha=(al[i] - be).item())
+        pairs = [*zip(self.old_dirs, self.old_stps, self.ro, strict=True)]
+        weights = self.state.setdefault("al", [None] * self.size)
+        for i in reversed(range(len(pairs))):
+            y, s, ro = pairs[i]
+            weights[i] = s.dot(q) * ro
+            q.add_(y, alpha=-weights[i].item())
+        r = penlight.mul(q, self.H_diag)
+        for (y, s, ro), weight in zip(pairs, weights, strict=False):
+            r.add_(s, alpha=(weight - y.dot(r) * ro).item())
         return r

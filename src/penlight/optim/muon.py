@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
-from penlight.optim._elementwise import Group, State
-from penlight.optim.optimizer import Optimizer, ParamsT, _to_scalar
+from penlight.optim._declared import Check, Declared, Group, State, need, not_negative
+from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -20,7 +20,7 @@ NS_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 NS_STEPS = 5
 
 
-class Muon(Optimizer):
+class Muon(Declared):
     """Momentum whose step is replaced by (nearly) the closest orthogonal matrix; for the 2-D weights of hidden layers.
 
     The orthogonal matrix comes from ``ns_steps`` Newton-Schulz iterations in bfloat16. Other parameters need another
@@ -35,6 +35,16 @@ class Muon(Optimizer):
     torch.Size([2, 2])
     """
 
+    _options = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+    _checks: ClassVar[dict[str, Check]] = {
+        "lr": not_negative("Learning rate should be >= 0 but is: {}"),
+        "momentum": not_negative("momentum should be >= 0 but is: {}"),
+        "weight_decay": not_negative("weight decay should be >= 0 but is: {}"),
+        "adjust_lr_fn": need(
+            (None, "original", "match_rms_adamw").__contains__, "Adjust learning rate function {} is not supported"
+        ),
+    }
+
     def __init__(
         self,
         params: ParamsT,
@@ -47,54 +57,20 @@ class Muon(Optimizer):
         ns_steps: int = NS_STEPS,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if not lr >= 0.0:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not momentum >= 0.0:
-            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
-        if not weight_decay >= 0.0:
-            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.ndim != 2:
-                    raise ValueError(
-                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
-                    )
+        super().__init__(params, self._declared(locals()))
+        for p in (p for group in self.param_groups for p in group["params"]):
+            if p.ndim != 2:
+                raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters from their gradients. ``closure``, if given, recomputes the loss, which is returned."""
-        loss = None
-        if closure is not None:
-            with penlight.enable_grad():
-                loss = closure()
-        with penlight.no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                for p in params:
-                    if p.is_complex():
-                        raise RuntimeError("Muon does not support complex parameters")
-                    if p.grad.is_sparse:
-                        raise RuntimeError("Muon does not support sparse gradients")
-                for p in params:
-                    state = self.state[p]
-                    if "momentum_buffer" not in state:
-                        state["momentum_buffer"] = penlight.zeros_like(p.grad, memory_format=penlight.preserve_format)
-                    self._single(p, p.grad, state, group)
-        return loss
+    def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        self._refuse_complex_and_sparse(params, grads)
+
+    def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        for p, grad in zip(params, grads, strict=True):
+            state = self.state[p]
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = penlight.zeros_like(grad, memory_format=penlight.preserve_format)
+            self._single(p, grad, state, group)
 
     @staticmethod
     def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:

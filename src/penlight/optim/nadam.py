@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_, towards
-from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
+import penlight
+from penlight.optim._declared import Group, State, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim._raw import Weight, number_of
+from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -28,8 +28,19 @@ class NAdam(Elementwise):
     tensor([ 0.8944, -1.8944], requires_grad=True)
     """
 
+    _options = (
+        "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
+    )
+    _checks = usual("lr", "eps", "betas", "weight_decay", "momentum_decay")
+    _added: ClassVar[Group] = {
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
     _captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
-    _group_defaults: ClassVar[Group] = {**Elementwise._group_defaults, "decoupled_weight_decay": False}
+    _differentiates_lr = True
 
     def __init__(
         self,
@@ -46,20 +57,7 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_options(lr=lr, eps=eps, betas=betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
@@ -70,56 +68,23 @@ class NAdam(Elementwise):
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     @staticmethod
-    def _momenta(group: Group, step: float) -> tuple[float, float]:
-        """The momentum of this step and of the next."""
-        beta1, decay = group["betas"][0], group["momentum_decay"]
-        return beta1 * (1.0 - 0.5 * 0.96 ** (step * decay)), beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
-
-    @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        beta1, beta2 = group["betas"]
-        lr, eps = _to_scalar(group["lr"]), group["eps"]
-        mean, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
-        step = state["step"].item()
-        mu, mu_next = NAdam._momenta(group, step)
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["momentum_decay"]
+        mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (count * decay)) for count in (step, step + 1))
+        product = scalars["mu_product"]
         product *= mu
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denominator = square.div(1 - beta2**step).sqrt()
-        if group["differentiable"]:
-            denominator = denominator.add(eps)
-            p.addcdiv_(grad * (-lr * (1.0 - mu) / (1.0 - product)), denominator)
-            p.addcdiv_(mean * (-lr * mu_next / (1.0 - product * mu_next)), denominator)
-            return
-        denominator.add_(eps)
-        done = product.item()
-        p.addcdiv_(grad, denominator, value=_get_value(-lr * (1.0 - mu) / (1.0 - done)))
-        p.addcdiv_(mean, denominator, value=_get_value((-lr * mu_next) / (1.0 - done * mu_next)))
+        done = product if group["differentiable"] else number_of(product)
+        of_grad, of_mean = -lr * (1.0 - mu) / (1.0 - done), -lr * mu_next / (1.0 - done * mu_next)
+        return Weight(1 - beta1), beta2, 1 - beta2, 1 - beta2**step, group["eps"], of_grad, of_mean
 
     @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        beta1, beta2 = map(float, group["betas"])
-        lr, step = float(group["lr"]), float(scalars["step"][0])
-        mu, mu_next = NAdam._momenta(group, step)
-        scalars["mu_product"] *= float(mu)
-        done = float(scalars["mu_product"][0])
-        of_grad, of_mean = lr * (1.0 - mu) / (1.0 - done), lr * mu_next / (1.0 - done * mu_next)
-        means = *towards(1 - beta1), beta2, 1 - beta2
-        return *means, 1 - beta2**step, float(group["eps"]), float(of_grad), float(of_mean)
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        pace, plain, keep, take, correction, eps, of_grad, of_mean = constants
-        mean, square = buffers
-        update, denominator, _ = work
-        lerp_(mean, g, pace, plain, update)
-        add_square_(square, keep, take, g, update)
-        np.divide(square, correction, out=denominator)
-        np.sqrt(denominator, out=denominator)
-        denominator += eps
-        for source, weight in ((g, of_grad), (mean, of_mean)):
-            np.multiply(source, weight, out=update)
-            update /= denominator
-            p -= update
+    def _formula(p: Any, grad: Any, numbers: Any, mean: Any, square: Any) -> None:
+        pace, keep, take, correction, eps, of_grad, of_mean = numbers
+        mean.lerp_(grad, pace)
+        square.mul_(keep).addcmul_(grad, grad, value=take)
+        denominator = square.div(correction).sqrt().add(eps)
+        for source, weight in ((grad, of_grad), (mean, of_mean)):
+            if isinstance(weight, penlight.Tensor):
+                p.addcdiv_(source * weight, denominator)
+            else:
+                p.addcdiv_(source, denominator, value=weight)

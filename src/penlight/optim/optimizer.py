@@ -212,10 +212,9 @@ class Optimizer:
             self.add_param_group(group)
 
     def _make_hooks(self) -> None:
-        for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post"):
-            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
-        for name in ("load_state_dict_pre", "load_state_dict_post"):
-            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+        for event in ("step", "state_dict", "load_state_dict"):
+            for when in ("pre", "post"):
+                self.__dict__.setdefault(f"_optimizer_{event}_{when}_hooks", OrderedDict())
 
     _optimizer_step_pre_hooks: OrderedDict[int, Hook]
     _optimizer_step_post_hooks: OrderedDict[int, Hook]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
-from penlight.optim._raw import add_square_, lerp_, towards
-from penlight.optim.optimizer import ParamsT, _get_value, _to_scalar
+from penlight.optim._declared import Group, State, usual
+from penlight.optim._elementwise import Elementwise
+from penlight.optim._raw import Weight
+from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -30,8 +29,10 @@ class RMSprop(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
+    _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+    _checks = usual("lr", "eps", "momentum", "weight_decay", "alpha")
+    _added: ClassVar[Group] = {"momentum": 0, "centered": False, **Elementwise._added}
     _captured_on_xla = (True, True)
-    _group_defaults: ClassVar[Group] = {"momentum": 0, "centered": False, **Elementwise._group_defaults}
 
     def __init__(
         self,
@@ -47,20 +48,7 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_options(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _buffers(group: Group) -> dict[str, float]:
@@ -68,51 +56,20 @@ class RMSprop(Elementwise):
         return {name: 0.0 for name, wanted in names.items() if wanted}
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        lr, alpha = _to_scalar(group["lr"]), group["alpha"]
-        square = state["square_avg"]
-        square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
-        if group["centered"]:
-            mean = state["grad_avg"]
-            mean.lerp_(grad, 1 - alpha)
-            root = square.addcmul(mean, mean, value=-1).sqrt_()
-        else:
-            root = square.sqrt()
-        root = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
-        if group["momentum"] > 0:
-            buffer = state["momentum_buffer"]
-            buffer.mul_(group["momentum"]).addcdiv_(grad, root)
-            p.add_(buffer, alpha=-lr)
-        else:
-            p.addcdiv_(grad, root, value=_get_value(-lr))
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        alpha, momentum = group["alpha"], group["momentum"] if group["momentum"] > 0 else None
+        pace = Weight(1 - alpha) if group["centered"] else None
+        return -group["lr"], alpha, 1 - alpha, pace, group["eps"], momentum
 
     @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        lr, alpha, eps, momentum = (float(group[name]) for name in ("lr", "alpha", "eps", "momentum"))
-        pace = towards(1 - alpha) if group["centered"] else (None, None)
-        return lr, alpha, 1 - alpha, eps, momentum if momentum > 0 else None, *pace
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        lr, keep, take, eps, momentum, pace, plain = constants
-        square = buffers[0]
-        update, root, _ = work
-        add_square_(square, keep, take, g, update)
+    def _formula(p: Any, grad: Any, numbers: Any, square: Any, *others: Any) -> None:
+        rate, keep, take, pace, eps, momentum = numbers
+        square.mul_(keep).addcmul_(grad, grad, value=take)
         if pace is not None:
-            mean = buffers[-1]
-            lerp_(mean, g, pace, plain, update)
-            np.multiply(mean, mean, out=update)
-            square = np.subtract(square, update, out=root)
-        np.sqrt(square, out=root)
-        root += eps
-        if momentum is not None:
-            buffer = buffers[1]
-            buffer *= momentum
-            buffer += np.divide(g, root, out=update)
-            p -= np.multiply(buffer, lr, out=update)
+            mean = others[-1].lerp_(grad, pace)
+            square = square.addcmul(mean, mean, value=-1)
+        root = square.sqrt().add(eps)
+        if momentum is None:
+            p.addcdiv_(grad, root, value=rate)
         else:
-            np.multiply(g, lr, out=update)
-            update /= root
-            p -= update
+            p.add_(others[0].mul_(momentum).addcdiv_(grad, root), alpha=rate)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from penlight.optim._elementwise import Elementwise, Group, State, check_options
+from penlight.optim._declared import Check, Group, State, need, usual
+from penlight.optim._elementwise import Elementwise
 from penlight.optim.optimizer import ParamsT
 
 if TYPE_CHECKING:
@@ -30,6 +29,11 @@ class Rprop(Elementwise):
     tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
+    _options = "lr etas step_sizes foreach maximize differentiable capturable"
+    _checks: ClassVar[dict[str, Check]] = {
+        **usual("lr"),
+        "etas": need(lambda etas: 0.0 < etas[0] < 1.0 < etas[1], "Invalid eta values: {0[0]}, {0[1]}"),
+    }
     _captured_on_xla = (True, True)
 
     def __init__(
@@ -44,58 +48,23 @@ class Rprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_options(lr=lr)
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _buffers(group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}
 
     @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        shrink, grow = group["etas"]
-        previous, size = state["prev"], state["step_size"]
-        factor = grad.mul(previous.clone() if group["differentiable"] else previous).sign()
-        factor[factor.gt(0)] = grow
-        factor[factor.lt(0)] = shrink
-        factor[factor.eq(0)] = 1
-        size.mul_(factor).clamp_(*group["step_sizes"])
-        grad = grad.clone()
-        grad[factor.eq(shrink)] = 0
-        p.addcmul_(grad.sign(), size, value=-1)
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        return *group["etas"], *group["step_sizes"]
+
+    @staticmethod
+    def _formula(p: Any, grad: Any, numbers: Any, previous: Any, size: Any) -> None:
+        shrink, grow, smallest, largest = numbers
+        factor = grad.mul(previous.clone()).sign()
+        turned, kept, none = factor.lt(0), factor.gt(0), factor.eq(0)
+        factor = factor.masked_fill(kept, grow).masked_fill(turned, shrink).masked_fill(none, 1)
+        size.mul_(factor).clamp_(smallest, largest)
+        grad = grad.masked_fill(turned, 0)
         previous.copy_(grad)
-
-    @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        return *map(float, group["etas"]), *map(float, group["step_sizes"])
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        shrink, grow, smallest, largest = constants
-        previous, size = buffers
-        factor, *_ = work
-        np.sign(np.multiply(g, previous, out=factor), out=factor)
-        turned = factor < 0
-        np.copyto(factor, grow, where=factor > 0)
-        np.copyto(factor, shrink, where=turned)
-        np.copyto(factor, 1, where=factor == 0)
-        size *= factor
-        np.clip(size, smallest, largest, out=size)
-        np.copyto(previous, g)
-        np.copyto(previous, 0, where=turned)
-        np.sign(previous, out=factor)
-        factor *= size
-        p -= factor
+        p.addcmul_(grad.sign(), size, value=-1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 import penlight
 from penlight.optim import _raw
-from penlight.optim._elementwise import Elementwise, Group, State
+from penlight.optim._declared import Check, Group, State, need
+from penlight.optim._elementwise import Elementwise, before_formula, decay_of
 from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
@@ -33,14 +32,21 @@ class SGD(Elementwise):
     tensor([ 0.4600, -0.9200], requires_grad=True)
     """
 
-    _complex_as_real = False  # it is linear, so complex numbers need no special care
-    _group_defaults: ClassVar[Group] = {
+    _options = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+    _checks: ClassVar[dict[str, Check]] = {
+        "lr": need(lambda lr: not lr < 0.0, "Invalid learning rate: {}"),
+        "momentum": need(lambda momentum: not momentum < 0.0, "Invalid momentum value: {}"),
+        "weight_decay": need(lambda decay: not decay < 0.0, "Invalid weight_decay value: {}"),
+    }
+    _added: ClassVar[Group] = {
         "nesterov": False,
         "maximize": False,
         "foreach": None,
         "differentiable": False,
         "fused": False,
     }
+    _complex_as_real = False  # it is linear, so complex numbers need no special care
+    _differentiates_lr = True
 
     def __init__(
         self,
@@ -56,31 +62,11 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        options = self._declared(locals())
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        if fused:
-            self._step_supports_amp_scaling = True
-            self._refuse_fused_with(differentiable, foreach)
+        super().__init__(params, options)
+        self._allow_fused()
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
@@ -90,6 +76,17 @@ class SGD(Elementwise):
     def _buffers(group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] != 0 else {}
 
+    @staticmethod
+    def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
+        return -group["lr"], group["momentum"], 1 - group["dampening"], group["nesterov"]
+
+    @staticmethod
+    def _formula(p: Any, grad: Any, numbers: Any, buffer: Any = None) -> None:
+        _, momentum, take, _ = numbers
+        if buffer is not None:
+            buffer.mul_(momentum).add_(grad, alpha=take)
+        _move(p, grad, numbers, buffer)
+
     def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         if not self._unscale(group, grads):
             return
@@ -98,57 +95,25 @@ class SGD(Elementwise):
             self._run(index, group, params, grads, [{}] * len(params))
             return
         states = [self.state[p] for p in params]
-        old = [i for i, state in enumerate(states) if state.get("momentum_buffer") is not None]
-        if len(old) < len(params):
-            new = [i for i, state in enumerate(states) if state.get("momentum_buffer") is None]
+        new = [i for i, state in enumerate(states) if state.get("momentum_buffer") is None]
+        if new:
+            old = sorted({*range(len(params))}.difference(new))
             self._first(group, [params[i] for i in new], [grads[i] for i in new], [states[i] for i in new])
             params, grads, states = ([row[i] for i in old] for row in (params, grads, states))
         if params:
             self._run(index, group, params, grads, states)
 
     def _first(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
-        """The first step of parameters, which makes their momentum buffers."""
+        """The first step of parameters: their momentum buffer is the gradient, undampened."""
+        numbers = self._numbers({**group, "lr": _to_scalar(group["lr"])}, None, {})
         for p, grad, state in zip(params, grads, states, strict=True):
-            self._plain(p, grad, state, group)
+            grad = before_formula(p, grad, *decay_of(group))
+            state["momentum_buffer"] = grad.detach().clone()
+            _move(p, grad, numbers, state["momentum_buffer"])
         if group["differentiable"] or any(grad.is_sparse for grad in grads):
             return
         for state, buffer in zip(states, _raw.allocate(params, 0.0), strict=True):
             state["momentum_buffer"] = buffer.copy_(state["momentum_buffer"])
-
-    @staticmethod
-    def _single(p: Tensor, grad: Tensor, state: State, group: Group) -> None:
-        momentum, lr = group["momentum"], _to_scalar(group["lr"])
-        if momentum != 0:
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = grad.detach().clone()
-            else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        if isinstance(lr, penlight.Tensor) and lr.requires_grad:
-            p.addcmul_(grad, lr, value=-1)
-        else:
-            p.add_(grad, alpha=-lr)
-
-    @staticmethod
-    def _constants(group: Group, scalars: dict[str, np.ndarray]) -> Any:
-        dampening = float(group["dampening"])
-        return float(group["lr"]), float(group["momentum"]), 1.0 - dampening if dampening else None, group["nesterov"]
-
-    @staticmethod
-    def _kernel(
-        p: np.ndarray, g: np.ndarray, buffers: list[np.ndarray], constants: Any, work: list[np.ndarray]
-    ) -> None:
-        lr, momentum, weight, nesterov = constants
-        if buffers:
-            (buffer,) = buffers
-            buffer *= momentum
-            buffer += g if weight is None else np.multiply(g, weight, out=work[0])
-            if nesterov:
-                np.multiply(buffer, momentum, out=work[0])
-                work[0] += g
-            g = work[0] if nesterov else buffer
-        p -= np.multiply(g, lr, out=work[1])
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
         if group["fused"]:
@@ -156,3 +121,13 @@ class SGD(Elementwise):
 
     def _check_sparse(self, group: Group) -> None:
         raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+
+
+def _move(p: Any, grad: Any, numbers: Any, buffer: Any) -> None:
+    rate, momentum, _, nesterov = numbers
+    if buffer is not None:
+        grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+    if isinstance(rate, penlight.Tensor) and rate.requires_grad:
+        p.addcmul_(grad, rate)
+    else:
+        p.add_(grad, alpha=rate)

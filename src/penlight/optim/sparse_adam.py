@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
-from penlight.optim._elementwise import Group, State
-from penlight.optim.optimizer import Optimizer, ParamsT, _to_scalar
+from penlight.optim._declared import Check, Declared, Group, State, need, usual
+from penlight.optim.optimizer import ParamsT, _to_scalar
 
 if TYPE_CHECKING:
     from penlight import Tensor
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["SparseAdam"]
 
 
-class SparseAdam(Optimizer):
+class SparseAdam(Declared):
     """Adam that touches only the rows which a sparse gradient mentions, as from ``nn.Embedding(sparse=True)``.
 
     Parameters and moments are dense. A dense gradient is refused: use :class:`Adam`.
@@ -27,6 +26,13 @@ class SparseAdam(Optimizer):
     0.1
     """
 
+    _options = "lr betas eps maximize"
+    _checks: ClassVar[dict[str, Check]] = {
+        "lr": need(lambda lr: lr > 0.0, "Invalid learning rate: {}"),
+        "eps": need(lambda eps: eps > 0.0, "Invalid epsilon value: {}"),
+        **usual("betas"),
+    }
+
     def __init__(
         self,
         params: ParamsT,
@@ -35,42 +41,26 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
-        if isinstance(lr, penlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if not lr > 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if not eps > 0.0:
-            raise ValueError(f"Invalid epsilon value: {eps}")
-        for i, beta in enumerate(betas[:2]):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        places = [([i, j], p) for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])]
-        if sparse := [place for place, p in places if p.is_sparse]:
+        super().__init__(params, self._declared(locals()))
+        where = [([i, j], p) for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])]
+        if sparse := [indices for indices, p in where if p.is_sparse]:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
-        if complex_ := [place for place, p in places if p.is_complex()]:
+        if complex_ := [indices for indices, p in where if p.is_complex()]:
             raise ValueError(f"Complex params at indices {complex_}: SparseAdam does not support complex parameters")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters from their sparse gradients. ``closure``, if given, recomputes the loss."""
-        loss = None
-        if closure is not None:
-            with penlight.enable_grad():
-                loss = closure()
-        with penlight.no_grad():
-            for group in self.param_groups:
-                params = [p for p in group["params"] if p.grad is not None]
-                if not all(p.grad.is_sparse for p in params):
-                    raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-                for p in params:
-                    state = self.state[p]
-                    if not state:
-                        state["step"] = 0
-                        state["exp_avg"] = penlight.zeros_like(p, memory_format=penlight.preserve_format)
-                        state["exp_avg_sq"] = penlight.zeros_like(p, memory_format=penlight.preserve_format)
-                    state["step"] += 1
-                    self._single(p, -p.grad if group.get("maximize", False) else p.grad, state, group)
-        return loss
+    def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        if not all(grad.is_sparse for grad in grads):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+
+    def _update(self, index: int, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:
+        for p, grad in zip(params, grads, strict=True):
+            state = self.state[p]
+            if not state:
+                state["step"] = 0
+                for name in ("exp_avg", "exp_avg_sq"):
+                    state[name] = penlight.zeros_like(p, memory_format=penlight.preserve_format)
+            state["step"] += 1
+            self._single(p, -grad if group.get("maximize", False) else grad, state, group)
 
     @staticmethod
     def _single(p: Tensor, grad: Any, state: State, group: Group) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import penlight as torch
 from penlight.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
-from penlight.utils.data._utils import channel
+from penlight.utils.data._utils import blocks
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the datasets here are made by fork"),
@@ -221,8 +221,9 @@ def test_other_ways_to_start_a_process():
 
         dataset = TensorDataset(torch.arange(4), torch.ones(4))
         for method in ("spawn", "forkserver"):
-            loader = DataLoader(dataset, batch_size=2, num_workers=1, multiprocessing_context=method)
+            loader = DataLoader(dataset, batch_size=2, num_workers=1)
             print(method, [x.tolist() for x, _ in loader])
+            assert all(t._array.dtype is t.dtype.np for batch in loader for t in batch)
         try:
             list(DataLoader([1], num_workers=1, collate_fn=lambda batch: batch, multiprocessing_context="spawn"))
         except Exception as error:
@@ -240,7 +241,7 @@ def test_other_ways_to_start_a_process():
 
 @pytest.mark.parametrize("memory_files", [True, False])
 def test_large_and_many(memory_files, monkeypatch):
-    monkeypatch.setattr(channel, "_HAVE_MEMORY_FILES", memory_files and channel._HAVE_MEMORY_FILES)
+    monkeypatch.setattr(blocks, "HAVE_MEMORY_FILES", memory_files and blocks.HAVE_MEMORY_FILES)
     pictures = [torch.full((200, 300), float(number)) for number in range(6)]
     loaded = list(DataLoader(pictures, batch_size=2, num_workers=2, prefetch_factor=3))
     assert [batch[0, 0, 0].item() for batch in loaded] == [0.0, 2.0, 4.0] and loaded[1].shape == (2, 200, 300)
@@ -254,6 +255,88 @@ def test_large_and_many(memory_files, monkeypatch):
 def test_many_batches_can_be_kept():
     batches = list(DataLoader([torch.ones(20_000)] * 60, num_workers=2))
     assert len(batches) == 60 and len(os.listdir("/proc/self/fd")) < 60
+
+
+def numbered(count, size=40_000):
+    """Pictures that say which they are, large enough for shared memory."""
+    return [torch.full((size,), float(number)) for number in range(count)]
+
+
+def test_shared_memory_is_used_again_but_never_under_an_array():
+    """Kept batches, views of them and arrays over them stay as they are while later batches come."""
+    loader = DataLoader(numbered(80), batch_size=2, num_workers=2, persistent_workers=True)
+    for _ in range(2):
+        kept = {}
+        for position, batch in enumerate(loader):
+            assert batch[:, ::7919].tolist() == [[2.0 * position] * 6, [2.0 * position + 1] * 6]
+            if position % 5 == 0:
+                kept[position] = batch if position % 2 else batch[1].numpy()[::2]
+            elif position % 7 == 0:
+                kept[position] = memoryview(batch.detach().untyped_storage()._bytes)
+            del batch
+        gc.collect()
+        for position, array in kept.items():
+            first = (
+                np.frombuffer(array, np.float32)[0] if isinstance(array, memoryview) else float(array.reshape(-1)[0])
+            )
+            assert first == 2 * position + (position % 5 == 0 and position % 2 == 0)
+    mapped = loader._iterator._pool.mapped
+    assert 0 < sum(len(blocks_of._memory) for blocks_of in mapped) <= 2 * blocks._MOST
+
+
+def test_growing_batches_and_whoever_keeps_them_all():
+    batches = [[number] * size for number, size in enumerate([1, 2, 4, 8, 16, 3, 32] * 6)]
+    loader = DataLoader(numbered(len(batches), 20_000), batch_sampler=batches, num_workers=2, prefetch_factor=4)
+    loaded = list(loader)
+    assert [len(batch) for batch in loaded] == [len(batch) for batch in batches]
+    assert all(bool((batch == number).all()) for number, batch in enumerate(loaded))
+    assert len(os.listdir("/proc/self/fd")) < 60
+
+
+def test_custom_batches_and_arrays_go_the_same_way():
+    def collate(samples):
+        stacked = np.stack([sample.numpy() for sample in samples])
+        return {
+            "plain": stacked,
+            "turned": torch.from_numpy(stacked).T,
+            "twice": (stacked, stacked),
+            "text": "x" * 99_999,
+        }
+
+    for position, batch in enumerate(DataLoader(numbered(20), batch_size=2, num_workers=2, collate_fn=collate)):
+        assert batch["plain"][1, 5] == 2 * position + 1 and batch["turned"].shape == (40_000, 2)
+        assert batch["turned"].stride() == (1, 40_000) and len(batch["text"]) == 99_999
+        assert batch["twice"][0] is batch["twice"][1]
+
+
+@pytest.mark.parametrize("size", [3, 40_000])
+def test_arrays_have_the_dtypes_of_numpy(size):
+    """Not equal ones that a pickle has made: machine code is chosen by dtype."""
+    kinds = [torch.float32, torch.float64, torch.int64, torch.bool, torch.bfloat16, torch.complex64, torch.uint8]
+    samples = [tuple(torch.ones(size).to(kind) for kind in kinds)] * 2
+    for data in (samples, TensorDataset(*(torch.stack([one, one]) for one in samples[0]))):
+        (batch,) = DataLoader(data, batch_size=2, num_workers=1)
+        for tensor, kind in zip(batch, kinds, strict=True):
+            assert tensor.dtype is kind and tensor._array.dtype is kind.np and tensor.shape == (2, size)
+    arrays = [(np.ones(size, np.float32), np.asfortranarray(np.ones((size, 2), np.int32)), np.float64(3))]
+    (batch,) = DataLoader(arrays, batch_size=None, num_workers=1, collate_fn=tuple)
+    assert (
+        batch[0].dtype is np.dtype(np.float32) and batch[1].dtype is np.dtype(np.int32) and batch[1].flags.f_contiguous
+    )
+
+
+def test_nothing_has_a_name():
+    """Neither in /dev/shm nor elsewhere, even while batches are under way and when a worker is killed."""
+    if not os.path.isdir("/dev/shm"):
+        pytest.skip("no /dev/shm here")
+    before = set(os.listdir("/dev/shm"))
+    iterator = iter(DataLoader(numbered(50), num_workers=2))
+    batch = next(iterator)
+    os.kill(iterator._workers[1].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(iterator)
+    assert set(os.listdir("/dev/shm")) <= before
+    assert float(batch[0, -1]) == 0.0
 
 
 def test_tensors_with_history_are_refused():

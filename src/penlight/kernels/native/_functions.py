@@ -117,6 +117,16 @@ def minimum(a: Value, b: Value | float) -> Value:
     return where(is_nan(a), a, a.builder.emit("vminps", a, b))
 
 
+def limited_below(x: Value, low: float) -> Value:
+    """The larger of x and a number; of 0 and -0 it is x, and NaN stays NaN."""
+    return maximum(x, low) if low != low else x.builder.emit("vmaxps", x.builder.constant(low), x)
+
+
+def limited_above(x: Value, high: float) -> Value:
+    """The smaller of x and a number; of 0 and -0 it is x, and NaN stays NaN."""
+    return minimum(x, high) if high != high else x.builder.emit("vminps", x.builder.constant(high), x)
+
+
 def only(mask: Value, value: Value) -> Value:
     """`value` where a comparison holds, else 0."""
     return mask.builder.emit("vandps", mask, value)

@@ -92,8 +92,8 @@ UFUNCS: dict[np.ufunc, Callable[..., Value]] = {
     np.remainder: _of_values(angles.remainder),
     np.floor_divide: _of_values(angles.floor_divide),
     np.copysign: _of_values(lambda a, b: f.with_sign_of(b, f.absolute(a))),
-    np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.maximum(b, a),
-    np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.minimum(b, a),
+    np.maximum: lambda a, b: f.maximum(a, b) if isinstance(a, Value) else f.limited_below(b, a),
+    np.minimum: lambda a, b: f.minimum(a, b) if isinstance(a, Value) else f.limited_above(b, a),
 }  # fmt: skip
 # The same in kernels of float64, Note [Kernels of float64]; what is not here is NumPy's there.
 UFUNCS_OF_DOUBLES: dict[np.ufunc, Callable[..., Value]] = {

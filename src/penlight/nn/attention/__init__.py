@@ -8,15 +8,9 @@ from enum import Enum
 from typing import Any
 
 __all__ = [
-    "WARN_FOR_UNFUSED_KERNELS",
-    "SDPBackend",
-    "activate_flash_attention_impl",
-    "current_flash_attention_impl",
-    "list_flash_attention_impls",
-    "register_flash_attention_impl",
-    "restore_flash_attention_impl",
-    "sdpa_kernel",
-]
+    "WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "activate_flash_attention_impl", "current_flash_attention_impl",
+    "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
+]  # fmt: skip
 
 WARN_FOR_UNFUSED_KERNELS = False
 

@@ -52,12 +52,12 @@ class _WrappedHook:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.hook = state["hook"]
-        self.with_module = state["with_module"]
-        if self.with_module:
-            if state["module"] is None:
-                raise RuntimeError("You are trying to revive the hook of a dead Module!")
-            self.module = weakref.ref(state["module"])
+        module = state.get("module")
+        if state["with_module"] and module is None:
+            raise RuntimeError("You are trying to revive the hook of a dead Module!")
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if module is not None:
+            self.module = weakref.ref(module)
 
 
 class Calling:
@@ -113,14 +113,8 @@ class Calling:
         flags = ((self._forward_pre_hooks_with_kwargs, with_kwargs),)
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, flags=flags)
 
-    def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
+    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:  # fmt: skip
         """Calls `hook(module, args, output)` after `forward`; what it returns, if not None, is the new output.
 
         With `with_kwargs` the hook is `hook(module, args, kwargs, output)`; with `always_call` it runs also when

@@ -103,19 +103,8 @@ class Conversion:
         torch.float64
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
-        if dtype is not None:
-            if not (dtype.is_floating_point or dtype.is_complex):
-                raise TypeError(
-                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-                )
-            if dtype.is_complex:
-                warnings.warn(
-                    "Complex modules are a new feature under active development whose design may change, and some "
-                    "modules might not work as expected when using complex tensors as parameters or buffers. Please "
-                    "file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
-                    "complex module does not work as expected.",
-                    stacklevel=2,
-                )
+        if dtype is not None and not dtype.is_floating_point:
+            _check_not_real(dtype)
 
         def convert(t: Tensor) -> Tensor:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
@@ -150,6 +139,9 @@ class Conversion:
         """
         return self._apply(lambda t: t.type(dst_type))
 
+    def _cast_floating_point(self, dtype: Any) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
     def float(self) -> Self:
         """Casts floating point parameters and buffers to float32.
 
@@ -157,7 +149,7 @@ class Conversion:
         >>> torch.nn.Linear(2, 2).double().float().weight.dtype
         torch.float32
         """
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+        return self._cast_floating_point(penlight.float32)
 
     def double(self) -> Self:
         """Casts floating point parameters and buffers to float64.
@@ -166,7 +158,7 @@ class Conversion:
         >>> torch.nn.Linear(1, 1).double().bias.dtype
         torch.float64
         """
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+        return self._cast_floating_point(penlight.float64)
 
     def half(self) -> Self:
         """Casts floating point parameters and buffers to float16.
@@ -175,7 +167,7 @@ class Conversion:
         >>> torch.nn.Linear(2, 2).half().weight.dtype
         torch.float16
         """
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+        return self._cast_floating_point(penlight.float16)
 
     def bfloat16(self) -> Self:
         """Casts floating point parameters and buffers to bfloat16.
@@ -184,7 +176,7 @@ class Conversion:
         >>> torch.nn.Linear(2, 2).bfloat16().weight.dtype
         torch.bfloat16
         """
-        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+        return self._cast_floating_point(penlight.bfloat16)
 
     def cpu(self) -> Self:
         """Moves everything to the CPU, where it is.
@@ -247,6 +239,19 @@ class Conversion:
         True
         """
         return self._apply(lambda t: t.share_memory_())
+
+
+def _check_not_real(dtype: Any) -> None:
+    """Refuses dtypes that parameters cannot have, and warns of complex ones."""
+    if not dtype.is_complex:
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+    warnings.warn(
+        "Complex modules are a new feature under active development whose design may change, and some "
+        "modules might not work as expected when using complex tensors as parameters or buffers. Please "
+        "file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
+        "complex module does not work as expected.",
+        stacklevel=3,
+    )
 
 
 def _can_set_data(old: Tensor, new: Tensor) -> bool:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penlight.utils.hooks import RemovableHandle
 
-_global_buffer_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_module_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_parameter_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+HookTable = OrderedDict[int, Callable[..., Any]]
 
-_global_backward_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_backward_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_forward_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_forward_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
-_global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
-_global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+
+def _empty_tables(count: int) -> list[HookTable]:
+    return [OrderedDict() for _ in range(count)]
+
+
+(_global_buffer_registration_hooks, _global_module_registration_hooks, _global_parameter_registration_hooks,
+ _global_backward_pre_hooks, _global_backward_hooks, _global_forward_pre_hooks,
+ _global_forward_hooks) = _empty_tables(7)  # fmt: skip
+
+# The ids of the global forward hooks that were registered with these flags.
+_global_forward_hooks_always_called, _global_forward_hooks_with_kwargs = _empty_tables(2)
 
 # None until the first global backward hook decides which of the two kinds is in use: full (True) or legacy (False).
 _global_is_full_backward_hook: bool | None = None

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import penlight
 from penlight import Tensor
 from penlight.nn.parameter import Parameter
 
-from .module import Module
+from ._collections import Keyed, Numbered, checked_pairs
 
 _HOME = "penlight.nn.modules.container"  # where PyTorch has these classes, and so what pickles name
-
-
-def checked_pairs(owner: str, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, Iterable):
-            raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
-        items: Any = pair
-        if len(items) != 2:
-            raise ValueError(f"{owner} update sequence element #{i} has length {len(items)}; 2 is required")
-        yield items[0], items[1]
 
 
 def _as_parameter(value: Any) -> Any:
@@ -38,7 +27,7 @@ def _describe(key: Any, value: Any, kind: str) -> str:
     return f"  ({key}): {name} containing: [{kind} of size {size}]"
 
 
-class ParameterList(Module):
+class ParameterList(Numbered):
     """A list of parameters; tensors put in become parameters, other values are kept as they are.
 
     >>> import penlight as torch
@@ -57,31 +46,22 @@ class ParameterList(Module):
         if values is not None:
             self += values
 
-    def _key(self, index: Any) -> str:
-        index = operator.index(index)
-        if not -self._size <= index < self._size:
-            raise IndexError(f"index {index} is out of range")
-        return str(index % self._size)
+    def __len__(self) -> int:
+        return self._size
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return type(self)(self[i] for i in range(self._size)[idx])
-        return getattr(self, self._key(idx))
+        return getattr(self, str(self._position(idx)))
 
     def __setitem__(self, idx: int, param: Any) -> None:
-        setattr(self, self._key(idx), _as_parameter(param))
-
-    def __len__(self) -> int:
-        return self._size
+        setattr(self, str(self._position(idx)), _as_parameter(param))
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(self._size))
 
     def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Self:
         """Adds a value at the end.
@@ -124,7 +104,7 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
 
-class ParameterDict(Module):
+class ParameterDict(Keyed):
     """A dict of parameters; tensors put in become parameters, other values are kept as they are.
 
     >>> import penlight as torch
@@ -135,13 +115,12 @@ class ParameterDict(Module):
 
     __module__ = _HOME
 
-    _quick_members = False  # its keys are data, not attributes
+    _table = "_keys"
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
+        self._fill(parameters)
 
     def _key_to_attr(self, key: str) -> str:
         if not isinstance(key, str):
@@ -162,17 +141,8 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
 
     def copy(self) -> ParameterDict:
         """A dict with the same parameters.
@@ -194,29 +164,6 @@ class ParameterDict(Module):
             self[key] = default
         return self[key]
 
-    def clear(self) -> None:
-        """Takes everything out.
-
-        >>> import penlight as torch
-        >>> params = torch.nn.ParameterDict({"w": torch.zeros(2)})
-        >>> params.clear()
-        >>> len(params)
-        0
-        """
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key: str) -> Any:
-        """Takes a value out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).pop("w").shape
-        torch.Size([2])
-        """
-        value = self[key]
-        del self[key]
-        return value
-
     def popitem(self) -> tuple[str, Any]:
         """Takes the last entry out and returns it.
 
@@ -236,9 +183,9 @@ class ParameterDict(Module):
         >>> torch.nn.ParameterDict({"w": torch.zeros(2)}).get("v") is None
         True
         """
-        if key in self:
-            return self[key]
-        return default
+        if key not in self:
+            return default
+        return self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with the default for every key.
@@ -248,15 +195,6 @@ class ParameterDict(Module):
         ['a', 'b']
         """
         return ParameterDict((key, default) for key in keys)
-
-    def keys(self) -> KeysView[str]:
-        """The names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ParameterDict({"w": torch.zeros(2)}).keys())
-        ['w']
-        """
-        return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """The names with the values.

@@ -233,15 +233,12 @@ class Registry:
             )
 
     def __delattr__(self, name: str) -> None:
-        if name in self._parameters:
-            del self._parameters[name]
-        elif name in self._buffers:
-            del self._buffers[name]
-            self._non_persistent_buffers_set.discard(name)
-        elif name in self._modules:
-            del self._modules[name]
-        else:
-            super().__delattr__(name)
+        tables: tuple[dict[str, Any], ...] = (self._parameters, self._buffers, self._modules)
+        for table in tables:
+            if name in table:
+                self._clear_name(name, table)
+                return
+        super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         of_class = set(dir(type(self))) - member_names(type(self))
@@ -321,13 +318,8 @@ class Registry:
 
     # Walking through
 
-    def _named_members(
-        self,
-        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Any]]:
+    def _named_members(self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
+                       recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:  # fmt: skip
         seen = set()
         owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, owner in owners:

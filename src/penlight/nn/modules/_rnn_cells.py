@@ -7,10 +7,9 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn import init
-from penlight.nn.parameter import Parameter
 
 from . import _rnn_loop
+from ._parameters import make_parameters, reset_uniformly, unless_default
 from .module import Module
 
 _HOME = "penlight.nn.modules.rnn"  # where PyTorch has these classes, and so what pickles name
@@ -26,47 +25,26 @@ class RNNCellBase(Module):
 
     __module__ = _HOME
 
-    input_size: int
-    hidden_size: int
-    bias: bool
     weight_ih: Tensor
     weight_hh: Tensor
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool,
-        num_chunks: int,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         gates = num_chunks * hidden_size
-        shapes = {"weight_ih": (gates, input_size), "weight_hh": (gates, hidden_size)}
-        for name, shape in shapes.items():
-            setattr(self, name, Parameter(penlight.empty(shape, device=device, dtype=dtype)))
-        for name in ("bias_ih", "bias_hh"):
-            value = Parameter(penlight.empty(gates, device=device, dtype=dtype)) if bias else None
-            self.register_parameter(name, value)
+        make_parameters(self, device, dtype, weight_ih=(gates, input_size), weight_hh=(gates, hidden_size))
+        make_parameters(self, device, dtype, **dict.fromkeys(("bias_ih", "bias_hh"), gates if bias else None))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws all weights uniformly from ±1/√hidden_size."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        reset_uniformly(1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, *self.parameters())
 
     def extra_repr(self) -> str:
-        shown = f"{self.input_size}, {self.hidden_size}"
-        if self.__dict__.get("bias", True) is not True:
-            shown += f", bias={self.bias}"
-        if self.__dict__.get("nonlinearity", "tanh") != "tanh":
-            shown += f", nonlinearity={self.nonlinearity}"
-        return shown
+        defaults = {"bias": True, "nonlinearity": "tanh"}
+        own = {name: default for name, default in defaults.items() if name in self.__dict__}
+        return f"{self.input_size}, {self.hidden_size}{unless_default(self, **own)}"
 
     def _check_dims(self, what: str, tensor: Tensor) -> None:
         if tensor.dim() not in (1, 2):
@@ -97,17 +75,8 @@ class RNNCell(RNNCellBase):
 
     __module__ = _HOME
 
-    nonlinearity: str
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 

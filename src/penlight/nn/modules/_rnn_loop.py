@@ -19,18 +19,9 @@ State = tuple[Tensor, ...]
 """What goes from step to step: (h,), and for an LSTM (h, c)."""
 
 
-def run(
-    mode: str,
-    input: Tensor,
-    hidden: State,
-    weights: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_sizes: Sequence[int] | None = None,
-) -> tuple[Tensor, State]:
+def run(mode: str, input: Tensor, hidden: State, weights: Sequence[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool,
+        batch_sizes: Sequence[int] | None = None) -> tuple[Tensor, State]:  # fmt: skip
     """All layers and directions of a recurrent network.
 
     `input` is (time, batch, features) or, with `batch_sizes`, the data of a packed sequence. `hidden` has one row for
@@ -74,14 +65,8 @@ def _named(weights: Sequence[Tensor], has_biases: bool) -> dict[str, Tensor | No
     return {name: given.get(name) for name in ("w_ih", "w_hh", "b_ih", "b_hh", "w_hr")}
 
 
-def run_direction(
-    mode: str,
-    input: Tensor,
-    start: State,
-    weights: dict[str, Tensor | None],
-    batch_sizes: Sequence[int] | None,
-    reverse: bool,
-) -> tuple[Tensor, State]:
+def run_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
+                  batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """One direction of one layer: the outputs of all steps and the last state. See Note [Where a fused kernel goes]."""
     result = fused(mode, input, start, weights, batch_sizes, reverse)
     if result is NotImplemented:
@@ -89,14 +74,8 @@ def run_direction(
     return result
 
 
-def loop_direction(
-    mode: str,
-    input: Tensor,
-    start: State,
-    weights: dict[str, Tensor | None],
-    batch_sizes: Sequence[int] | None,
-    reverse: bool,
-) -> tuple[Tensor, State]:
+def loop_direction(mode: str, input: Tensor, start: State, weights: dict[str, Tensor | None],
+                   batch_sizes: Sequence[int] | None, reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
     """The same from ops, step by step."""
     prepare, step = _STEPS[mode]
     # What depends on the input alone is one product for the whole sequence.

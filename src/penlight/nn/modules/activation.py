@@ -11,61 +11,28 @@ from penlight.nn import functional as F
 from penlight.nn import init as _init
 from penlight.nn.parameter import Parameter
 
-from ._softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from ._options import Options
 from .module import Module
 from .multihead_attention import MultiheadAttention
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "MultiheadAttention",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+    "LogSigmoid", "LogSoftmax", "Mish", "MultiheadAttention", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid",
+    "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip
 
 
-class _InPlace(Module):
-    """An activation whose only setting is whether it writes into its input."""
-
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+class _InPlace(Options):
+    """An activation that can write into its input, which is printed only if it does."""
 
     def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
+        shown = super().extra_repr()
+        if not self.inplace:
+            return shown
+        return f"{shown}, inplace=True" if shown else "inplace=True"
 
 
-def _and_inplace(shown: str, inplace: bool) -> str:
-    return shown + ", inplace=True" if inplace else shown
-
-
-class Threshold(Module):
+class Threshold(_InPlace):
     """x where x > threshold, `value` elsewhere.
 
     >>> import penlight as torch
@@ -73,22 +40,13 @@ class Threshold(Module):
     tensor([20.,  1.])
     """
 
-    threshold: float
-    value: float
-    inplace: bool
+    _shown = "threshold={self.threshold}, value={self.value}"
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
 
 
 class ReLU(_InPlace):
@@ -99,12 +57,14 @@ class ReLU(_InPlace):
     tensor([0., 2.])
     """
 
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
+
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.relu(input, inplace=self.inplace)
 
 
-class RReLU(Module):
+class RReLU(_InPlace):
     """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] while training and their mean otherwise.
 
     >>> import penlight as torch
@@ -112,25 +72,16 @@ class RReLU(Module):
     tensor([-1.,  2.])
     """
 
-    lower: float
-    upper: float
-    inplace: bool
+    _shown = "lower={self.lower}, upper={self.upper}"
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _and_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
 
-
-class Hardtanh(Module):
+class Hardtanh(_InPlace):
     """x limited to [min_val, max_val].
 
     >>> import penlight as torch
@@ -138,35 +89,22 @@ class Hardtanh(Module):
     tensor([-2.,  1.])
     """
 
-    min_val: float
-    max_val: float
-    inplace: bool
+    _shown = "min_val={self.min_val}, max_val={self.max_val}"
 
-    def __init__(
-        self,
-        min_val: float = -1.0,
-        max_val: float = 1.0,
-        inplace: bool = False,
-        min_value: float | None = None,
-        max_value: float | None = None,
-    ) -> None:
-        super().__init__()
-        for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+                 min_value: float | None = None, max_value: float | None = None) -> None:  # fmt: skip
+        limits = {"min_val": min_val, "max_val": max_val}
+        for new, old, value in (("min_val", "min_value", min_value), ("max_val", "max_value", max_value)):
             if value is not None:
                 message = f"keyword argument `{old}` is deprecated and renamed to `{new}`"
                 warnings.warn(message, FutureWarning, stacklevel=2)
-        self.min_val = min_val if min_value is None else min_value
-        self.max_val = max_val if max_value is None else max_value
-        self.inplace = inplace
+                limits[new] = value
+        self._set_options({**limits, "inplace": inplace})
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
 
 
 class ReLU6(Hardtanh):
@@ -177,11 +115,10 @@ class ReLU6(Hardtanh):
     tensor([0., 6.])
     """
 
+    _shown = ""
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Sigmoid(Module):
@@ -193,11 +130,10 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return penlight.sigmoid(input)
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(Options):
     """x/6 + 1/2 limited to [0, 1].
 
     >>> import penlight as torch
@@ -205,12 +141,11 @@ class Hardsigmoid(_InPlace):
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
-        return F.hardsigmoid(input, self.inplace)
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
 
-    def extra_repr(self) -> str:
-        return ""
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
 
 
 class Tanh(Module):
@@ -222,7 +157,6 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return penlight.tanh(input)
 
 
@@ -234,8 +168,10 @@ class SiLU(_InPlace):
     tensor([0.])
     """
 
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
+
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.silu(input, inplace=self.inplace)
 
 
@@ -247,12 +183,14 @@ class Mish(_InPlace):
     tensor([0.])
     """
 
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
+
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.mish(input, inplace=self.inplace)
 
 
-class Hardswish(_InPlace):
+class Hardswish(Options):
     """x times its hard sigmoid.
 
     >>> import penlight as torch
@@ -260,15 +198,14 @@ class Hardswish(_InPlace):
     tensor([0., 4.])
     """
 
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
+
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.hardswish(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return ""
 
-
-class ELU(Module):
+class ELU(_InPlace):
     """x where x > 0, alpha (exp(x) - 1) elsewhere.
 
     >>> import penlight as torch
@@ -276,23 +213,16 @@ class ELU(Module):
     tensor([0., 1.])
     """
 
-    alpha: float
-    inplace: bool
+    _shown = "alpha={self.alpha}"
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _and_inplace(f"alpha={self.alpha}", self.inplace)
 
-
-class CELU(Module):
+class CELU(_InPlace):
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 
     >>> import penlight as torch
@@ -300,20 +230,13 @@ class CELU(Module):
     tensor([0., 1.])
     """
 
-    alpha: float
-    inplace: bool
+    _shown = "alpha={self.alpha}"
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"alpha={self.alpha}", self.inplace)
 
 
 class SELU(_InPlace):
@@ -324,12 +247,14 @@ class SELU(_InPlace):
     tensor([1.0507])
     """
 
+    def __init__(self, inplace: bool = False) -> None:
+        self._set_options(locals())
+
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.selu(input, self.inplace)
 
 
-class GLU(Module):
+class GLU(Options):
     """One half of the input times the sigmoid of the other, split along `dim`.
 
     >>> import penlight as torch
@@ -337,21 +262,16 @@ class GLU(Module):
     tensor([2.])
     """
 
-    dim: int
+    _shown = "dim={self.dim}"
 
     def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The gated half."""
         return F.glu(input, self.dim)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
-
-class GELU(Module):
+class GELU(Options):
     """x times the normal distribution function of x; with `approximate="tanh"` by the usual approximation.
 
     >>> import penlight as torch
@@ -359,21 +279,16 @@ class GELU(Module):
     tensor([0.8413])
     """
 
-    approximate: str
+    _shown = "approximate={self.approximate!r}"
 
     def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.gelu(input, approximate=self.approximate)
 
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
 
-
-class Hardshrink(Module):
+class Hardshrink(Options):
     """x where |x| > lambd, 0 elsewhere.
 
     >>> import penlight as torch
@@ -381,21 +296,16 @@ class Hardshrink(Module):
     tensor([0.0000, 0.6000])
     """
 
-    lambd: float
+    _shown = "{self.lambd}"
 
     def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.hardshrink(input, self.lambd)
 
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
-
-class LeakyReLU(Module):
+class LeakyReLU(_InPlace):
     """x where x ≥ 0, negative_slope x elsewhere.
 
     >>> import penlight as torch
@@ -403,20 +313,13 @@ class LeakyReLU(Module):
     tensor([-0.1000,  2.0000])
     """
 
-    negative_slope: float
-    inplace: bool
+    _shown = "negative_slope={self.negative_slope}"
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"negative_slope={self.negative_slope}", self.inplace)
 
 
 class LogSigmoid(Module):
@@ -428,11 +331,10 @@ class LogSigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.logsigmoid(input)
 
 
-class Softplus(Module):
+class Softplus(Options):
     """log(1 + exp(beta x)) / beta, and x itself where beta x > threshold.
 
     >>> import penlight as torch
@@ -440,23 +342,16 @@ class Softplus(Module):
     tensor([0.6931])
     """
 
-    beta: float
-    threshold: float
+    _shown = "beta={self.beta}, threshold={self.threshold}"
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
 
-
-class Softshrink(Module):
+class Softshrink(Options):
     """x moved towards 0 by lambd, and 0 within.
 
     >>> import penlight as torch
@@ -464,18 +359,13 @@ class Softshrink(Module):
     tensor([0., 1.])
     """
 
-    lambd: float
+    _shown = "{self.lambd}"
 
     def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
 
 
 class PReLU(Module):
@@ -486,12 +376,11 @@ class PReLU(Module):
     tensor([-0.2500], grad_fn=<PreluKernelBackward0>)
     """
 
-    num_parameters: int
+    weight: Tensor
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
-        self.init = init
+        self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(penlight.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -500,7 +389,6 @@ class PReLU(Module):
         _init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -516,7 +404,6 @@ class Softsign(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.softsign(input)
 
 
@@ -529,5 +416,73 @@ class Tanhshrink(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The function of each element."""
         return F.tanhshrink(input)
+
+
+class _AlongDim(Options):
+    """A function along one dimension, which is guessed with a warning if it is None."""
+
+    _shown = "dim={self.dim}"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("dim", None)
+
+
+class Softmin(_AlongDim):
+    """The softmax of -x along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.nn.Softmin(dim=0)(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax(_AlongDim):
+    """exp(x) scaled so that it sums to 1 along a dimension.
+
+    >>> import penlight as torch
+    >>> torch.nn.Softmax(dim=1)(torch.zeros(1, 4))
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """The softmax over the channels at each position of (N, C, H, W) or (C, H, W).
+
+    >>> import penlight as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)
+
+
+class LogSoftmax(_AlongDim):
+    """log(softmax(x)) along a dimension, computed without overflow.
+
+    >>> import penlight as torch
+    >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
+    tensor([-0.6931, -0.6931])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)

@@ -41,16 +41,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     head: Linear
     tail: ModuleList
 
-    def __init__(
-        self,
-        in_features: int,
-        n_classes: int,
-        cutoffs: Sequence[int],
-        div_value: float = 4.0,
-        head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         cuts = list(cutoffs)
         if not cuts:

@@ -11,21 +11,16 @@ from penlight import Tensor
 from penlight.autograd.modes import slow
 from penlight.autograd.views import bump
 from penlight.nn import functional as F
-from penlight.nn import init
-from penlight.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from penlight.nn.parameter import UninitializedBuffer
 
-from .lazy import LazyModuleMixin
+from ._parameters import make_parameters, reset_affine
+from .lazy import LazySized
 from .module import Module
 
 __all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
     "SyncBatchNorm",
-]
+]  # fmt: skip
 
 
 def _count(batches: Tensor) -> None:
@@ -43,11 +38,6 @@ class _NormBase(Module):
 
     _version = 2  # since then num_batches_tracked is part of the state
 
-    num_features: int
-    eps: float
-    momentum: float | None
-    affine: bool
-    track_running_stats: bool
     # Each of these is a tensor or None.
     weight: Any
     bias: Any
@@ -55,60 +45,41 @@ class _NormBase(Module):
     running_var: Any
     num_batches_tracked: Any
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-05,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
         super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        factory: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            value = Parameter(penlight.empty(num_features, **factory)) if wanted else None
-            self.register_parameter(name, value)
-        if track_running_stats:
-            self.register_buffer("running_mean", penlight.zeros(num_features, **factory))
-            self.register_buffer("running_var", penlight.ones(num_features, **factory))
-            self.register_buffer("num_batches_tracked", penlight.tensor(0, dtype=penlight.long, device=device))
-        else:
-            for name in ("running_mean", "running_var", "num_batches_tracked"):
-                self.register_buffer(name, None)
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        scale, shift = (num_features if wanted else None for wanted in (affine, affine and bias))
+        make_parameters(self, device, dtype, weight=scale, bias=shift)
+        for name in ("running_mean", "running_var", "num_batches_tracked"):
+            self.register_buffer(name, self._new_statistic(name, device, dtype) if track_running_stats else None)
         self.reset_parameters()
+
+    def _new_statistic(self, name: str, device: Any, dtype: Any) -> Tensor:
+        if name == "num_batches_tracked":
+            return penlight.tensor(0, dtype=penlight.long, device=device)
+        make = penlight.ones if name == "running_var" else penlight.zeros
+        return make(self.num_features, device=device, dtype=dtype)
 
     def reset_running_stats(self) -> None:
         """Sets the running mean to 0, the running variance to 1 and the count of batches to 0."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            for statistic, start in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+                statistic.fill_(start)
 
     def reset_parameters(self) -> None:
         """Resets the statistics, sets the weight to 1 and the bias to 0."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        reset_affine(self.weight, self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        settings = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        return f"{settings}, bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *rest: Any, **kwargs: Any
@@ -130,6 +101,11 @@ def _expect_dims(input: Tensor, *allowed: int) -> None:
 
 
 class _BatchNorm(_NormBase):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised over the batch, or with the running statistics when evaluating."""
         self._check_input_dim(input)
@@ -184,49 +160,30 @@ class BatchNorm3d(_BatchNorm):
         _expect_dims(input, 5)
 
 
-class _LazyNormBase(LazyModuleMixin, _NormBase):
+class _LazyNormBase(LazySized, _NormBase):
     """The lazy side of a normalisation: the number of features comes with the first input."""
 
-    def __init__(
-        self,
-        eps: float = 1e-05,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+    _inferred = "num_features"
+
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
         super().__init__(0, eps, momentum, False, False, device=device, dtype=dtype, bias=False)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
-            if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self._wait_for_shapes(device, dtype, *(["weight", "bias"] if bias else ["weight"]))
         if track_running_stats:
             self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
-            self.num_batches_tracked = penlight.tensor(0, dtype=penlight.long, device=device)
-
-    def reset_parameters(self) -> None:
-        """Resets statistics and parameters, once they have shapes."""
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+            self.num_batches_tracked = self._new_statistic("num_batches_tracked", device, dtype)
 
     def initialize_parameters(self: Any, input: Tensor) -> None:
         """Takes `num_features` from the input."""
-        if not self.has_uninitialized_params():
-            return
-        self.num_features = input.shape[1]
-        waiting = [self.weight, self.bias] if self.affine else []
-        if self.track_running_stats:
-            waiting += [self.running_mean, self.running_var]
-        for value in waiting:
-            if value is not None:
-                value.materialize((self.num_features,))
-        self.reset_parameters()
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            names = ["weight", "bias"] if self.affine else []
+            names += ["running_mean", "running_var"] if self.track_running_stats else []
+            self._materialize(**dict.fromkeys(names, (self.num_features,)))
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
@@ -276,19 +233,9 @@ class SyncBatchNorm(_BatchNorm):
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-05,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None,
+                 *, bias: bool = True) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -303,22 +250,11 @@ class SyncBatchNorm(_BatchNorm):
         """The module with every batch normalisation in it replaced by one of this class, parameters shared."""
         result = module
         if isinstance(module, _BatchNorm):
-            result = SyncBatchNorm(
-                module.num_features,
-                module.eps,
-                module.momentum,
-                module.affine,
-                module.track_running_stats,
-                process_group,
-                bias=module.bias is not None,
-            )
-            if module.affine:
-                result.weight = module.weight
-                result.bias = module.bias
-            result.running_mean = module.running_mean
-            result.running_var = module.running_var
-            result.num_batches_tracked = module.num_batches_tracked
-            result.training = module.training
+            settings = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            result = SyncBatchNorm(*settings, process_group, bias=module.bias is not None)
+            shared = ["weight", "bias"] if module.affine else []
+            for name in (*shared, "running_mean", "running_var", "num_batches_tracked", "training"):
+                setattr(result, name, getattr(module, name))
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return result

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from typing import Any, Self
 
-from ._parameter_containers import ParameterDict, ParameterList, checked_pairs
+from ._collections import Keyed, Numbered, checked_pairs
+from ._parameter_containers import ParameterDict, ParameterList
 from .module import Module
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -34,15 +34,8 @@ class Container(Module):
             self.add_module(name, module)
 
 
-class _Positional(Module):
+class _Positional(Numbered):
     """What Sequential and ModuleList share: children that are counted."""
-
-    def _position(self, index: Any) -> int:
-        size = len(self)
-        index = operator.index(index)
-        if not -size <= index < size:
-            raise IndexError(f"index {index} is out of range")
-        return index % size
 
     def _renumber(self) -> None:
         self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
@@ -52,14 +45,8 @@ class _Positional(Module):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, module: Module) -> Self:
         """Adds a module at the end.
@@ -279,7 +266,7 @@ class ModuleList(_Positional):
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class ModuleDict(Keyed):
     """A dict of modules whose parameters are found; it has no forward of its own.
 
     >>> import penlight as torch
@@ -288,12 +275,11 @@ class ModuleDict(Module):
     Tanh()
     """
 
-    _quick_members = False  # its keys are data, not attributes
+    _table = "_modules"
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.update(modules)
+        self._fill(modules)
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
@@ -303,46 +289,6 @@ class ModuleDict(Module):
 
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        """Takes all modules out.
-
-        >>> import penlight as torch
-        >>> layers = torch.nn.ModuleDict({"act": torch.nn.ReLU()})
-        >>> layers.clear()
-        >>> len(layers)
-        0
-        """
-        self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Takes a module out and returns it.
-
-        >>> import penlight as torch
-        >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()}).pop("act")
-        ReLU()
-        """
-        taken = self[key]
-        del self[key]
-        return taken
-
-    def keys(self) -> KeysView[str]:
-        """The names.
-
-        >>> import penlight as torch
-        >>> list(torch.nn.ModuleDict({"act": torch.nn.ReLU()}).keys())
-        ['act']
-        """
-        return self._modules.keys()
 
     def items(self) -> ItemsView[str, Any]:
         """The names with the modules.

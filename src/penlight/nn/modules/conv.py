@@ -2,36 +2,125 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
+import penlight
+from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_1_t, _size_2_t, _size_3_t
 
-from ._conv_base import (
-    _ConvNd,  # noqa: F401
-    _ConvTransposeNd,
-    _LazyConvXdMixin,
-    _PlainConv,
-)
-from .utils import _pair, _single, _triple
+from ._parameters import make_parameters, reset_by_fan_in, unless_default
+from .lazy import LazySized
+from .module import Module
+from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 
 __all__ = [
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-]
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+]  # fmt: skip
 
 
-class Conv1d(_PlainConv):
+class _ConvNd(Module):
+    """What all convolutions share; sizes arrive here as tuples, one number for each dimension."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+    _expand: ClassVar[Any]  # makes a tuple of a size that is one number
+    padding: Any  # a tuple, "same" or "valid"
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
+                 padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
+                 output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
+        self.padding, self.padding_mode, self.output_padding = padding, padding_mode, output_padding
+        self.transposed = transposed
+        self._check_settings()
+        self._reversed_padding_repeated_twice = self._explicit_padding()
+        bias_shape = out_channels if bias else None
+        make_parameters(self, device, dtype, weight=self._weight_shape(), bias=bias_shape)
+        self.reset_parameters()
+
+    def _expanded(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a class with a fixed number of dimensions, as the arguments of `__init__` here."""
+        named = {name: value for name, value in settings.items() if name not in ("self", "__class__")}
+        named = {"transposed": "output_padding" in named, "output_padding": 0, **named}
+        for name in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
+            if named["transposed"] or not isinstance(named[name], str):
+                named[name] = type(self)._expand(named[name])
+        return named
+
+    def _check_settings(self) -> None:
+        if self.groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(self.padding, str):
+            words = {"same", "valid"}
+            if self.padding not in words:
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {words}")
+            if self.padding == "same" and set(self.stride) != {1}:
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        modes = {"zeros", "reflect", "replicate", "circular"}
+        if self.padding_mode not in modes:
+            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{self.padding_mode}'")
+
+    def _explicit_padding(self) -> Any:
+        """The padding in the form that `F.pad` takes: last dimension first, left and right."""
+        if not isinstance(self.padding, str):
+            return _reverse_repeat_tuple(self.padding, 2)
+        sides = []
+        for step, size in zip(reversed(self.dilation), reversed(self.kernel_size), strict=False):
+            total = step * (size - 1) if self.padding == "same" else 0
+            sides += [total // 2, total - total // 2]
+        return sides
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        if self.transposed:
+            return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias uniformly from ±1/√fan_in."""
+        if self.weight.is_contiguous():
+            reset_by_fan_in(self.weight, self.bias)
+            return
+        # The stream of random numbers fills logical order, whatever the memory layout.
+        drawn = penlight.empty_like(self.weight, memory_format=penlight.contiguous_format)
+        reset_by_fan_in(drawn, self.bias)
+        with penlight.no_grad():
+            self.weight.copy_(drawn)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        function, padding = type(self)._function, self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution of the input."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        zeros, ones = (0,) * len(self.padding), (1,) * len(self.dilation)
+        none = (0,) * len(self.output_padding)
+        shown += unless_default(self, padding=zeros, dilation=ones, output_padding=none, groups=1)
+        if self.bias is None:
+            shown += ", bias=False"
+        return shown + unless_default(self, padding_mode="zeros")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"padding_mode": "zeros", **state})
+
+
+class Conv1d(_ConvNd):
     """A 1-d convolution of (N, C, L) or (C, L).
 
     `padding` is a number or "same" or "valid"; `padding_mode` is what the margin is filled with: "zeros",
@@ -42,30 +131,15 @@ class Conv1d(_PlainConv):
     torch.Size([20, 33, 24])
     """
 
-    _operation = staticmethod(F.conv1d)
+    _function, _expand = staticmethod(F.conv1d), staticmethod(_single)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_1_t,
-        stride: _size_1_t = 1,
-        padding: str | _size_1_t = 0,
-        dilation: _size_1_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        margin = padding if isinstance(padding, str) else _single(padding)
-        sizes = (_single(kernel_size), _single(stride), margin, _single(dilation))
-        super().__init__(
-            in_channels, out_channels, *sizes, False, _single(0), groups, bias, padding_mode, device, dtype
-        )
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
+                 padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
 
 
-class Conv2d(_PlainConv):
+class Conv2d(_ConvNd):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
     Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
@@ -76,28 +150,15 @@ class Conv2d(_PlainConv):
     torch.Size([2, 8, 10, 10])
     """
 
-    _operation = staticmethod(F.conv2d)
+    _function, _expand = staticmethod(F.conv2d), staticmethod(_pair)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_2_t,
-        stride: _size_2_t = 1,
-        padding: str | _size_2_t = 0,
-        dilation: _size_2_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        margin = padding if isinstance(padding, str) else _pair(padding)
-        sizes = (_pair(kernel_size), _pair(stride), margin, _pair(dilation))
-        super().__init__(in_channels, out_channels, *sizes, False, _pair(0), groups, bias, padding_mode, device, dtype)
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
+                 padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
 
 
-class Conv3d(_PlainConv):
+class Conv3d(_ConvNd):
     """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W).
 
     >>> import penlight as torch
@@ -105,129 +166,149 @@ class Conv3d(_PlainConv):
     torch.Size([1, 2, 3, 4, 5])
     """
 
-    _operation = staticmethod(F.conv3d)
+    _function, _expand = staticmethod(F.conv3d), staticmethod(_triple)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_3_t,
-        stride: _size_3_t = 1,
-        padding: str | _size_3_t = 0,
-        dilation: _size_3_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        margin = padding if isinstance(padding, str) else _triple(padding)
-        sizes = (_triple(kernel_size), _triple(stride), margin, _triple(dilation))
-        super().__init__(
-            in_channels, out_channels, *sizes, False, _triple(0), groups, bias, padding_mode, device, dtype
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
+                 padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
+
+
+class _ConvTransposeNd(_ConvNd):
+    """A transposed convolution: the gradient of a convolution with respect to its input, as a layer."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
+                 padding: tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
+                 output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        sizes = (kernel_size, stride, padding, dilation, transposed, output_padding)
+        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None, stride: Sequence[int],
+                        padding: Sequence[int], kernel_size: Sequence[int], num_spatial_dims: int,
+                        dilation: Sequence[int] | None = None) -> Sequence[int]:  # fmt: skip
+        """What has to be added at the far side to arrive at `output_size`."""
+        if output_size is None:
+            return self.output_padding
+        leading = 2 if input.dim() == num_spatial_dims + 2 else 1
+        wanted = list(output_size)
+        if len(wanted) == leading + num_spatial_dims:
+            wanted = wanted[leading:]
+        if len(wanted) != num_spatial_dims:
+            raise ValueError(
+                f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have "
+                f"{num_spatial_dims} or {leading + num_spatial_dims} elements (got {len(wanted)})"
+            )
+        steps = dilation if dilation is not None else (1,) * num_spatial_dims
+        smallest = [
+            (input.size(d + leading) - 1) * stride[d] - 2 * padding[d] + steps[d] * (kernel_size[d] - 1) + 1
+            for d in range(num_spatial_dims)
+        ]
+        largest = [size + stride[d] - 1 for d, size in enumerate(smallest)]
+        if any(not low <= size <= high for low, size, high in zip(smallest, wanted, largest, strict=True)):
+            shown = type(output_size)(wanted) if isinstance(output_size, (list, tuple)) else wanted
+            raise ValueError(
+                f"requested an output size of {shown}, but valid sizes range from {smallest} to {largest} "
+                f"(for an input of {input.size()[2:]})"
+            )
+        return [size - low for size, low in zip(wanted, smallest, strict=True)]
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """The transposed convolution of the input; `output_size` chooses among the sizes that a stride allows."""
+        dims = len(self.kernel_size)
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, dims, self.dilation
+        )
+        return type(self)._function(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """A 1-d transposed convolution of (N, C, L) or (C, L).
+    """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer.
 
     >>> import penlight as torch
-    >>> torch.nn.ConvTranspose1d(4, 2, 3, stride=2)(torch.randn(1, 4, 5)).shape
-    torch.Size([1, 2, 11])
+    >>> torch.nn.ConvTranspose1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 101])
     """
 
-    _operation = staticmethod(F.conv_transpose1d)
+    _function, _expand = staticmethod(F.conv_transpose1d), staticmethod(_single)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_1_t,
-        stride: _size_1_t = 1,
-        padding: _size_1_t = 0,
-        output_padding: _size_1_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_1_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (
-            _single(kernel_size),
-            _single(stride),
-            _single(padding),
-            _single(dilation),
-            True,
-            _single(output_padding),
-        )
-        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
+                 padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_1_t = 1, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """A 2-d transposed convolution of (N, C, H, W) or (C, H, W).
+    """A transposed 2-d convolution: the gradient of `Conv2d` with respect to its input, as a layer.
 
     >>> import penlight as torch
-    >>> up = torch.nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)
-    >>> up(torch.randn(1, 16, 6, 6), output_size=(12, 12)).shape
-    torch.Size([1, 8, 12, 12])
+    >>> up = torch.nn.ConvTranspose2d(16, 16, 3, stride=2, padding=1)
+    >>> up(torch.randn(1, 16, 6, 6), output_size=[12, 12]).shape
+    torch.Size([1, 16, 12, 12])
     """
 
-    _operation = staticmethod(F.conv_transpose2d)
+    _function, _expand = staticmethod(F.conv_transpose2d), staticmethod(_pair)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_2_t,
-        stride: _size_2_t = 1,
-        padding: _size_2_t = 0,
-        output_padding: _size_2_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_2_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (_pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation), True, _pair(output_padding))
-        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
+                 padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_2_t = 1, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """A 3-d transposed convolution of (N, C, D, H, W) or (C, D, H, W).
+    """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer.
 
     >>> import penlight as torch
-    >>> torch.nn.ConvTranspose3d(2, 1, 2, stride=2)(torch.randn(1, 2, 2, 3, 4)).shape
-    torch.Size([1, 1, 4, 6, 8])
+    >>> torch.nn.ConvTranspose3d(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape
+    torch.Size([1, 2, 5, 6, 7])
     """
 
-    _operation = staticmethod(F.conv_transpose3d)
+    _function, _expand = staticmethod(F.conv_transpose3d), staticmethod(_triple)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _size_3_t,
-        stride: _size_3_t = 1,
-        padding: _size_3_t = 0,
-        output_padding: _size_3_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_3_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (
-            _triple(kernel_size),
-            _triple(stride),
-            _triple(padding),
-            _triple(dilation),
-            True,
-            _triple(output_padding),
-        )
-        super().__init__(in_channels, out_channels, *sizes, groups, bias, padding_mode, device, dtype)
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
+                 padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: int = 1, bias: bool = True,
+                 dilation: _size_3_t = 1, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(**self._expanded(locals()))
+
+
+class _LazyConvXdMixin(LazySized):
+    """The lazy side of a convolution: the number of input channels comes with the first input."""
+
+    _inferred = "in_channels"
+
+    def _init_lazily(self: Any, settings: dict[str, Any]) -> None:
+        """Runs the `__init__` of the convolution without sizes, and keeps names for the parameters."""
+        names = ["weight", "bias"] if settings["bias"] else ["weight"]
+        given = {name: value for name, value in settings.items() if name != "self"}
+        super().__init__(**{**given, "in_channels": 0, "out_channels": 0, "bias": False})
+        self._wait_for_shapes(settings["device"], settings["dtype"], *names)
+        self.out_channels = settings["out_channels"]
+
+    def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Takes `in_channels` from the input."""
+        if not self.has_uninitialized_params():
+            return
+        channels = self._get_in_channels(input)
+        if channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        self.in_channels = channels
+        self._materialize(weight=self._weight_shape(), bias=(self.out_channels,))
+
+    def _get_in_channels(self: Any, input: Tensor) -> int:
+        unbatched = len(self.kernel_size) + 1
+        if input.dim() not in (unbatched, unbatched + 1):
+            raise RuntimeError(
+                f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input to {type(self).__name__}, "
+                f"but got input of size: {input.shape}"
+            )
+        return input.shape[-unbatched]
 
 
 class LazyConv1d(_LazyConvXdMixin, Conv1d):
@@ -240,21 +321,10 @@ class LazyConv1d(_LazyConvXdMixin, Conv1d):
 
     cls_to_become = Conv1d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_1_t,
-        stride: _size_1_t = 1,
-        padding: str | _size_1_t = 0,
-        dilation: _size_1_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1,
+                 padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())
 
 
 class LazyConv2d(_LazyConvXdMixin, Conv2d):
@@ -267,21 +337,10 @@ class LazyConv2d(_LazyConvXdMixin, Conv2d):
 
     cls_to_become = Conv2d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_2_t,
-        stride: _size_2_t = 1,
-        padding: str | _size_2_t = 0,
-        dilation: _size_2_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1,
+                 padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())
 
 
 class LazyConv3d(_LazyConvXdMixin, Conv3d):
@@ -294,21 +353,10 @@ class LazyConv3d(_LazyConvXdMixin, Conv3d):
 
     cls_to_become = Conv3d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_3_t,
-        stride: _size_3_t = 1,
-        padding: str | _size_3_t = 0,
-        dilation: _size_3_t = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1,
+                 padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())
 
 
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
@@ -321,23 +369,10 @@ class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
 
     cls_to_become = ConvTranspose1d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_1_t,
-        stride: _size_1_t = 1,
-        padding: _size_1_t = 0,
-        output_padding: _size_1_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_1_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (kernel_size, stride, padding, output_padding)
-        super().__init__(0, 0, *sizes, groups, False, dilation, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0,
+                 output_padding: _size_1_t = 0, groups: int = 1, bias: bool = True, dilation: _size_1_t = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())
 
 
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
@@ -350,23 +385,10 @@ class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
 
     cls_to_become = ConvTranspose2d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_2_t,
-        stride: _size_2_t = 1,
-        padding: _size_2_t = 0,
-        output_padding: _size_2_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_2_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (kernel_size, stride, padding, output_padding)
-        super().__init__(0, 0, *sizes, groups, False, dilation, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0,
+                 output_padding: _size_2_t = 0, groups: int = 1, bias: bool = True, dilation: _size_2_t = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())
 
 
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
@@ -379,20 +401,7 @@ class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
 
     cls_to_become = ConvTranspose3d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: _size_3_t,
-        stride: _size_3_t = 1,
-        padding: _size_3_t = 0,
-        output_padding: _size_3_t = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: _size_3_t = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (kernel_size, stride, padding, output_padding)
-        super().__init__(0, 0, *sizes, groups, False, dilation, padding_mode, device, dtype)
-        self._become_lazy(out_channels, bias, device, dtype)
+    def __init__(self, out_channels: int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0,
+                 output_padding: _size_3_t = 0, groups: int = 1, bias: bool = True, dilation: _size_3_t = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        self._init_lazily(locals())

@@ -5,12 +5,12 @@ from __future__ import annotations
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(Options):
     """The p-norm of the difference of vectors, row by row.
 
     >>> import penlight as torch
@@ -18,22 +18,14 @@ class PairwiseDistance(Module):
     tensor([3., 3.])
     """
 
-    norm: float
-    eps: float
-    keepdim: bool
-
     def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
+        self._set_options({"norm": p, "eps": eps, "keepdim": keepdim})
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances of `x1` from `x2`."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(Options):
     """The cosine of the angle between vectors along a dimension.
 
     >>> import penlight as torch
@@ -41,14 +33,8 @@ class CosineSimilarity(Module):
     tensor(0.)
     """
 
-    dim: int
-    eps: float
-
     def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
+        self._set_options(locals())
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The similarities of `x1` and `x2`."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

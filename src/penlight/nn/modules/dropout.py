@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _DropoutNd(Module):
-    p: float
-    inplace: bool
+class _DropoutNd(Options):
+    _function: ClassVar[Callable[..., Tensor]]
+    _shown = "p={self.p}, inplace={self.inplace}"
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
+        self._set_options(locals())
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with elements or channels dropped."""
+        return self._function(input, self.p, self.training, self.inplace)
 
 
 class Dropout(_DropoutNd):
@@ -33,9 +35,7 @@ class Dropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input with elements dropped."""
-        return F.dropout(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
@@ -47,9 +47,7 @@ class Dropout1d(_DropoutNd):
              [0., 0.]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input with channels dropped."""
-        return F.dropout1d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
@@ -60,9 +58,7 @@ class Dropout2d(_DropoutNd):
     tensor([[[[0., 0.]]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input with channels dropped."""
-        return F.dropout2d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
@@ -73,9 +69,7 @@ class Dropout3d(_DropoutNd):
     tensor([[[[[0., 0.]]]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input with channels dropped."""
-        return F.dropout3d(input, self.p, self.training, self.inplace)
+    _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
@@ -87,7 +81,6 @@ class AlphaDropout(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with elements dropped."""
         return F.alpha_dropout(input, self.p, self.training)
 
 
@@ -100,5 +93,4 @@ class FeatureAlphaDropout(_DropoutNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with channels dropped."""
         return F.feature_alpha_dropout(input, self.p, self.training)

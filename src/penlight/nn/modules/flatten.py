@@ -6,12 +6,12 @@ from typing import Any
 
 from penlight import Tensor
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Module):
+class Flatten(Options):
     """Makes one dimension of a range of them; by default of all but the first.
 
     >>> import penlight as torch
@@ -19,23 +19,16 @@ class Flatten(Module):
     torch.Size([32, 25])
     """
 
-    start_dim: int
-    end_dim: int
+    _shown = "start_dim={self.start_dim}, end_dim={self.end_dim}"
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The flattened input."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
+class Unflatten(Options):
     """Makes several dimensions of one.
 
     >>> import penlight as torch
@@ -43,26 +36,19 @@ class Unflatten(Module):
     torch.Size([2, 2, 5])
     """
 
-    dim: int
-    unflattened_size: Any
+    _shown = "dim={self.dim}, unflattened_size={self.unflattened_size}"
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
-        super().__init__()
+        self._set_options(locals())
         if not isinstance(unflattened_size, (tuple, list)):
-            raise TypeError(
-                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
-            )
-        for i, size in enumerate(unflattened_size):
+            kind = type(unflattened_size).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
+        for pos, size in enumerate(unflattened_size):
             if not isinstance(size, int):
+                kind = type(size).__name__
                 raise TypeError(
-                    f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {i}"
+                    f"unflattened_size must be tuple of ints, but found element of type {kind} at pos {pos}"
                 )
-        self.dim = dim
-        self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The unflattened input."""
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -6,12 +6,14 @@ from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["Fold", "Unfold"]
 
+_BLOCKS = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
-class Fold(Module):
+
+class Fold(Options):
     """Adds up sliding blocks into an image.
 
     >>> import penlight as torch
@@ -19,39 +21,17 @@ class Fold(Module):
     torch.Size([1, 3, 4, 5])
     """
 
-    output_size: _size_any_t
-    kernel_size: _size_any_t
-    dilation: _size_any_t
-    padding: _size_any_t
-    stride: _size_any_t
+    _shown = "output_size={self.output_size}, " + _BLOCKS
 
-    def __init__(
-        self,
-        output_size: _size_any_t,
-        kernel_size: _size_any_t,
-        dilation: _size_any_t = 1,
-        padding: _size_any_t = 0,
-        stride: _size_any_t = 1,
-    ) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
+    def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
+                 padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The image."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )
 
-
-class Unfold(Module):
+class Unfold(Options):
     """Takes the sliding blocks out of an image, each as a column.
 
     >>> import penlight as torch
@@ -59,27 +39,12 @@ class Unfold(Module):
     torch.Size([2, 30, 4])
     """
 
-    kernel_size: _size_any_t
-    dilation: _size_any_t
-    padding: _size_any_t
-    stride: _size_any_t
+    _shown = _BLOCKS
 
     def __init__(
-        self,
-        kernel_size: _size_any_t,
-        dilation: _size_any_t = 1,
-        padding: _size_any_t = 0,
-        stride: _size_any_t = 1,
+        self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1
     ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The blocks."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"

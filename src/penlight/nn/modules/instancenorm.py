@@ -11,28 +11,15 @@ from penlight.nn import functional as F
 from .batchnorm import _expect_dims, _LazyNormBase, _NormBase
 
 __all__ = [
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
-]
+]  # fmt: skip
 
 
 class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-05,
-        momentum: float | None = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = False,
+                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
@@ -43,16 +30,10 @@ class _InstanceNorm(_NormBase):
         _expect_dims(input, unbatched, unbatched + 1)
 
     def _apply_instance_norm(self, input: Tensor) -> Tensor:
-        return F.instance_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            self.momentum if self.momentum is not None else 0.0,
-            self.eps,
-        )
+        statistics, affine = (self.running_mean, self.running_var), (self.weight, self.bias)
+        from_input = self.training or not self.track_running_stats
+        momentum = 0.0 if self.momentum is None else self.momentum
+        return F.instance_norm(input, *statistics, *affine, from_input, momentum, self.eps)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with each channel of each instance normalised."""
@@ -74,16 +55,9 @@ class _InstanceNorm(_NormBase):
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
         return self._apply_instance_norm(input)
 
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
+                              missing_keys: list[str], unexpected_keys: list[str],
+                              error_msgs: list[str]) -> None:  # fmt: skip
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if found:
@@ -98,9 +72,8 @@ class _InstanceNorm(_NormBase):
                 )
             for key in found:
                 state_dict.pop(key)
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        keys = (missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *keys)
 
 
 class InstanceNorm1d(_InstanceNorm):

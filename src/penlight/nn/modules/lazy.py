@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import penlight
-from penlight.nn.parameter import is_lazy
+from penlight.nn.parameter import UninitializedParameter, is_lazy
 
 __all__ = ["LazyModuleMixin"]
 
@@ -67,3 +67,25 @@ class LazyModuleMixin:
             "Modules with uninitialized parameters can't be used with `DataParallel`. "
             "Run a dummy forward pass to correctly initialize the modules"
         )
+
+
+class LazySized(LazyModuleMixin):
+    """The lazy side of a layer of ours: one size is 0, and no number is drawn, until the first input tells it."""
+
+    _inferred: ClassVar[str]  # the attribute with that size
+
+    def _wait_for_shapes(self: Any, device: Any, dtype: Any, *names: str) -> None:
+        for name in names:
+            setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
+
+    def _materialize(self: Any, **shapes: tuple[int, ...]) -> None:
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value is not None:
+                value.materialize(shape)
+        self.reset_parameters()
+
+    def reset_parameters(self: Any) -> None:
+        """Draws the parameters, once they have shapes."""
+        if getattr(self, self._inferred) != 0 and not self.has_uninitialized_params():
+            super().reset_parameters()  # type: ignore[misc]

@@ -4,50 +4,45 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from penlight import Tensor
+from penlight.nn import _reduction
 from penlight.nn import functional as F
 
-from ._loss_base import _Loss, _WeightedLoss
-from ._margin_loss import (
-    CosineEmbeddingLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from ._options import Options
+from .distance import PairwiseDistance
 from .linear import Linear
 
 __all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "LinearCrossEntropyLoss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "NLLLoss",
-    "NLLLoss2d",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "MarginRankingLoss",
+    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss",
+    "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+]  # fmt: skip
+
+
+class _Loss(Options):
+    """A loss has the option `reduction`; the flags `size_average` and `reduce` are its older form."""
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+        self._set_options(locals())
+
+    def _set_options(self, options: dict[str, Any]) -> None:
+        flags = options.pop("size_average", None), options.pop("reduce", None)
+        if flags != (None, None):
+            options["reduction"] = _reduction.legacy_get_string(*flags)
+        super()._set_options(options)
+
+
+class _WeightedLoss(_Loss):
+    _tensor_options = ("weight",)
+
+    def __init__(
+        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        self._set_options(locals())
 
 
 class L1Loss(_Loss):
@@ -59,7 +54,6 @@ class L1Loss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -72,7 +66,6 @@ class MSELoss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
@@ -84,16 +77,12 @@ class SmoothL1Loss(_Loss):
     tensor(2.5000)
     """
 
-    beta: float
-
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
     ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -105,16 +94,12 @@ class HuberLoss(_Loss):
     tensor(4.)
     """
 
-    delta: float
-
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (float, int)):
             raise TypeError(f"delta must be a float or int, got: {type(delta)}")
-        super().__init__(reduction=reduction)
-        self.delta = delta
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
@@ -126,21 +111,11 @@ class NLLLoss(_WeightedLoss):
     tensor(1.)
     """
 
-    ignore_index: int
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        ignore_index: int = -100,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
@@ -152,14 +127,8 @@ class NLLLoss2d(NLLLoss):
     True
     """
 
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        ignore_index: int = -100,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
         warnings.warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
@@ -177,26 +146,11 @@ class PoissonNLLLoss(_Loss):
     tensor(1.)
     """
 
-    log_input: bool
-    full: bool
-    eps: float
-
-    def __init__(
-        self,
-        log_input: bool = True,
-        full: bool = False,
-        size_average: Any = None,
-        eps: float = 1e-08,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+    def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08,
+                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.poisson_nll_loss(
             log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
         )
@@ -210,16 +164,10 @@ class GaussianNLLLoss(_Loss):
     tensor(2.)
     """
 
-    full: bool
-    eps: float
-
     def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
-        super().__init__(None, None, reduction)
-        self.full = full
-        self.eps = eps
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        """The loss."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -231,16 +179,12 @@ class KLDivLoss(_Loss):
     tensor(0.6931)
     """
 
-    log_target: bool
-
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
     ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
@@ -253,7 +197,6 @@ class BCELoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -265,23 +208,13 @@ class BCEWithLogitsLoss(_Loss):
     tensor(0.6931)
     """
 
-    weight: Tensor | None
-    pos_weight: Tensor | None
+    _tensor_options = ("weight", "pos_weight")
 
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.register_buffer("pos_weight", pos_weight)
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
         )
@@ -295,24 +228,11 @@ class CrossEntropyLoss(_WeightedLoss):
     tensor(1.3863)
     """
 
-    ignore_index: int
-    label_smoothing: float
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: Any = None,
-        ignore_index: int = -100,
-        reduce: Any = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+                 reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         return F.cross_entropy(
             input,
             target,
@@ -331,41 +251,27 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     torch.Size([])
     """
 
-    num_classes: int
-    out_features: tuple[int, ...]
-    ignore_index: int | None
-    label_smoothing: float
+    _shown = (
+        "in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+        "bias={bias}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+        "label_smoothing={self.label_smoothing}, options={self.options}"
+    )
 
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: Any = None,
-    ) -> None:
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+                 device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
+                 ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> None:  # fmt: skip
+        super().__init__(weight=weight, reduction=reduction)
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if label_smoothing < 0 or label_smoothing > 1.0:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__(weight=weight, reduction=reduction)
-        self.num_classes = num_classes
-        self.out_features = out_features
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
         rows = math.prod(out_features, start=num_classes)
         self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
         self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
         shape = (self.num_classes, *self.out_features)
         bias = self.linear.bias
         return F.linear_cross_entropy(
@@ -381,11 +287,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
-            f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
-            f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
-        )
+        return self._shown.format(self=self, bias=self.linear.bias is not None)
 
 
 class CTCLoss(_Loss):
@@ -397,16 +299,166 @@ class CTCLoss(_Loss):
     tensor(0.2877)
     """
 
-    blank: int
-    zero_infinity: bool
-
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        self._set_options(locals())
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        """The loss."""
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        options = (self.blank, self.reduction, self.zero_infinity)
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)
+
+
+# Losses with a margin
+
+
+class HingeEmbeddingLoss(_Loss):
+    """x where the target is 1, max(0, margin - x) where it is -1.
+
+    >>> import penlight as torch
+    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([3.0, 0.0]), torch.tensor([1, -1]))
+    tensor(2.)
+    """
+
+    def __init__(
+        self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """The hinge between the scores of the target classes and those of all others.
+
+    >>> import penlight as torch
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-y x)) for targets 1 and -1.
+
+    >>> import penlight as torch
+    >>> torch.nn.SoftMarginLoss()(torch.zeros(1), torch.ones(1))
+    tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The binary cross entropy of each class, averaged over the classes.
+
+    >>> import penlight as torch
+    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.ones(1, 3))
+    tensor(0.6931)
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for others (target -1).
+
+    >>> import penlight as torch
+    >>> torch.nn.CosineEmbeddingLoss()(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.ones(1))
+    tensor(1.)
+    """
+
+    def __init__(
+        self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        self._set_options(locals())
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """max(0, -y (x1 - x2) + margin): x1 should rank above x2 where the target is 1, below where it is -1.
+
+    >>> import penlight as torch
+    >>> torch.nn.MarginRankingLoss()(torch.zeros(1), torch.full((1,), 2.0), torch.ones(1))
+    tensor(2.)
+    """
+
+    def __init__(
+        self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        self._set_options(locals())
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """The hinge between the score of the target class and all others, to the power `p`.
+
+    >>> import penlight as torch
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
+    """
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
+                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
+        self._set_options(locals())
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
+
+
+def _check_margin(loss: str, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"{loss}: expected margin to be greater than 0, got {margin} instead")
+
+
+class TripletMarginLoss(_Loss):
+    """max(0, distance to the positive - distance to the negative + margin).
+
+    >>> import penlight as torch
+    >>> anchor, far = torch.zeros(1, 1), torch.full((1, 1), 3.0)
+    >>> torch.nn.TripletMarginLoss(eps=0.0)(anchor, far, anchor)
+    tensor(4.)
+    """
+
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
+                 size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
+        self._set_options(locals())
+        _check_margin("TripletMarginLoss", margin)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        options = {"margin": self.margin, "p": self.p, "eps": self.eps, "swap": self.swap}
+        return F.triplet_margin_loss(anchor, positive, negative, reduction=self.reduction, **options)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance of your own.
+
+    >>> import penlight as torch
+    >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1))
+    >>> loss(torch.zeros(1, 1), torch.full((1, 1), 3.0), torch.zeros(1, 1))
+    tensor(4.)
+    """
+
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+                 swap: bool = False, reduction: str = "mean") -> None:  # fmt: skip
+        if distance_function is None:
+            distance_function = PairwiseDistance()
+        self._set_options(locals())
+        _check_margin("TripletMarginWithDistanceLoss", margin)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        options = {"distance_function": self.distance_function, "margin": self.margin, "swap": self.swap}
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, reduction=self.reduction, **options)

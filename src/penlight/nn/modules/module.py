@@ -40,16 +40,11 @@ from ._state_dict import (
 )
 
 __all__ = [
-    "Module",
-    "register_module_backward_hook",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
-]
+]  # fmt: skip
 
 
 def _addindent(text: str, spaces: int) -> str:
@@ -186,11 +181,8 @@ class Module(Registry, Calling, StateDict, Conversion):
 
     def _replicate_for_data_parallel(self) -> Self:
         replica = self.__new__(type(self))
-        replica.__dict__ = self.__dict__.copy()
-        replica._parameters = {}
-        replica._buffers = replica._buffers.copy()
-        replica._modules = replica._modules.copy()
-        replica._is_replica = True
+        tables = {"_parameters": {}, "_buffers": self._buffers.copy(), "_modules": self._modules.copy()}
+        replica.__dict__ = {**self.__dict__, **tables, "_is_replica": True}
         return replica
 
     def __getstate__(self) -> dict[str, Any]:

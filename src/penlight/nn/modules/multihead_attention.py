@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn import init
-from penlight.nn.parameter import Parameter
 
 from ._masks import canonical_mask
+from ._parameters import make_parameters
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -39,88 +38,57 @@ class MultiheadAttention(Module):
     in_proj_weight: Any
     in_proj_bias: Any
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} "
                 f"and num_heads={num_heads} instead"
             )
         super().__init__()
-        self.embed_dim = embed_dim
-        self.kdim = kdim if kdim is not None else embed_dim
-        self.vdim = vdim if vdim is not None else embed_dim
-        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.head_dim = embed_dim // num_heads
-        if self.head_dim * num_heads != embed_dim:
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim, self.vdim = (embed_dim if size is None else size for size in (kdim, vdim))
+        self.head_dim, rest = divmod(embed_dim, num_heads)
+        if rest:
             raise AssertionError("embed_dim must be divisible by num_heads")
-
-        def parameter(wanted: bool, *shape: int) -> Parameter | None:
-            return Parameter(penlight.empty(shape, device=device, dtype=dtype)) if wanted else None
-
-        apart = not self._qkv_same_embed_dim
-        weights = {
-            "in_proj_weight": parameter(not apart, 3 * embed_dim, embed_dim),
-            "q_proj_weight": parameter(apart, embed_dim, embed_dim),
-            "k_proj_weight": parameter(apart, embed_dim, self.kdim),
-            "v_proj_weight": parameter(apart, embed_dim, self.vdim),
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        together: dict[str, Any] = {"in_proj_weight": (3 * embed_dim, embed_dim)}
+        apart: dict[str, Any] = {
+            "q_proj_weight": (embed_dim, embed_dim),
+            "k_proj_weight": (embed_dim, self.kdim),
+            "v_proj_weight": (embed_dim, self.vdim),
         }
-        if apart:  # the names of absent ones come last
-            weights["in_proj_weight"] = weights.pop("in_proj_weight")
-        for name, value in weights.items():
-            self.register_parameter(name, value)
-        self.register_parameter("in_proj_bias", parameter(bias, 3 * embed_dim))
+        used, absent = (together, apart) if self._qkv_same_embed_dim else (apart, together)
+        make_parameters(self, device, dtype, **used, **dict.fromkeys(absent))
+        make_parameters(self, device, dtype, in_proj_bias=3 * embed_dim if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
-        self.bias_k = parameter(add_bias_kv, 1, 1, embed_dim)
-        self.bias_v = parameter(add_bias_kv, 1, 1, embed_dim)
+        extra: dict[str, Any] = {"bias_k": (1, 1, embed_dim), "bias_v": (1, 1, embed_dim)}
+        if add_bias_kv:
+            make_parameters(self, device, dtype, **extra)
+        else:
+            self.bias_k = self.bias_v = None
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        if self._qkv_same_embed_dim:
-            init.xavier_uniform_(self.in_proj_weight)
-        else:
-            init.xavier_uniform_(self.q_proj_weight)
-            init.xavier_uniform_(self.k_proj_weight)
-            init.xavier_uniform_(self.v_proj_weight)
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
-            init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)
-        if self.bias_k is not None:
-            init.xavier_normal_(self.bias_k)
-        if self.bias_v is not None:
-            init.xavier_normal_(self.bias_v)
+            for bias in (self.in_proj_bias, self.out_proj.bias):
+                init.constant_(bias, 0.0)
+        for extra in (self.bias_k, self.bias_v):
+            if extra is not None:
+                init.xavier_normal_(extra)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state.setdefault("_qkv_same_embed_dim", True)
-        super().__setstate__(state)
+        super().__setstate__({"_qkv_same_embed_dim": True, **state})
 
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_padding_mask: Tensor | None = None,
-        need_weights: bool = True,
-        attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True,
-        is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """The attention output and, if `need_weights`, the weights: their mean over the heads or one for each.
 
         `key_padding_mask` (N, S) leaves out keys, `attn_mask` (L, S) or (N heads, L, S) pairs of query and key: a
@@ -128,40 +96,26 @@ class MultiheadAttention(Module):
         """
         key_padding_mask = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
         attn_mask = canonical_mask(attn_mask, "attn_mask", query.dtype, None, "")
-        turned = self.batch_first and query.dim() == 3
-        if turned:
+        transposed = self.batch_first and query.dim() == 3
+        if transposed:
             query, key, value = _swap_first_two(query, key, value)
-        separate = {}
+        options: dict[str, Any] = {
+            "training": self.training,
+            "key_padding_mask": key_padding_mask,
+            "need_weights": need_weights,
+            "attn_mask": attn_mask,
+            "average_attn_weights": average_attn_weights,
+            "is_causal": is_causal,
+        }
         if not self._qkv_same_embed_dim:
-            separate = {
-                "use_separate_proj_weight": True,
-                "q_proj_weight": self.q_proj_weight,
-                "k_proj_weight": self.k_proj_weight,
-                "v_proj_weight": self.v_proj_weight,
-            }
-        output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
-            average_attn_weights=average_attn_weights,
-            is_causal=is_causal,
-            **separate,
-        )
-        return (output.transpose(1, 0) if turned else output), weights
+            options["use_separate_proj_weight"] = True
+            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                options[name] = getattr(self, name)
+        into, out = (self.in_proj_weight, self.in_proj_bias), (self.out_proj.weight, self.out_proj.bias)
+        extra = (self.bias_k, self.bias_v, self.add_zero_attn)
+        given: list[Any] = [query, key, value, self.embed_dim, self.num_heads, *into, *extra, self.dropout, *out]
+        output, weights = F.multi_head_attention_forward(*given, **options)
+        return (output.transpose(1, 0) if transposed else output), weights
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

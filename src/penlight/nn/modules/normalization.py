@@ -9,15 +9,15 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
-from penlight.nn import init
-from penlight.nn.parameter import Parameter
 
+from ._options import Options
+from ._parameters import make_parameters, reset_affine
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Options):
     """Divides each channel by a power of the mean square of its `size` neighbours.
 
     >>> import penlight as torch
@@ -25,27 +25,17 @@ class LocalResponseNorm(Module):
     torch.Size([1, 5, 4, 4])
     """
 
-    size: int
-    alpha: float
-    beta: float
-    k: float
+    _shown = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
-
-class CrossMapLRN2d(Module):
+class CrossMapLRN2d(Options):
     """The older local response normalisation across channels, of (N, C, H, W).
 
     Forward values are PyTorch's, whose window never lets go of the first channel. The gradient is the derivative of
@@ -56,17 +46,10 @@ class CrossMapLRN2d(Module):
     torch.Size([1, 5, 4, 4])
     """
 
-    size: int
-    alpha: float
-    beta: float
-    k: float
+    _shown = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input."""
@@ -79,9 +62,6 @@ class CrossMapLRN2d(Module):
         window = ((distance.abs() <= reach) | (index == 0)).to(input.dtype)
         squares = (window @ input.square().flatten(2)).view_as(input)
         return input * (squares * (self.alpha / self.size) + self.k).pow(-self.beta)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -98,46 +78,28 @@ class LayerNorm(Module):
     torch.Size([20, 5, 10])
     """
 
-    normalized_shape: tuple[int, ...]
-    eps: float
-    elementwise_affine: bool
     weight: Any  # a tensor or None
     bias: Any
 
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float = 1e-05,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-05, elementwise_affine: bool = True,
+                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.normalized_shape = _as_shape(normalized_shape)
-        self.eps = eps
+        self.normalized_shape, self.eps = _as_shape(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            value = penlight.empty(self.normalized_shape, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if value is None else Parameter(value))
+        scale = self.normalized_shape if elementwise_affine else None
+        make_parameters(self, device, dtype, weight=scale, bias=scale if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Sets the weight to 1 and the bias to 0."""
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        reset_affine(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        settings = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{settings}, bias={self.bias is not None}"
 
 
 class GroupNorm(Module):
@@ -148,52 +110,29 @@ class GroupNorm(Module):
     torch.Size([20, 6, 10, 10])
     """
 
-    num_groups: int
-    num_channels: int
-    eps: float
-    affine: bool
     weight: Any  # a tensor or None
     bias: Any
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-05,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True,
+                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
         super().__init__()
-        if num_channels % num_groups != 0:
+        if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            value = penlight.empty(num_channels, device=device, dtype=dtype) if wanted else None
-            self.register_parameter(name, None if value is None else Parameter(value))
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        scale = num_channels if affine else None
+        make_parameters(self, device, dtype, weight=scale, bias=scale if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Sets the weight to 1 and the bias to 0."""
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        reset_affine(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        settings = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{settings}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
@@ -204,36 +143,21 @@ class RMSNorm(Module):
     torch.Size([2, 2, 3])
     """
 
-    normalized_shape: tuple[int, ...]
-    eps: float | None
-    elementwise_affine: bool
     weight: Any  # a tensor or None
 
-    def __init__(
-        self,
-        normalized_shape: int | Sequence[int],
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None,
+                 elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.normalized_shape = _as_shape(normalized_shape)
-        self.eps = eps
+        self.normalized_shape, self.eps = _as_shape(normalized_shape), eps
         self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = Parameter(penlight.empty(self.normalized_shape, device=device, dtype=dtype))
-        else:
-            self.register_parameter("weight", None)
+        make_parameters(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Sets the weight to 1."""
-        if self.elementwise_affine:
-            init.ones_(self.weight)
+        reset_affine(self.weight, None)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The normalised input."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:

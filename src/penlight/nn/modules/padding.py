@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
 
+from ._options import Options
 from .batchnorm import _expect_dims
-from .module import Module
-from .utils import _ntuple, _pair, _quadruple
+from .utils import _ntuple
 
 __all__ = [
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
-]
-
-_sextuple = _ntuple(6)
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+]  # fmt: skip
 
 
-class _PadNd(Module):
-    """Padding with values of the input itself."""
+class _PadNd(Options):
+    """Padding of the last `_dims` dimensions, at two sides of each."""
 
+    _dims: ClassVar[int]
     _mode: ClassVar[str]
-    padding: tuple[int, ...]
+    _shown = "{self.padding}"
+
+    def _set_options(self, options: dict[str, Any]) -> None:
+        super()._set_options({**options, "padding": _ntuple(2 * self._dims)(options["padding"])})
 
     def forward(self, input: Tensor) -> Tensor:
         """The padded input."""
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
 
 class _CircularPadNd(_PadNd):
     _mode = "circular"
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _expect_dims(input, self._dims + 1, self._dims + 2)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The padded input."""
+        self._check_input_dim(input)
+        return super().forward(input)
 
 
 class CircularPad1d(_CircularPadNd):
@@ -59,17 +54,10 @@ class CircularPad1d(_CircularPadNd):
     tensor([[[2., 0., 1., 2., 0.]]])
     """
 
+    _dims = 1
+
     def __init__(self, padding: _size_2_t) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 2, 3)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
-        self._check_input_dim(input)
-        return super().forward(input)
+        self._set_options(locals())
 
 
 class CircularPad2d(_CircularPadNd):
@@ -80,17 +68,10 @@ class CircularPad2d(_CircularPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
+    _dims = 2
+
     def __init__(self, padding: _size_4_t) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 3, 4)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
-        self._check_input_dim(input)
-        return super().forward(input)
+        self._set_options(locals())
 
 
 class CircularPad3d(_CircularPadNd):
@@ -101,17 +82,10 @@ class CircularPad3d(_CircularPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
+    _dims = 3
+
     def __init__(self, padding: _size_6_t) -> None:
-        super().__init__()
-        self.padding = _sextuple(padding)
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _expect_dims(input, 4, 5)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
-        self._check_input_dim(input)
-        return super().forward(input)
+        self._set_options(locals())
 
 
 class _ReflectionPadNd(_PadNd):
@@ -126,9 +100,10 @@ class ReflectionPad1d(_ReflectionPadNd):
     tensor([[[1., 0., 1., 2., 1.]]])
     """
 
+    _dims = 1
+
     def __init__(self, padding: _size_2_t) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
+        self._set_options(locals())
 
 
 class ReflectionPad2d(_ReflectionPadNd):
@@ -139,9 +114,10 @@ class ReflectionPad2d(_ReflectionPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
+    _dims = 2
+
     def __init__(self, padding: _size_4_t) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
+        self._set_options(locals())
 
 
 class ReflectionPad3d(_ReflectionPadNd):
@@ -152,9 +128,10 @@ class ReflectionPad3d(_ReflectionPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
+    _dims = 3
+
     def __init__(self, padding: _size_6_t) -> None:
-        super().__init__()
-        self.padding = _sextuple(padding)
+        self._set_options(locals())
 
 
 class _ReplicationPadNd(_PadNd):
@@ -169,9 +146,10 @@ class ReplicationPad1d(_ReplicationPadNd):
     tensor([[[0., 0., 1., 2., 2.]]])
     """
 
+    _dims = 1
+
     def __init__(self, padding: _size_2_t) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
+        self._set_options(locals())
 
 
 class ReplicationPad2d(_ReplicationPadNd):
@@ -182,9 +160,10 @@ class ReplicationPad2d(_ReplicationPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
+    _dims = 2
+
     def __init__(self, padding: _size_4_t) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
+        self._set_options(locals())
 
 
 class ReplicationPad3d(_ReplicationPadNd):
@@ -195,25 +174,21 @@ class ReplicationPad3d(_ReplicationPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
+    _dims = 3
+
     def __init__(self, padding: _size_6_t) -> None:
-        super().__init__()
-        self.padding = _sextuple(padding)
+        self._set_options(locals())
 
 
-class _ConstantPadNd(Module):
-    padding: tuple[int, ...]
-    value: float
+class _ConstantPadNd(_PadNd):
+    _shown = "padding={self.padding}, value={self.value}"
 
     def __init__(self, value: float) -> None:
-        super().__init__()
-        self.value = value
+        Options._set_options(self, locals())
 
     def forward(self, input: Tensor) -> Tensor:
         """The padded input."""
         return F.pad(input, self.padding, "constant", self.value)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad1d(_ConstantPadNd):
@@ -224,9 +199,10 @@ class ConstantPad1d(_ConstantPadNd):
     torch.Size([1, 3])
     """
 
+    _dims = 1
+
     def __init__(self, padding: _size_2_t, value: float) -> None:
-        super().__init__(value)
-        self.padding = _pair(padding)
+        self._set_options(locals())
 
 
 class ConstantPad2d(_ConstantPadNd):
@@ -237,9 +213,10 @@ class ConstantPad2d(_ConstantPadNd):
     torch.Size([1, 3, 3])
     """
 
+    _dims = 2
+
     def __init__(self, padding: _size_4_t, value: float) -> None:
-        super().__init__(value)
-        self.padding = _quadruple(padding)
+        self._set_options(locals())
 
 
 class ConstantPad3d(_ConstantPadNd):
@@ -250,9 +227,10 @@ class ConstantPad3d(_ConstantPadNd):
     torch.Size([1, 3, 3, 3])
     """
 
+    _dims = 3
+
     def __init__(self, padding: _size_6_t, value: float) -> None:
-        super().__init__(value)
-        self.padding = _sextuple(padding)
+        self._set_options(locals())
 
 
 class ZeroPad1d(ConstantPad1d):
@@ -263,11 +241,10 @@ class ZeroPad1d(ConstantPad1d):
     tensor(1.)
     """
 
+    _shown = "{self.padding}"
+
     def __init__(self, padding: _size_2_t) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad2d(ConstantPad2d):
@@ -278,11 +255,10 @@ class ZeroPad2d(ConstantPad2d):
     tensor(1.)
     """
 
+    _shown = "{self.padding}"
+
     def __init__(self, padding: _size_4_t) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad3d(ConstantPad3d):
@@ -293,8 +269,7 @@ class ZeroPad3d(ConstantPad3d):
     tensor(1.)
     """
 
+    _shown = "{self.padding}"
+
     def __init__(self, padding: _size_6_t) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
-class PixelShuffle(Module):
+class PixelShuffle(Options):
     """Turns r² channels into an image r times as high and wide.
 
     >>> import penlight as torch
@@ -18,21 +18,16 @@ class PixelShuffle(Module):
     torch.Size([1, 1, 12, 12])
     """
 
-    upscale_factor: int
+    _shown = "upscale_factor={self.upscale_factor}"
 
     def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rearranged input."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
 
-
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Options):
     """The reverse of `PixelShuffle`.
 
     >>> import penlight as torch
@@ -40,15 +35,10 @@ class PixelUnshuffle(Module):
     torch.Size([1, 9, 4, 4])
     """
 
-    downscale_factor: int
+    _shown = "downscale_factor={self.downscale_factor}"
 
     def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rearranged input."""
         return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from penlight import Tensor
 from penlight.nn import functional as F
@@ -13,74 +13,52 @@ from penlight.nn.common_types import (
     _size_1_t,
     _size_2_t,
     _size_3_t,
+    _size_any_opt_t,
     _size_any_t,
 )
 
-from ._adaptive_pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    _Pool,
-)
-from ._adaptive_pooling import _AdaptiveAvgPoolNd as _AdaptiveAvgPoolNd
-from ._adaptive_pooling import _AdaptiveMaxPoolNd as _AdaptiveMaxPoolNd
+from ._options import Options
 from .utils import _pair, _single, _triple
 
 __all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+    "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
     "MaxUnpool3d",
-]
+]  # fmt: skip
 
 
-class _MaxPoolNd(_Pool):
-    kernel_size: Any
-    stride: Any
-    padding: Any
-    dilation: Any
-    return_indices: bool
-    ceil_mode: bool
+class _Pool(Options):
+    """A module around one pooling function, which classes for one to three dimensions name."""
 
-    def __init__(
-        self,
-        kernel_size: _size_any_t,
-        stride: _size_any_t | None = None,
-        padding: _size_any_t = 0,
-        dilation: _size_any_t = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
+    _function: ClassVar[Callable[..., Any]]
+
+
+class _Window(_Pool):
+    """Pooling over windows of a size that is also the stride, unless there is another."""
+
+    _expand: ClassVar[Any] = None  # makes tuples of sizes that are one number
+    _shown = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def _set_options(self, options: dict[str, Any]) -> None:
+        if options["stride"] is None:
+            options["stride"] = options["kernel_size"]
+        expand = type(self)._expand
+        if expand is not None:
+            options.update({name: expand(options[name]) for name in ("kernel_size", "stride", "padding")})
+        super()._set_options(options)
+
+
+class _MaxPoolNd(_Window):
+    _shown = _Window._shown + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
+                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Any:
         """The maximum of each window, with its position if `return_indices`."""
-        return type(self)._operation(
+        return type(self)._function(
             input,
             self.kernel_size,
             self.stride,
@@ -88,12 +66,6 @@ class _MaxPoolNd(_Pool):
             self.dilation,
             ceil_mode=self.ceil_mode,
             return_indices=self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
         )
 
 
@@ -105,7 +77,7 @@ class MaxPool1d(_MaxPoolNd):
     tensor([[3., 2.]])
     """
 
-    _operation = staticmethod(F.max_pool1d)
+    _function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -116,7 +88,7 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([20, 16, 24, 15])
     """
 
-    _operation = staticmethod(F.max_pool2d)
+    _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -127,85 +99,65 @@ class MaxPool3d(_MaxPoolNd):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _operation = staticmethod(F.max_pool3d)
+    _function = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpoolNd(_Pool):
-    kernel_size: Any
-    stride: Any
-    padding: Any
-
+class _MaxUnpoolNd(_Window):
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """The input put back at `indices`, zero elsewhere."""
-        return type(self)._operation(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the maxima of a `MaxPool1d` back at their places.
+    """Puts the maxima of a `MaxPool1d` back at their positions.
 
     >>> import penlight as torch
-    >>> maxima, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
-    >>> torch.nn.MaxUnpool1d(2)(maxima, places)
+    >>> maxima, indices = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
+    >>> torch.nn.MaxUnpool1d(2)(maxima, indices)
     tensor([[[0., 3., 2., 0.]]])
     """
 
-    _operation = staticmethod(F.max_unpool1d)
+    _function, _expand = staticmethod(F.max_unpool1d), staticmethod(_single)
 
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None:
-        super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = _single(stride if stride is not None else kernel_size)
-        self.padding = _single(padding)
+        self._set_options(locals())
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the maxima of a `MaxPool2d` back at their places.
+    """Puts the maxima of a `MaxPool2d` back at their positions.
 
     >>> import penlight as torch
-    >>> maxima, places = torch.nn.MaxPool2d(2, return_indices=True)(torch.randn(1, 1, 4, 4))
-    >>> torch.nn.MaxUnpool2d(2)(maxima, places).shape
+    >>> maxima, indices = torch.nn.MaxPool2d(2, return_indices=True)(torch.randn(1, 1, 4, 4))
+    >>> torch.nn.MaxUnpool2d(2)(maxima, indices).shape
     torch.Size([1, 1, 4, 4])
     """
 
-    _operation = staticmethod(F.max_unpool2d)
+    _function, _expand = staticmethod(F.max_unpool2d), staticmethod(_pair)
 
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None:
-        super().__init__()
-        self.kernel_size = _pair(kernel_size)
-        self.stride = _pair(stride if stride is not None else kernel_size)
-        self.padding = _pair(padding)
+        self._set_options(locals())
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the maxima of a `MaxPool3d` back at their places.
+    """Puts the maxima of a `MaxPool3d` back at their positions.
 
     >>> import penlight as torch
-    >>> maxima, places = torch.nn.MaxPool3d(2, return_indices=True)(torch.randn(1, 1, 4, 4, 4))
-    >>> torch.nn.MaxUnpool3d(2)(maxima, places).shape
+    >>> maxima, indices = torch.nn.MaxPool3d(2, return_indices=True)(torch.randn(1, 1, 4, 4, 4))
+    >>> torch.nn.MaxUnpool3d(2)(maxima, indices).shape
     torch.Size([1, 1, 4, 4, 4])
     """
 
-    _operation = staticmethod(F.max_unpool3d)
+    _function, _expand = staticmethod(F.max_unpool3d), staticmethod(_triple)
 
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None:
-        super().__init__()
-        self.kernel_size = _triple(kernel_size)
-        self.stride = _triple(stride if stride is not None else kernel_size)
-        self.padding = _triple(padding)
+        self._set_options(locals())
 
 
-class _AvgPoolNd(_Pool):
-    kernel_size: Any
-    stride: Any
-    padding: Any
-    ceil_mode: bool
-    count_include_pad: bool
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+class _AvgPoolNd(_Window):
+    def forward(self, input: Tensor) -> Tensor:
+        """The average of each window; `divisor_override` replaces the number of its elements."""
+        sizes = (self.kernel_size, self.stride, self.padding)
+        return type(self)._function(input, *sizes, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -216,60 +168,17 @@ class AvgPool1d(_AvgPoolNd):
     tensor([[2., 1.]])
     """
 
-    def __init__(
-        self,
-        kernel_size: _size_1_t,
-        stride: _size_1_t | None = None,
-        padding: _size_1_t = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = _single(stride if stride is not None else kernel_size)
-        self.padding = _single(padding)
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
+    _function, _expand = staticmethod(F.avg_pool1d), staticmethod(_single)
+
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The average of each window."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
-class _AvgPoolWithDivisor(_AvgPoolNd):
-    divisor_override: int | None
-
-    def __init__(
-        self,
-        kernel_size: _size_any_t,
-        stride: _size_any_t | None = None,
-        padding: _size_any_t = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The average of each window; `divisor_override` replaces the number of elements."""
-        return type(self)._operation(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-
-class AvgPool2d(_AvgPoolWithDivisor):
+class AvgPool2d(_AvgPoolNd):
     """The averages of windows of (N, C, H, W) or (C, H, W).
 
     >>> import penlight as torch
@@ -277,10 +186,15 @@ class AvgPool2d(_AvgPoolWithDivisor):
     torch.Size([20, 16, 24, 15])
     """
 
-    _operation = staticmethod(F.avg_pool2d)
+    _function = staticmethod(F.avg_pool2d)
+
+    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None) -> None:  # fmt: skip
+        self._set_options(locals())
 
 
-class AvgPool3d(_AvgPoolWithDivisor):
+class AvgPool3d(_AvgPoolNd):
     """The averages of windows of (N, C, D, H, W) or (C, D, H, W).
 
     >>> import penlight as torch
@@ -288,52 +202,37 @@ class AvgPool3d(_AvgPoolWithDivisor):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _operation = staticmethod(F.avg_pool3d)
+    _function = staticmethod(F.avg_pool3d)
+
+    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0,
+                 ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None) -> None:  # fmt: skip
+        self._set_options(locals())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("padding", 0)
-        self.__dict__.setdefault("ceil_mode", False)
-        self.__dict__.setdefault("count_include_pad", True)
+        super().__setstate__({"padding": 0, "ceil_mode": False, "count_include_pad": True, **state})
 
 
 class _FractionalMaxPoolNd(_Pool):
-    kernel_size: Any
-    output_size: Any
-    output_ratio: Any
-    return_indices: bool
+    _expand: ClassVar[Any]
+    _tensor_options = ("_random_samples",)
 
-    def _set_up(
-        self,
-        expand: Callable[[Any], tuple[Any, ...]],
-        kernel_size: Any,
-        output_size: Any,
-        output_ratio: Any,
-        return_indices: bool,
-        _random_samples: Tensor | None,
-    ) -> None:
-        self.kernel_size = expand(kernel_size)
-        self.return_indices = return_indices
-        self.register_buffer("_random_samples", _random_samples)
-        self.output_size = expand(output_size) if output_size is not None else None
-        self.output_ratio = expand(output_ratio) if output_ratio is not None else None
-        if output_size is None and output_ratio is None:
+    def _set_options(self, options: dict[str, Any]) -> None:
+        ratio, expand = options["output_ratio"], type(self)._expand
+        for name in ("kernel_size", "output_size", "output_ratio"):
+            options[name] = None if options[name] is None else expand(options[name])
+        super()._set_options(options)
+        if self.output_size is None and self.output_ratio is None:
             raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
-        if output_size is not None and output_ratio is not None:
+        if self.output_size is not None and self.output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
-            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        if self.output_ratio is not None and not all(0 < part < 1 for part in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")
 
     def forward(self, input: Tensor) -> Any:
         """The maximum of each window, with its position if `return_indices`."""
-        return type(self)._operation(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        sizes = (self.kernel_size, self.output_size, self.output_ratio)
+        return type(self)._function(input, *sizes, self.return_indices, _random_samples=self._random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
@@ -344,18 +243,12 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     torch.Size([20, 16, 13, 12])
     """
 
-    _operation = staticmethod(F.fractional_max_pool2d)
+    _function, _expand = staticmethod(F.fractional_max_pool2d), staticmethod(_pair)
 
-    def __init__(
-        self,
-        kernel_size: _size_2_t,
-        output_size: _size_2_t | None = None,
-        output_ratio: _ratio_2_t | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self._set_up(_pair, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    def __init__(self, kernel_size: _size_2_t, output_size: _size_2_t | None = None,
+                 output_ratio: _ratio_2_t | None = None, return_indices: bool = False,
+                 _random_samples: Tensor | None = None) -> None:  # fmt: skip
+        self._set_options(locals())
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -366,50 +259,29 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
-    _operation = staticmethod(F.fractional_max_pool3d)
+    _function, _expand = staticmethod(F.fractional_max_pool3d), staticmethod(_triple)
 
-    def __init__(
-        self,
-        kernel_size: _size_3_t,
-        output_size: _size_3_t | None = None,
-        output_ratio: _ratio_3_t | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
+    def __init__(self, kernel_size: _size_3_t, output_size: _size_3_t | None = None,
+                 output_ratio: _ratio_3_t | None = None, return_indices: bool = False,
+                 _random_samples: Tensor | None = None) -> None:  # fmt: skip
         if any(size <= 0 for size in _triple(kernel_size)):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
-        self._set_up(_triple, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        self._set_options(locals())
 
 
 class _LPPoolNd(_Pool):
-    norm_type: float
-    kernel_size: Any
-    stride: Any
-    ceil_mode: bool
+    _shown = (
+        "norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+    )
 
     def __init__(
-        self,
-        norm_type: float,
-        kernel_size: _size_any_t,
-        stride: _size_any_t | None = None,
-        ceil_mode: bool = False,
+        self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False
     ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
+        self._set_options(locals())
 
     def forward(self, input: Tensor) -> Tensor:
         """The norm of each window."""
-        return type(self)._operation(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool1d(_LPPoolNd):
@@ -420,7 +292,7 @@ class LPPool1d(_LPPoolNd):
     tensor([[5.]])
     """
 
-    _operation = staticmethod(F.lp_pool1d)
+    _function = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
@@ -431,7 +303,7 @@ class LPPool2d(_LPPoolNd):
     torch.Size([1, 2, 2, 3])
     """
 
-    _operation = staticmethod(F.lp_pool2d)
+    _function = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
@@ -442,4 +314,92 @@ class LPPool3d(_LPPoolNd):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _operation = staticmethod(F.lp_pool3d)
+    _function = staticmethod(F.lp_pool3d)
+
+
+class _AdaptiveMaxPoolNd(_Pool):
+    _shown = "output_size={self.output_size}"
+
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor) -> Any:
+        """The maximum of each window, with its position if `return_indices`."""
+        return type(self)._function(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The maxima of as many windows as asked for, in one dimension.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 3.0]]))
+    tensor([[5., 3.]])
+    """
+
+    _function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The maxima of as many windows as asked for, in two dimensions; None keeps a size.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveMaxPool2d((None, 7))(torch.randn(1, 64, 10, 9)).shape
+    torch.Size([1, 64, 10, 7])
+    """
+
+    _function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The maxima of as many windows as asked for, in three dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveMaxPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
+
+    _function = staticmethod(F.adaptive_max_pool3d)
+
+
+class _AdaptiveAvgPoolNd(_Pool):
+    _shown = "output_size={self.output_size}"
+
+    def __init__(self, output_size: _size_any_opt_t) -> None:
+        self._set_options(locals())
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The average of each window."""
+        return type(self)._function(input, self.output_size)
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The averages of as many windows as asked for, in one dimension.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 5.0, 2.0, 4.0]]))
+    tensor([[3., 3.]])
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The averages of as many windows as asked for, in two dimensions; None keeps a size.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveAvgPool2d((5, 7))(torch.randn(1, 64, 8, 9)).shape
+    torch.Size([1, 64, 5, 7])
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The averages of as many windows as asked for, in three dimensions.
+
+    >>> import penlight as torch
+    >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool3d)

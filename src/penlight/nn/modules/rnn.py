@@ -9,11 +9,11 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn import init
 from penlight.nn.parameter import Parameter
 from penlight.nn.utils.rnn import PackedSequence
 
 from . import _rnn_loop
+from ._parameters import make_parameters, reset_uniformly, unless_default
 from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .module import Module
 
@@ -44,50 +44,16 @@ class RNNBase(Module):
     True
     """
 
-    mode: str
-    input_size: int
-    hidden_size: int
-    num_layers: int
-    bias: bool
-    batch_first: bool
-    dropout: float
-    bidirectional: bool
-    proj_size: int
-
-    def __init__(
-        self,
-        mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         self._check_dropout(dropout, num_layers)
         _check_types(bias, batch_first, input_size, hidden_size)
-        if num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
-        if proj_size < 0:
-            raise ValueError("proj_size should be a positive integer or zero to disable projections")
-        if proj_size >= hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size")
-        if mode not in _GATES:
-            raise ValueError("Unrecognized RNN mode: " + mode)
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
-        self.dropout = float(dropout)
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        _check_sizes(mode, num_layers, proj_size, hidden_size)
+        self.mode, self.input_size, self.hidden_size, self.proj_size = mode, input_size, hidden_size, proj_size
+        self.num_layers, self.bidirectional, self.batch_first = num_layers, bidirectional, batch_first
+        self.bias, self.dropout = bias, float(dropout)
         self._name_weights()
         self._make_weights(device, dtype)
         self.reset_parameters()
@@ -129,9 +95,7 @@ class RNNBase(Module):
                 "bias_hh": (gates,),
                 "weight_hr": (self.proj_size, self.hidden_size),
             }
-            for name in names:
-                shape = shapes[name.rpartition("_l")[0]]
-                setattr(self, name, Parameter(penlight.empty(shape, device=device, dtype=dtype)))
+            make_parameters(self, device, dtype, **{name: shapes[name.rpartition("_l")[0]] for name in names})
 
     @property
     def _flat_weights(self) -> list[Any]:
@@ -148,27 +112,23 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """Draws all weights uniformly from ±1/√hidden_size."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        reset_uniformly(1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, *self.parameters())
 
     # Checks
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises if the dtype or the shape of an input is not that of the module."""
-        dtype = self._flat_weights[0].dtype
-        if input.dtype != dtype and not penlight.is_autocast_enabled("cpu"):
+        own, given = self._flat_weights[0].dtype, input.dtype
+        if given != own and not penlight.is_autocast_enabled("cpu"):
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). "
-                f"Convert input: input.to({dtype}), or convert model: model.to({input.dtype})"
+                f"RNN input dtype ({given}) does not match weight dtype ({own}). "
+                f"Convert input: input.to({own}), or convert model: model.to({given})"
             )
-        dims = 2 if batch_sizes is not None else 3
+        dims, size = (3 if batch_sizes is None else 2), input.shape[-1] if input.dim() else None
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
-        if self.input_size != input.size(-1):
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
-            )
+        if size != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {size}")
 
     def _state_shape(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> tuple[int, int, int]:
         if batch_sizes is not None:
@@ -181,12 +141,8 @@ class RNNBase(Module):
         """The shape that the hidden state of this input has."""
         return self._state_shape(input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(
-        self,
-        hx: Tensor,
-        expected_hidden_size: tuple[int, int, int],
-        msg: str = "Expected hidden size {}, got {}",
-    ) -> None:
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
+                          msg: str = "Expected hidden size {}, got {}") -> None:  # fmt: skip
         """Raises if a state has not the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -261,37 +217,15 @@ class RNNBase(Module):
         return packed, self.permute_hidden(self._joined_state(final), unsorted_indices)
 
     def _run(self, input: Tensor, hx: Any, batch_sizes: list[int] | None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        return _rnn_loop.run(
-            self.mode,
-            input,
-            self._state_parts(hx),
-            self._flat_weights,
-            self.bias,
-            self.num_layers,
-            self.dropout,
-            self.training,
-            self.bidirectional,
-            batch_sizes,
-        )
+        layers = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        return _rnn_loop.run(self.mode, input, self._state_parts(hx), self._flat_weights, *layers, batch_sizes)
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
 
     def extra_repr(self) -> str:
-        shown = f"{self.input_size}, {self.hidden_size}"
-        if self.proj_size != 0:
-            shown += f", proj_size={self.proj_size}"
-        if self.num_layers != 1:
-            shown += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            shown += f", bias={self.bias}"
-        if self.batch_first is not False:
-            shown += f", batch_first={self.batch_first}"
-        if self.dropout != 0:
-            shown += f", dropout={self.dropout}"
-        if self.bidirectional is not False:
-            shown += f", bidirectional={self.bidirectional}"
-        return shown
+        sizes = f"{self.input_size}, {self.hidden_size}" + unless_default(self, proj_size=0, num_layers=1)
+        return sizes + unless_default(self, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -308,14 +242,26 @@ class RNNBase(Module):
 
 
 def _check_types(bias: Any, batch_first: Any, input_size: Any, hidden_size: Any) -> None:
-    for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+    for name, value in (("bias", bias), ("batch_first", batch_first)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
     for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
         if not isinstance(value, int):
             raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
         if value <= 0:
             raise ValueError(f"{name} must be greater than zero")
+
+
+def _check_sizes(mode: str, num_layers: int, proj_size: int, hidden_size: int) -> None:
+    mistakes = {
+        "num_layers must be greater than zero": num_layers <= 0,
+        "proj_size should be a positive integer or zero to disable projections": proj_size < 0,
+        "proj_size has to be smaller than hidden_size": proj_size >= hidden_size,
+        f"Unrecognized RNN mode: {mode}": mode not in _GATES,
+    }
+    for message, holds in mistakes.items():
+        if holds:
+            raise ValueError(message)
 
 
 class RNN(RNNBase):
@@ -327,22 +273,9 @@ class RNN(RNNBase):
     (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    nonlinearity: str
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        nonlinearity: str = "tanh",
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+                 device: Any = None, dtype: Any = None, **kwargs: Any) -> None:  # fmt: skip
         _refuse_proj_size(kwargs)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
@@ -363,20 +296,9 @@ class LSTM(RNNBase):
     (torch.Size([5, 3, 40]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+                 device: Any = None, dtype: Any = None, **kwargs: Any) -> None:  # fmt: skip
         settings = (num_layers, bias, batch_first, dropout, bidirectional, proj_size)
         super().__init__("LSTM", input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)
 
@@ -428,19 +350,9 @@ class GRU(RNNBase):
     (torch.Size([3, 5, 20]), torch.Size([1, 3, 20]))
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
+                 dtype: Any = None, **kwargs: Any) -> None:  # fmt: skip
         _refuse_proj_size(kwargs)
         settings = (num_layers, bias, batch_first, dropout, bidirectional)
         super().__init__("GRU", input_size, hidden_size, *settings, device=device, dtype=dtype, **kwargs)

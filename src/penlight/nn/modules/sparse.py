@@ -10,6 +10,7 @@ from penlight.nn import functional as F
 from penlight.nn import init
 from penlight.nn.parameter import Parameter
 
+from ._parameters import unless_default
 from .module import Module
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -21,10 +22,6 @@ class _Table(Module):
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
-    max_norm: float | None
-    norm_type: float
-    scale_grad_by_freq: bool
-    sparse: bool
     weight: Tensor
 
     def _set_padding_idx(self, padding_idx: int | None, name: str) -> None:
@@ -53,10 +50,10 @@ class _Table(Module):
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
+    @penlight.no_grad()
     def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
-            with penlight.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+            self.weight[self.padding_idx] = 0
 
 
 class Embedding(_Table):
@@ -70,69 +67,31 @@ class Embedding(_Table):
     torch.Size([2, 2, 3])
     """
 
-    freeze: bool
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        _weight: Tensor | None = None,
-        _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self._set_padding_idx(padding_idx, "Padding_idx")
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
         self._set_weight(_weight, not _freeze, device, dtype)
-        self.sparse = sparse
 
     def forward(self, input: Tensor) -> Tensor:
         """The rows for the numbers in the input."""
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
+        limits = (self.padding_idx, self.max_norm, self.norm_type)
+        return F.embedding(input, self.weight, *limits, self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            shown += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq is not False:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        if self.sparse is not False:
-            shown += ", sparse=True"
-        return shown
+        shown += unless_default(self, padding_idx=None, max_norm=None, norm_type=2.0)
+        return shown + unless_default(self, scale_grad_by_freq=False, sparse=False)
 
     @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-    ) -> Self:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
+                        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                        sparse: bool = False) -> Self:  # fmt: skip
         """An embedding made of a given table, which is not trained unless `freeze` is False.
 
         >>> import penlight as torch
@@ -140,17 +99,9 @@ class Embedding(_Table):
         tensor([[3., 4.]])
         """
         rows, columns = _table_shape(embeddings)
-        return cls(
-            num_embeddings=rows,
-            embedding_dim=columns,
-            _weight=embeddings,
-            _freeze=freeze,
-            padding_idx=padding_idx,
-            max_norm=max_norm,
-            norm_type=norm_type,
-            scale_grad_by_freq=scale_grad_by_freq,
-            sparse=sparse,
-        )
+        return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, _freeze=freeze,
+                   padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
+                   scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)  # fmt: skip
 
 
 class EmbeddingBag(_Table):
@@ -162,78 +113,34 @@ class EmbeddingBag(_Table):
     torch.Size([2, 3])
     """
 
-    mode: str
-    include_last_offset: bool
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        _weight: Tensor | None = None,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                 _weight: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self.mode, self.include_last_offset = mode, include_last_offset
         self._set_padding_idx(padding_idx, "padding_idx")
         self._set_weight(_weight, True, device, dtype)
-        self.mode = mode
-        self.sparse = sparse
-        self.include_last_offset = include_last_offset
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """One vector for each bag; a 1-d input has its bags start at `offsets`, in a 2-d one each row is a bag."""
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        settings = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        bags = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        return F.embedding_bag(input, self.weight, offsets, *settings, *bags)
 
     def extra_repr(self) -> str:
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            shown += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            shown += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq is not False:
-            shown += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        shown += f", mode={self.mode!r}"
-        if self.padding_idx is not None:
-            shown += f", padding_idx={self.padding_idx}"
-        return shown
+        settings = unless_default(self, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
+        shown = f"{self.num_embeddings}, {self.embedding_dim}{settings}, mode={self.mode!r}"
+        return shown + unless_default(self, padding_idx=None)
 
     @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-    ) -> Self:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
+                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+                        sparse: bool = False, include_last_offset: bool = False,
+                        padding_idx: int | None = None) -> Self:  # fmt: skip
         """A bag made of a given table, which is not trained unless `freeze` is False.
 
         >>> import penlight as torch
@@ -242,18 +149,9 @@ class EmbeddingBag(_Table):
         tensor([[2.]])
         """
         rows, columns = _table_shape(embeddings)
-        bag = cls(
-            num_embeddings=rows,
-            embedding_dim=columns,
-            _weight=embeddings,
-            max_norm=max_norm,
-            norm_type=norm_type,
-            scale_grad_by_freq=scale_grad_by_freq,
-            mode=mode,
-            sparse=sparse,
-            include_last_offset=include_last_offset,
-            padding_idx=padding_idx,
-        )
+        bag = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, max_norm=max_norm,
+                  norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
+                  include_last_offset=include_last_offset, padding_idx=padding_idx)  # fmt: skip
         bag.weight.requires_grad = not freeze
         return bag
 

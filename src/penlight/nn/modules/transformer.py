@@ -23,12 +23,8 @@ from .module import Module
 from .normalization import LayerNorm
 
 __all__ = [
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-]
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
+]  # fmt: skip
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -38,18 +34,62 @@ def _get_clones(module: Module, count: int) -> ModuleList:
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
-    if activation == "relu":
-        return F.relu
-    if activation == "gelu":
-        return F.gelu
-    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
 
 
 def _get_seq_len(src: Tensor, batch_first: bool) -> int:
     return src.size(1) if batch_first and src.dim() == 3 else src.size(0)
 
 
-class TransformerEncoderLayer(Module):
+class _Layer(Module):
+    """What the two kinds of layer share: blocks of attention and one of a feed-forward network.
+
+    Every block has a dropout and a norm, which are numbered from 1.
+    """
+
+    def _build(self, attentions: tuple[str, ...], settings: dict[str, Any]) -> None:
+        super().__init__()
+        size, width, rate = settings["d_model"], settings["dim_feedforward"], settings["dropout"]
+        factory = {name: settings[name] for name in ("bias", "device", "dtype")}
+        heads = {"dropout": rate, "batch_first": settings["batch_first"], **factory}
+        for name in attentions:
+            setattr(self, name, MultiheadAttention(size, settings["nhead"], **heads))
+        self.linear1 = Linear(size, width, **factory)
+        self.dropout = Dropout(rate)
+        self.linear2 = Linear(width, size, **factory)
+        self.norm_first = settings["norm_first"]
+        blocks = range(1, len(attentions) + 2)
+        for i in blocks:
+            setattr(self, f"norm{i}", LayerNorm(size, eps=settings["layer_norm_eps"], **factory))
+        for i in blocks:
+            setattr(self, f"dropout{i}", Dropout(rate))
+        activation = settings["activation"]
+        self.activation: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def _run_blocks(self, x: Tensor, *blocks: Callable[[Tensor], Tensor]) -> Tensor:
+        """The input after each block and its residual connection, normalised before the block or after the sum."""
+        for block, norm in zip(blocks, (self.norm1, self.norm2, getattr(self, "norm3", None)), strict=False):
+            x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
+        return x
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        masks: dict[str, Any] = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+        return self.dropout1(self.self_attn(x, x, x, need_weights=False, is_causal=is_causal, **masks)[0])
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with dropout, a residual connection and a layer norm.
 
     `norm_first` normalises before the two blocks instead of after the sums.
@@ -60,78 +100,25 @@ class TransformerEncoderLayer(Module):
     torch.Size([2, 5, 16])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-05,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        factory: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        function: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Activation = F.relu, layer_norm_eps: float = 1e-05, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        self._build(("self_attn",), locals())
         # 1 and 2 mark the activations for which the encoder may leave out padding when it evaluates.
-        self.activation_relu_or_gelu = 0
-        if function is F.relu or isinstance(function, ReLU):
-            self.activation_relu_or_gelu = 1
-        elif function is F.gelu or isinstance(function, GELU):
-            self.activation_relu_or_gelu = 2
-        self.activation = function
+        fn = self.activation
+        is_relu, is_gelu = fn is F.relu or isinstance(fn, ReLU), fn is F.gelu or isinstance(fn, GELU)
+        self.activation_relu_or_gelu = 1 if is_relu else 2 if is_gelu else 0
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
-
-    def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:  # fmt: skip
         """The input after both blocks."""
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask")
         mask = canonical_mask(src_mask, "src_mask", src.dtype, None, "")
-        x = src
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
-            return x + self._ff_block(self.norm2(x))
-        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
-        return self.norm2(x + self._ff_block(x))
-
-    def _sa_block(
-        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
-    ) -> Tensor:
-        attended = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            need_weights=False,
-            is_causal=is_causal,
-        )[0]
-        return self.dropout1(attended)
+        return self._run_blocks(src, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal), self._ff_block)
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.dropout2(self._feed_forward(x))
 
 
 class TransformerEncoder(Module):
@@ -146,14 +133,8 @@ class TransformerEncoder(Module):
     torch.Size([2, 5, 16])
     """
 
-    def __init__(
-        self,
-        encoder_layer: Module,
-        num_layers: int,
-        norm: Module | None = None,
-        enable_nested_tensor: bool = True,
-        mask_check: bool = True,
-    ) -> None:
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
@@ -168,13 +149,8 @@ class TransformerEncoder(Module):
                 stacklevel=2,
             )
 
-    def forward(
-        self,
-        src: Tensor,
-        mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool | None = None,
-    ) -> Tensor:
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool | None = None) -> Tensor:  # fmt: skip
         """The input after all layers; `is_causal=None` finds out whether the mask is causal."""
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask")
         mask = canonical_mask(mask, "mask", src.dtype, None, "")
@@ -218,7 +194,7 @@ def _why_padding_stays(layer: Any) -> str | None:
     return next((f"encoder_layer.{what}" for holds, what in conditions if holds), None)
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, and a feed-forward network.
 
     >>> import penlight as torch
@@ -227,83 +203,28 @@ class TransformerDecoderLayer(Module):
     torch.Size([2, 3, 16])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-05,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        factory: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Activation = F.relu, layer_norm_eps: float = 1e-05, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
+        self._build(("self_attn", "multihead_attn"), locals())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
-
-    def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """The target after all three blocks; `memory` is the encoder's output."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
-        x = tgt
-        if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), *own)
-            x = x + self._mha_block(self.norm2(x), *other)
-            return x + self._ff_block(self.norm3(x))
-        x = self.norm1(x + self._sa_block(x, *own))
-        x = self.norm2(x + self._mha_block(x, *other))
-        return self.norm3(x + self._ff_block(x))
+        attend = (lambda x: self._sa_block(x, *own), lambda x: self._mha_block(x, *other))
+        return self._run_blocks(tgt, *attend, self._ff_block)
 
-    def _sa_block(
-        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
-    ) -> Tensor:
-        masks: dict[str, Any] = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
-        return self.dropout1(self.self_attn(x, x, x, need_weights=False, is_causal=is_causal, **masks)[0])
-
-    def _mha_block(
-        self,
-        x: Tensor,
-        mem: Tensor,
-        attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
-        is_causal: bool = False,
-    ) -> Tensor:
+    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+                   is_causal: bool = False) -> Tensor:  # fmt: skip
         masks: dict[str, Any] = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
         return self.dropout2(self.multihead_attn(x, mem, mem, need_weights=False, is_causal=is_causal, **masks)[0])
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.dropout3(self._feed_forward(x))
 
 
 class TransformerDecoder(Module):
@@ -321,32 +242,21 @@ class TransformerDecoder(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """The target after all layers; `tgt_is_causal=None` finds out whether its mask is causal."""
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
+        masks = {
+            "tgt_mask": tgt_mask,
+            "memory_mask": memory_mask,
+            "tgt_key_padding_mask": tgt_key_padding_mask,
+            "memory_key_padding_mask": memory_key_padding_mask,
+        }
         output = tgt
         for layer in self.layers:
-            output = layer(
-                output,
-                memory,
-                tgt_mask=tgt_mask,
-                memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=causal,
-                memory_is_causal=memory_is_causal,
-            )
+            output = layer(output, memory, tgt_is_causal=causal, memory_is_causal=memory_is_causal, **masks)
         return output if self.norm is None else self.norm(output)
 
 
@@ -359,58 +269,31 @@ class Transformer(Module):
     torch.Size([7, 2, 16])
     """
 
-    def __init__(
-        self,
-        d_model: int = 512,
-        nhead: int = 8,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        custom_encoder: Any = None,
-        custom_decoder: Any = None,
-        layer_norm_eps: float = 1e-05,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+                 dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
+                 custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-05,
+                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
         factory: dict[str, Any] = {"device": device, "dtype": dtype}
         settings = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
-        if custom_encoder is not None:
-            self.encoder = custom_encoder
-        else:
-            encoder_layer = TransformerEncoderLayer(d_model, nhead, *settings, **factory)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-            self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm)
-        if custom_decoder is not None:
-            self.decoder = custom_decoder
-        else:
-            decoder_layer = TransformerDecoderLayer(d_model, nhead, *settings, **factory)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm)
+        for name, given, layer_kind, stack_kind, num_layers in (
+            ("encoder", custom_encoder, TransformerEncoderLayer, TransformerEncoder, num_encoder_layers),
+            ("decoder", custom_decoder, TransformerDecoderLayer, TransformerDecoder, num_decoder_layers),
+        ):
+            if given is None:
+                layer: Any = layer_kind(d_model, nhead, *settings, **factory)
+                norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+                given = stack_kind(layer, num_layers, norm)
+            setattr(self, name, given)
         self._reset_parameters()
-        self.d_model = d_model
-        self.nhead = nhead
-        self.batch_first = batch_first
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        src_is_causal: bool | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
+                memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """The decoder's output for the target, given the source."""
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
@@ -418,16 +301,13 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {
+            "tgt_mask": tgt_mask,
+            "memory_mask": memory_mask,
+            "tgt_key_padding_mask": tgt_key_padding_mask,
+            "memory_key_padding_mask": memory_key_padding_mask,
+        }
+        return self.decoder(tgt, memory, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal, **masks)
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

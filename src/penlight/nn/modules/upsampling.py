@@ -8,12 +8,12 @@ from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
 
-from .module import Module
+from ._options import Options
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(Module):
+class Upsample(Options):
     """Resizes 1-d, 2-d or 3-d data to a size or by a factor; see `functional.interpolate` for the modes.
 
     >>> import penlight as torch
@@ -21,53 +21,26 @@ class Upsample(Module):
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    name: str
-    size: _size_any_t | None
-    scale_factor: _ratio_any_t | None
-    mode: str
-    align_corners: bool | None
-    recompute_scale_factor: bool | None
-
-    def __init__(
-        self,
-        size: _size_any_t | None = None,
-        scale_factor: _ratio_any_t | None = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.name = type(self).__name__
-        self.size = size
+    def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None,
+                 mode: str = "nearest", align_corners: bool | None = None,
+                 recompute_scale_factor: bool | None = None) -> None:  # fmt: skip
         if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
+            scale_factor = tuple(map(float, scale_factor))
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+            scale_factor = float(scale_factor) if scale_factor else None
+        self._set_options({"name": type(self).__name__, **locals()})
 
     def forward(self, input: Tensor) -> Tensor:
         """The resized input."""
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+        options = (self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(input, *options, recompute_scale_factor=self.recompute_scale_factor)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state.setdefault("recompute_scale_factor", True)
-        super().__setstate__(state)
+        super().__setstate__({"recompute_scale_factor": True, **state})
 
     def extra_repr(self) -> str:
-        if self.scale_factor is not None:
-            target = f"scale_factor={self.scale_factor!r}"
-        else:
-            target = f"size={self.size!r}"
-        return f"{target}, mode={self.mode!r}"
+        target = "size" if self.scale_factor is None else "scale_factor"
+        return f"{target}={getattr(self, target)!r}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):

@@ -12,14 +12,8 @@ from .replicate import replicate
 from .scatter_gather import gather, scatter
 
 __all__ = [
-    "DataParallel",
-    "DistributedDataParallel",
-    "data_parallel",
-    "gather",
-    "parallel_apply",
-    "replicate",
-    "scatter",
-]
+    "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
+]  # fmt: skip
 
 
 class DistributedDataParallelCPU(DistributedDataParallel):

@@ -22,13 +22,8 @@ class DataParallel(Module):
     tensor([0., 1.])
     """
 
-    def __init__(
-        self,
-        module: Module,
-        device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
-        dim: int = 0,
-    ) -> None:
+    def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+                 dim: int = 0) -> None:  # fmt: skip
         super().__init__()
         self.module = module
         self.device_ids: list[Any] = []
@@ -54,13 +49,7 @@ class DataParallel(Module):
         return gather(outputs, output_device)
 
 
-def data_parallel(
-    module: Module,
-    inputs: Any,
-    device_ids: Sequence[Any] | None = None,
-    output_device: Any = None,
-    dim: int = 0,
-    module_kwargs: Any = None,
-) -> Any:
+def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+                  dim: int = 0, module_kwargs: Any = None) -> Any:  # fmt: skip
     """Raises, as PyTorch does where there are no GPUs."""
     raise RuntimeError("device type could not be determined. There is no GPU here: call the module itself.")

@@ -8,12 +8,8 @@ from typing import Any
 __all__ = ["parallel_apply"]
 
 
-def parallel_apply(
-    modules: Sequence[Any],
-    inputs: Sequence[Any],
-    kwargs_tup: Sequence[dict[str, Any]] | None = None,
-    devices: Sequence[Any] | None = None,
-) -> list[Any]:
+def parallel_apply(modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
+                   devices: Sequence[Any] | None = None) -> list[Any]:  # fmt: skip
     """Raises, as PyTorch does where there are no GPUs."""
     for name, given in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
         if given is not None and len(modules) != len(given):

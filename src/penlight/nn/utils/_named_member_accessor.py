@@ -23,12 +23,10 @@ def _check(module: Any, name: str, tensor: Any = _MISSING) -> None:
     """Refuse what is no module, no name of something right in it, or no tensor. `_MISSING` stands for 'nothing there'."""
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
-    if tensor is not _MISSING and not isinstance(tensor, Tensor) and tensor is not None:
+    if not (tensor is _MISSING or tensor is None or isinstance(tensor, Tensor)):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    if "." in name:
-        raise KeyError('tensor name can\'t contain "."')
-    if name == "":
-        raise KeyError('tensor name can\'t be empty string ""')
+    if not name or "." in name:
+        raise KeyError("tensor name can't " + ('contain "."' if name else 'be empty string ""'))
 
 
 def set_tensor(module: Module, name: str, tensor: Any) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
+from ._computed import hooks_for
+
 _HOME = "penlight.nn.utils.prune"  # where PyTorch has these classes, and so what pickles name
 
 
@@ -57,11 +59,7 @@ class BasePruningMethod(ABC):
 
         What was pruned before is combined with it in a `PruningContainer`.
         """
-        earlier = [
-            (key, hook)
-            for key, hook in module._forward_pre_hooks.items()
-            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
-        ]
+        earlier = list(hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
         if len(earlier) > 1:
             raise AssertionError(
                 f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
@@ -251,7 +249,26 @@ class _Amount(BasePruningMethod):
         return count
 
 
-class RandomUnstructured(_Amount):
+class _Unstructured(_Amount):
+    """Pruning of single elements by a score."""
+
+    __module__ = _HOME
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask without the elements that go."""
+        count = self._count(t.nelement())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[self._elements_to_prune(t, count)] = 0
+        return mask
+
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        raise NotImplementedError
+
+
+class RandomUnstructured(_Unstructured):
     """Prunes single elements at random.
 
     >>> import penlight as torch
@@ -262,16 +279,8 @@ class RandomUnstructured(_Amount):
 
     __module__ = _HOME
 
-    PRUNING_TYPE = "unstructured"
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the elements drawn."""
-        count = self._count(t.nelement())
-        mask = default_mask.clone()
-        if count:
-            drawn = penlight.topk(penlight.rand_like(t).view(-1), k=count)
-            mask.view(-1)[drawn.indices] = 0
-        return mask
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        return penlight.topk(penlight.rand_like(t).view(-1), k=count).indices
 
     @classmethod
     def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
@@ -279,7 +288,7 @@ class RandomUnstructured(_Amount):
         return super().apply(module, name, amount=amount)
 
 
-class L1Unstructured(_Amount):
+class L1Unstructured(_Unstructured):
     """Prunes the single elements of smallest absolute value.
 
     >>> import penlight as torch
@@ -290,16 +299,8 @@ class L1Unstructured(_Amount):
 
     __module__ = _HOME
 
-    PRUNING_TYPE = "unstructured"
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the smallest elements."""
-        count = self._count(t.nelement())
-        mask = default_mask.clone()
-        if count:
-            smallest = penlight.topk(penlight.abs(t).view(-1), k=count, largest=False)
-            mask.view(-1)[smallest.indices] = 0
-        return mask
+    def _elements_to_prune(self, t: Tensor, count: int) -> Tensor:
+        return penlight.topk(penlight.abs(t).view(-1), k=count, largest=False).indices
 
     @classmethod
     def apply(  # type: ignore[override]

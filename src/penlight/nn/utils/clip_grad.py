@@ -17,12 +17,8 @@ def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def get_total_norm(
-    tensors: Tensor | Iterable[Tensor],
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
+def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:  # fmt: skip
     """The norm of all tensors as if they were one vector. `foreach` is accepted and changes nothing.
 
     >>> import penlight as torch
@@ -72,13 +68,8 @@ def clip_grads_with_norm_(
             grad.mul_(factor)
 
 
-def clip_grad_norm_(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Scales the gradients of all parameters, in place, so that their joint norm is at most `max_norm`.
 
     Returns the norm they had.
@@ -100,13 +91,8 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
+def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Deprecated: `clip_grad_norm_` is the same.
 
     >>> import penlight as torch

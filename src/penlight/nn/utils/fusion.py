@@ -36,16 +36,9 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     return fused
 
 
-def fuse_conv_bn_weights(
-    conv_w: Tensor,
-    conv_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor | None,
-    bn_b: Tensor | None,
-    transpose: bool = False,
-) -> tuple[Parameter, Parameter]:
+def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                         bn_w: Tensor | None, bn_b: Tensor | None,
+                         transpose: bool = False) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a convolution with a batch normalisation folded in; see `fuse_conv_bn_eval`.
 
     >>> import penlight as torch
@@ -90,15 +83,8 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     return fused
 
 
-def fuse_linear_bn_weights(
-    linear_w: Tensor,
-    linear_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor,
-    bn_b: Tensor,
-) -> tuple[Parameter, Parameter]:
+def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                           bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a linear layer with a batch normalisation folded in; see `fuse_linear_bn_eval`.
 
     >>> import penlight as torch

@@ -42,10 +42,9 @@ class _Orthogonal(Module):
 
     def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
         super().__init__()
-        if weight.is_complex() and orthogonal_map == _OrthMaps.householder:
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if orthogonal_map == _OrthMaps.householder and weight.is_complex():
             raise ValueError("The householder parametrization does not support complex tensors.")
-        self.shape = weight.shape
-        self.orthogonal_map = orthogonal_map
         if use_trivialization:
             self.register_buffer("base", None)
 
@@ -131,21 +130,24 @@ def orthogonal(
     >>> torch.allclose(m.weight @ m.weight.T, torch.eye(4), atol=1e-5)
     True
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:
         square = weight.size(-2) == weight.size(-1)
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
-    chosen = getattr(_OrthMaps, orthogonal_map, None)
-    if chosen is None:
-        raise ValueError(
-            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
-        )
-    orth = _Orthogonal(weight, chosen, use_trivialization=use_trivialization)
-    return parametrize.register_parametrization(module, name, orth, unsafe=True)
+    if orthogonal_map not in _OrthMaps.__members__:
+        names = ", ".join(f'"{known}"' for known in _OrthMaps.__members__)
+        raise ValueError(f"orthogonal_map has to be one of {names}. Got: {orthogonal_map}")
+    onto = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, onto, unsafe=True)
+
+
+def _tensor_of(module: Any, name: str) -> Tensor:
+    value = getattr(module, name, None)
+    if not isinstance(value, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return value
 
 
 class _WeightNorm(Module):
@@ -246,10 +248,6 @@ def spectral_norm(
     >>> bool(torch.linalg.matrix_norm(m.weight, 2) < 1.5)
     True
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if dim is None:
-        dim = default_dim(module)
-    parametrization = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    along = default_dim(module) if dim is None else dim
+    parametrization = _SpectralNorm(_tensor_of(module, name), n_power_iterations, along, eps)
     return parametrize.register_parametrization(module, name, parametrization)

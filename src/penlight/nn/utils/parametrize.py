@@ -18,14 +18,9 @@ from penlight.nn.modules.module import Module
 from penlight.nn.parameter import Parameter
 
 __all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
-]
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
 
 _cache_enabled = 0
 _cache: dict[tuple[int, str], Tensor] = {}
@@ -214,7 +209,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inject_new_class(module: Any) -> None:
-    """Gives a module a class of its own, to which properties can be added."""
+    """Gives a module a class of its own, to which properties can be added, and the dict of their parametrisations."""
     cls = type(module)
 
     def default_deepcopy(self: Any, memo: dict[int, Any]) -> Any:
@@ -234,6 +229,7 @@ def _inject_new_class(module: Any) -> None:
     if not hasattr(cls, "__deepcopy__"):
         members["__deepcopy__"] = default_deepcopy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
+    module.parametrizations = ModuleDict()
 
 
 def _inject_property(module: Any, tensor_name: str) -> None:
@@ -272,25 +268,28 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        if not unsafe:
-            _check_further(module, tensor_name, parametrization)
-        module.parametrizations[tensor_name].append(parametrization)
-        module.parametrizations[tensor_name].unsafe |= unsafe
-    elif tensor_name in module._buffers or tensor_name in module._parameters:
-        original = getattr(module, tensor_name)
-        parametrizations = ParametrizationList([parametrization], original, unsafe=unsafe)
-        delattr(module, tensor_name)
-        if not is_parametrized(module):
-            _inject_new_class(module)
-            module.parametrizations = ModuleDict()
-        _inject_property(module, tensor_name)
-        module.parametrizations[tensor_name] = parametrizations
-    else:
+        _add_further(module, tensor_name, parametrization, unsafe)
+        return module
+    if tensor_name not in {*module._buffers, *module._parameters}:
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
             f"'{tensor_name}'"
         )
+    only = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        _inject_new_class(module)
+    _inject_property(module, tensor_name)
+    module.parametrizations[tensor_name] = only
     return module
+
+
+def _add_further(module: Any, tensor_name: str, parametrization: Any, unsafe: bool) -> None:
+    if not unsafe:
+        _check_further(module, tensor_name, parametrization)
+    earlier = module.parametrizations[tensor_name]
+    earlier.append(parametrization)
+    earlier.unsafe = earlier.unsafe or unsafe
 
 
 def _check_further(module: Any, tensor_name: str, parametrization: Any) -> None:

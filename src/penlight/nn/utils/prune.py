@@ -8,6 +8,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
+from . import _computed
 from ._pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
@@ -21,6 +22,12 @@ from ._pruning_methods import (
 from .convert_parameters import parameters_to_vector
 
 
+def _pruned(method: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module, after a method was applied to it."""
+    method.apply(module, *args, **kwargs)
+    return module
+
+
 def identity(module: Any, name: str) -> Any:
     """Puts a mask of ones on a parameter.
 
@@ -28,8 +35,7 @@ def identity(module: Any, name: str) -> Any:
     >>> torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "bias").bias_mask
     tensor([1.])
     """
-    Identity.apply(module, name)
-    return module
+    return _pruned(Identity, module, name)
 
 
 def random_unstructured(module: Any, name: str, amount: float) -> Any:
@@ -40,8 +46,7 @@ def random_unstructured(module: Any, name: str, amount: float) -> Any:
     >>> int((m.weight_mask == 0).sum())
     1
     """
-    RandomUnstructured.apply(module, name, amount)
-    return module
+    return _pruned(RandomUnstructured, module, name, amount)
 
 
 def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Tensor | None = None) -> Any:
@@ -52,8 +57,7 @@ def l1_unstructured(module: Any, name: str, amount: float, importance_scores: Te
     >>> int((m.weight == 0).sum())
     3
     """
-    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
-    return module
+    return _pruned(L1Unstructured, module, name, amount=amount, importance_scores=importance_scores)
 
 
 def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
@@ -64,8 +68,7 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
     >>> int((m.weight.sum(0) == 0).sum())
     3
     """
-    RandomStructured.apply(module, name, amount, dim)
-    return module
+    return _pruned(RandomStructured, module, name, amount, dim)
 
 
 def ln_structured(
@@ -78,8 +81,7 @@ def ln_structured(
     >>> int((m.weight.flatten(1).abs().sum(1) == 0).sum())
     1
     """
-    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
-    return module
+    return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
 
 
 def global_unstructured(
@@ -128,8 +130,7 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     >>> m.bias_mask
     tensor([0., 1., 0.])
     """
-    CustomFromMask.apply(module, name, mask)
-    return module
+    return _pruned(CustomFromMask, module, name, mask)
 
 
 def remove(module: Any, name: str) -> Any:
@@ -140,11 +141,10 @@ def remove(module: Any, name: str) -> Any:
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
+    for key, method in _computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
+        method.remove(module)
+        del module._forward_pre_hooks[key]
+        return module
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 

@@ -9,15 +9,17 @@ import penlight
 from penlight import Tensor
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
+
+def _cast_to(dtype: str) -> Callable[[Any], Any]:
+    def cast(self: Any) -> Any:
+        return self.to(dtype=getattr(penlight, dtype))
+
+    cast.__doc__ = f"The sequence with data of {dtype}."
+    return cast
 
 
 class PackedSequence_(NamedTuple):
@@ -39,13 +41,8 @@ class PackedSequence(PackedSequence_):
     tensor([1, 4, 2, 5, 3])
     """
 
-    def __new__(
-        cls,
-        data: Any,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
-        unsorted_indices: Tensor | None = None,
-    ) -> Self:
+    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+                unsorted_indices: Tensor | None = None) -> Self:  # fmt: skip
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:  # the old form, with data and batch_sizes as a pair
@@ -88,37 +85,8 @@ class PackedSequence(PackedSequence_):
         """The sequence on the CPU, where it is."""
         return self.to(*args, **{"device": "cpu", **kwargs})
 
-    def double(self) -> Self:
-        """The sequence with data of float64."""
-        return self.to(dtype=penlight.double)
-
-    def float(self) -> Self:
-        """The sequence with data of float32."""
-        return self.to(dtype=penlight.float)
-
-    def half(self) -> Self:
-        """The sequence with data of float16."""
-        return self.to(dtype=penlight.half)
-
-    def long(self) -> Self:
-        """The sequence with data of int64."""
-        return self.to(dtype=penlight.long)
-
-    def int(self) -> Self:
-        """The sequence with data of int32."""
-        return self.to(dtype=penlight.int)
-
-    def short(self) -> Self:
-        """The sequence with data of int16."""
-        return self.to(dtype=penlight.short)
-
-    def char(self) -> Self:
-        """The sequence with data of int8."""
-        return self.to(dtype=penlight.int8)
-
-    def byte(self) -> Self:
-        """The sequence with data of uint8."""
-        return self.to(dtype=penlight.uint8)
+    double, float, half = (_cast_to(name) for name in ("float64", "float32", "float16"))
+    long, int, short, char, byte = (_cast_to(name) for name in ("int64", "int32", "int16", "int8", "uint8"))
 
     @property
     def is_cuda(self) -> bool:
@@ -202,12 +170,8 @@ def _check_lengths(input: Tensor, lengths: Tensor) -> None:
         )
 
 
-def pad_packed_sequence(
-    sequence: PackedSequence,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
-    total_length: int | None = None,
-) -> tuple[Tensor, Tensor]:
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The padded batch and the lengths that a packed sequence was made from.
 
     >>> import penlight as torch

@@ -6,15 +6,14 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn.parameter import Parameter, is_lazy
+from penlight.nn.parameter import Parameter
+
+from ._computed import check_target, hooks_for, remove_computed
 
 __all__ = [
-    "SpectralNorm",
-    "SpectralNormLoadStateDictPreHook",
-    "SpectralNormStateDictHook",
-    "remove_spectral_norm",
+    "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
     "spectral_norm",
-]
+]  # fmt: skip
 
 
 def _normalized(vector: Tensor, eps: float) -> Tensor:
@@ -28,14 +27,11 @@ class SpectralNorm:
     _version: int = 1
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
-        self.name = name
-        self.dim = dim
         if n_power_iterations <= 0:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
             )
-        self.n_power_iterations = n_power_iterations
-        self.eps = eps
+        self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         """The weight as a matrix whose rows are along `dim`."""
@@ -57,16 +53,15 @@ class SpectralNorm:
                 u, v = u.clone(), v.clone()
         return weight / penlight.dot(u, penlight.mv(matrix, v))
 
-    def remove(self, module: Any) -> None:
-        """Makes the weight a plain parameter again."""
-        with penlight.no_grad():
-            weight = self.compute_weight(module, do_power_iteration=False)
-        for suffix in ("", "_u", "_v", "_orig"):
-            delattr(module, self.name + suffix)
-        module.register_parameter(self.name, Parameter(weight.detach()))
-
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+    def remove(self, module: Any) -> None:
+        """Makes the weight a plain parameter again."""
+        weight = self.compute_weight(module, do_power_iteration=False).detach()
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight))
 
     def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Tensor:
         """The v that belongs to u, for state saved before v was."""
@@ -77,32 +72,24 @@ class SpectralNorm:
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Puts the hook on a module, and a parameter with two buffers in the place of the weight."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
-        fn = SpectralNorm(name, n_power_iterations, dim, eps)
-        weight = module._parameters[name]
-        if weight is None:
+        weight = module._parameters.get(name)
+        check_target(module, SpectralNorm, name, weight, "spectral normalization")
+        hook = SpectralNorm(name, n_power_iterations, dim, eps)
+        if module._parameters[name] is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
-        if is_lazy(weight):
-            raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                "forward before applying spectral normalization"
-            )
         with penlight.no_grad():
-            height, width = fn.reshape_weight_to_matrix(weight).size()
-            u = _normalized(weight.new_empty(height).normal_(0, 1), fn.eps)
-            v = _normalized(weight.new_empty(width).normal_(0, 1), fn.eps)
+            sizes = hook.reshape_weight_to_matrix(weight).size()
+            vectors = [_normalized(weight.new_empty(size).normal_(0, 1), eps) for size in sizes]
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         # Until the first forward the weight is the original; not a parameter, for that is what `_orig` is.
         setattr(module, name, weight.data)
-        module.register_buffer(name + "_u", u)
-        module.register_buffer(name + "_v", v)
-        module.register_forward_pre_hook(fn)
-        module._register_state_dict_hook(SpectralNormStateDictHook(fn))
-        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(fn))
-        return fn
+        for suffix, vector in zip(("_u", "_v"), vectors, strict=True):
+            module.register_buffer(name + suffix, vector)
+        module.register_forward_pre_hook(hook)
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
+        return hook
 
 
 class SpectralNormLoadStateDictPreHook:
@@ -111,16 +98,8 @@ class SpectralNormLoadStateDictPreHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
-    def __call__(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+    def __call__(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
+                 missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:  # fmt: skip
         fn = self.fn
         version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version", None)
         if version is not None and version >= 1:
@@ -186,20 +165,12 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     >>> sorted(name for name, _ in m.named_parameters())
     ['bias', 'weight']
     """
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for key, hook in module._state_dict_hooks.items():
-        if isinstance(hook, SpectralNormStateDictHook) and hook.fn.name == name:
-            del module._state_dict_hooks[key]
-            break
-    for key, wrapped in module._load_state_dict_pre_hooks.items():
-        hook = getattr(wrapped, "hook", wrapped)
-        if isinstance(hook, SpectralNormLoadStateDictPreHook) and hook.fn.name == name:
-            del module._load_state_dict_pre_hooks[key]
-            break
+    remove_computed(module, SpectralNorm, name, "spectral_norm")
+    kinds = {
+        "_state_dict_hooks": SpectralNormStateDictHook,
+        "_load_state_dict_pre_hooks": SpectralNormLoadStateDictPreHook,
+    }
+    for table, kind in kinds.items():
+        for key, _ in list(hooks_for(module, kind, name, table=table))[:1]:
+            del getattr(module, table)[key]
     return module

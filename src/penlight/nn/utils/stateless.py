@@ -9,20 +9,14 @@ from typing import Any
 
 from penlight import Tensor
 
+from ._named_member_accessor import NamedMemberAccessor
+
 __all__ = ["functional_call"]
 
-_ABSENT: Any = object()
 
-
-def functional_call(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+def functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
+                    strict: bool = False) -> Any:  # fmt: skip
     """Deprecated: `penlight.func.functional_call` is the same."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
@@ -33,15 +27,9 @@ def functional_call(
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _functional_call(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+def _functional_call(module: Any, parameters_and_buffers: dict[str, Tensor], args: Any = None,
+                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
+                     strict: bool = False) -> Any:  # fmt: skip
     """The module's result for these arguments with the given tensors in the places of its own.
 
     >>> import penlight as torch
@@ -86,24 +74,21 @@ def _untie_named_tensors_map(module: Any, given: dict[str, Tensor]) -> dict[str,
 
 
 @contextlib.contextmanager
-def _reparametrize_module(
-    module: Any,
-    parameters_and_buffers: dict[str, Tensor],
-    tie_weights: bool = False,
-    strict: bool = False,
-    stack_weights: bool = False,
-) -> Iterator[None]:
+def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Tensor], tie_weights: bool = False,
+                          strict: bool = False, stack_weights: bool = False) -> Iterator[None]:  # fmt: skip
     """The module with other tensors while the block runs; what the block assigned goes back into the given dict."""
     tensors = _untie_named_tensors_map(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
         _check_all_names(module, tensors)
+    members = NamedMemberAccessor(module)
     originals: dict[str, Any] = {}
     try:
         for name, tensor in tensors.items():
-            originals[name] = _swap(module, name, tensor)
+            originals[name] = members.swap_tensor(name, tensor, allow_missing=True)
         yield
     finally:
-        assigned = {name: _swap(module, name, originals[name]) for name in reversed(originals)}
+        restored = [(name, originals[name]) for name in reversed(originals)]
+        assigned = {name: members.swap_tensor(name, tensor, allow_missing=True) for name, tensor in restored}
         for name in parameters_and_buffers:
             if name in assigned:
                 parameters_and_buffers[name] = assigned[name]
@@ -119,27 +104,3 @@ def _check_all_names(module: Any, tensors: dict[str, Tensor]) -> None:
         raise RuntimeError(
             "Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(problems))
         )
-
-
-def _swap(module: Any, path: str, tensor: Any) -> Any:
-    """Puts a tensor at a dotted path, whatever kind of entry that is, and returns what was there."""
-    if tensor is not _ABSENT and tensor is not None and not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    prefix, _, name = path.rpartition(".")
-    owner = module.get_submodule(prefix)
-    for table in (owner._parameters, owner._buffers):
-        if name in table:
-            old = table[name]
-            if tensor is _ABSENT:
-                del table[name]
-            else:
-                table[name] = tensor
-            return old
-    old = getattr(owner, name, _ABSENT)
-    if old is not _ABSENT and old is not None and not isinstance(old, Tensor):
-        raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
-    if tensor is not _ABSENT:
-        setattr(owner, name, tensor)
-    elif hasattr(owner, name):
-        delattr(owner, name)
-    return old

@@ -7,7 +7,9 @@ from typing import Any
 
 import penlight
 from penlight import Tensor
-from penlight.nn.parameter import Parameter, is_lazy
+from penlight.nn.parameter import Parameter
+
+from ._computed import check_target, remove_computed
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -38,6 +40,9 @@ class WeightNorm:
         """The weight as it is now."""
         return weight_from(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Puts the hook on a module, and two parameters in the place of one."""
@@ -46,33 +51,22 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
-        fn = WeightNorm(name, dim)
         weight = getattr(module, name)
-        if is_lazy(weight):
-            raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                "forward before applying weight normalization"
-            )
-        del module._parameters[name]
-        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, fn.dim).data))
-        module.register_parameter(name + "_v", Parameter(weight.data))
-        setattr(module, name, fn.compute_weight(module))
-        module.register_forward_pre_hook(fn)
-        return fn
+        check_target(module, WeightNorm, name, weight, "weight normalization")
+        hook = WeightNorm(name, dim)
+        direction = module._parameters.pop(name).data
+        for suffix, value in (("_g", norm_except_dim(direction, hook.dim)), ("_v", direction)):
+            module.register_parameter(name + suffix, Parameter(value))
+        hook(module, None)
+        module.register_forward_pre_hook(hook)
+        return hook
 
     def remove(self, module: Any) -> None:
         """Makes the weight one parameter again."""
-        weight = self.compute_weight(module)
-        delattr(module, self.name)
-        del module._parameters[self.name + "_g"]
-        del module._parameters[self.name + "_v"]
-        setattr(module, self.name, Parameter(weight.data))
-
-    def __call__(self, module: Any, inputs: Any) -> None:
-        setattr(module, self.name, self.compute_weight(module))
+        weight = Parameter(self.compute_weight(module).data)
+        for name in (self.name, self.name + "_g", self.name + "_v"):
+            delattr(module, name)
+        setattr(module, self.name, weight)
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
@@ -97,9 +91,4 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     >>> sorted(name for name, _ in m.named_parameters())
     ['bias', 'weight']
     """
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    return remove_computed(module, WeightNorm, name, "weight_norm")

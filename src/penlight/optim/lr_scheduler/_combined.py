@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from penlight.optim.lr_scheduler._base import LRScheduler, _param_groups_val_list, _update_param_group_val
+from penlight.optim.lr_scheduler._base import LRScheduler, _set, _values
 from penlight.optim.lr_scheduler._plateau import ReduceLROnPlateau
 from penlight.optim.optimizer import Optimizer
 
@@ -36,13 +36,13 @@ class _Combined(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimiser, with the states of the schedulers."""
         state = super().state_dict()
-        del state["_schedulers"]
-        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
-        return state
+        return {key: value for key, value in state.items() if key != "_schedulers"} | {
+            "_schedulers": [scheduler.state_dict() for scheduler in state["_schedulers"]]
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that :meth:`state_dict` returned, also in the schedulers."""
-        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        super().load_state_dict({**state_dict, "_schedulers": self._schedulers})
         for index, state in enumerate(state_dict["_schedulers"]):
             self._schedulers[index].load_state_dict(state)
 
@@ -68,7 +68,7 @@ class SequentialLR(_Combined):
     def __init__(
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
     ) -> None:
-        if len(schedulers) < 1:
+        if not schedulers:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         self._check(optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
@@ -83,7 +83,7 @@ class SequentialLR(_Combined):
         self.optimizer = optimizer
         # Making the schedulers has taken a first step of each; undo them and take that of the first one only.
         for group in optimizer.param_groups:
-            _update_param_group_val(group, "lr", group["initial_lr"])
+            _set(group, "lr", group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
@@ -91,23 +91,25 @@ class SequentialLR(_Combined):
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back the epoch that the making of each scheduler has counted."""
-        scheduler = self if sched is None else sched
-        if hasattr(scheduler, "_schedulers"):
-            for inner in scheduler._schedulers:
-                self.recursive_undo(inner)
-        elif hasattr(scheduler, "last_epoch"):
-            scheduler.last_epoch -= 1
+        waiting = [self if sched is None else sched]
+        while waiting:
+            scheduler = waiting.pop()
+            inner = getattr(scheduler, "_schedulers", None)
+            if inner is not None:
+                waiting += inner
+            elif hasattr(scheduler, "last_epoch"):
+                scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
         """Go to the next epoch."""
         self.last_epoch += 1
-        index = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[index]
-        if index > 0 and self._milestones[index - 1] == self.last_epoch:
-            scheduler._update_lr(0)
+        passed = bisect_right(self._milestones, self.last_epoch)
+        current = self._schedulers[passed]
+        if passed and self._milestones[passed - 1] == self.last_epoch:
+            current._update_lr(0)
         else:
-            scheduler.step()
-        self._last_lr = scheduler.get_last_lr()
+            current.step()
+        self._last_lr = current.get_last_lr()
 
 
 class ChainedScheduler(_Combined):
@@ -124,18 +126,16 @@ class ChainedScheduler(_Combined):
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
-            )
-        optimizer = optimizer or schedulers[0].optimizer
-        self._check(optimizer, schedulers)
+        if not schedulers:
+            name = type(self).__name__
+            raise ValueError(f"{name} expects at least one scheduler to be chained, but got no scheduler.")
+        self._check(optimizer or schedulers[0].optimizer, schedulers)
         self._schedulers = schedulers
-        self.optimizer = optimizer
-        self._last_lr = _param_groups_val_list(schedulers[-1].optimizer, "lr")
+        self.optimizer = optimizer or schedulers[0].optimizer
+        self._last_lr = _values(self.optimizer)
 
     def step(self) -> None:  # type: ignore[override]
         """Step every scheduler."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = _param_groups_val_list(self._schedulers[-1].optimizer, "lr")
+        self._last_lr = _values(self.optimizer)

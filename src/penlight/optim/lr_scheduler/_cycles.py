@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
-from penlight.optim.lr_scheduler._base import (
-    LRScheduler,
-    _callable_state,
-    _check_optimizer,
-    _Flag,
-    _format_param,
-    _update_param_group_val,
-    _warn_get_lr_called_within_step,
-)
+from penlight.optim.lr_scheduler._base import Scheduled, _checked, _format_param, _saved_function, _set
+from penlight.optim.lr_scheduler._decays import cosine
 from penlight.optim.optimizer import Optimizer
 
 
-class _MomentumCycle(LRScheduler):
+class _MomentumCycle(Scheduled):
     """Moving the momentum, or the first beta, against the rate."""
 
     use_beta1: bool
 
     def _init_momentum(self, base_momentum: Any, max_momentum: Any, start: bool) -> tuple[list[Any], list[Any]]:
-        optimizer = self.optimizer
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        options, groups = self.optimizer.defaults, self.optimizer.param_groups
+        if not {"momentum", "betas"} & {*options}:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        self.use_beta1 = "betas" in optimizer.defaults
-        bases = _format_param("base_momentum", optimizer, base_momentum)
-        tops = _format_param("max_momentum", optimizer, max_momentum)
+        self.use_beta1 = "betas" in options
+        bases = _format_param("base_momentum", self.optimizer, base_momentum)
+        tops = _format_param("max_momentum", self.optimizer, max_momentum)
         if start:
-            for top, base, group in zip(tops, bases, optimizer.param_groups, strict=True):
+            for top, base, group in zip(tops, bases, groups, strict=True):
                 self._set_momentum(group, top)
-                group["max_momentum"] = top
-                group["base_momentum"] = base
+                group.update(max_momentum=top, base_momentum=base)
         return bases, tops
 
     def _set_momentum(self, group: dict[str, Any], momentum: Any) -> None:
@@ -80,94 +71,69 @@ class CyclicLR(_MomentumCycle):
         max_momentum: float = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        _check_optimizer(optimizer)
-        self.optimizer = optimizer
-        base_lrs = _format_param("base_lr", optimizer, base_lr)
+        self.optimizer = _checked(optimizer)
+        lows = _format_param("base_lr", optimizer, base_lr)
         if last_epoch == -1:
-            for lr, group in zip(base_lrs, optimizer.param_groups, strict=True):
-                _update_param_group_val(group, "lr", lr)
+            for group, low in zip(optimizer.param_groups, lows, strict=True):
+                _set(group, "lr", low)
         self.max_lrs = _format_param("max_lr", optimizer, max_lr)
-        up = float(step_size_up)
-        self.total_size = up + (float(step_size_down) if step_size_down is not None else up)
+        up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
+        self.total_size = up + down
         self.step_ratio = up / self.total_size
-        if mode not in ["triangular", "triangular2", "exp_range"] and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
+        if scale_fn is None:
+            if mode not in ("triangular", "triangular2", "exp_range"):
+                raise ValueError("mode is invalid and scale_fn is None")
+            scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.mode = mode
         self.gamma = gamma
-        self._scale_fn_ref: Callable[[float], float]
         self._scale_fn_custom = scale_fn
         self.scale_mode: str = scale_mode
-        self._init_scale_fn()
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._init_momentum(
-                base_momentum, max_momentum, start=last_epoch == -1
-            )
+            bounds = self._init_momentum(base_momentum, max_momentum, start=last_epoch == -1)
+            self.base_momentums, self.max_momentums = bounds
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs
-
-    def _init_scale_fn(self) -> None:
-        if self._scale_fn_custom is not None:
-            return
-        if self.mode == "exp_range":
-            self._scale_fn_ref = partial(self._exp_range_scale_fn, self.gamma)
-            self.scale_mode = "iterations"
-        else:
-            triangular = self.mode == "triangular"
-            self._scale_fn_ref = self._triangular_scale_fn if triangular else self._triangular2_scale_fn
-            self.scale_mode = "cycle"
+        self.base_lrs = lows
 
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, relative to the first."""
-        return self._scale_fn_ref(x) if self._scale_fn_custom is None else self._scale_fn_custom(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "exp_range":
+            return self.gamma**x
+        return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (x - 1)
 
-    @staticmethod
-    def _triangular_scale_fn(x: float) -> float:
-        return 1.0
+    def _rates(self) -> list[Any]:
+        cycles = self.last_epoch / self.total_size
+        number = math.floor(1 + cycles)
+        x, peak = 1.0 + cycles - number, self.step_ratio
+        progress = x / peak if x <= peak else (x - 1) / (peak - 1)
+        groups, by_cycle = self.optimizer.param_groups, self.scale_mode == "cycle"
 
-    @staticmethod
-    def _triangular2_scale_fn(x: float) -> float:
-        return 1 / (2.0 ** (x - 1))
+        def heights(lows: list[Any], highs: list[Any]) -> list[Any]:
+            scale = self.scale_fn(number if by_cycle else self.last_epoch)
+            return [(high - low) * progress * scale for low, high in zip(lows, highs, strict=True)]
 
-    @staticmethod
-    def _exp_range_scale_fn(gamma: float, x: float) -> float:
-        return gamma**x
-
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1.0 + self.last_epoch / self.total_size - cycle
-        progress = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-
-        def height(low: Any, high: Any) -> Any:
-            return (high - low) * progress * self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-
-        lrs = [low + height(low, high) for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
         if self.cycle_momentum:
-            ranges = zip(self.base_momentums, self.max_momentums, strict=True)
-            for group, (low, high) in zip(self.optimizer.param_groups, ranges, strict=True):
-                self._set_momentum(group, high - height(low, high))
-        return lrs
+            falls = heights(self.base_momentums, self.max_momentums)
+            for group, high, fall in zip(groups, self.max_momentums, falls, strict=True):
+                self._set_momentum(group, high - fall)
+        return [low + rise for low, rise in zip(self.base_lrs, heights(self.base_lrs, self.max_lrs), strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimiser; of ``scale_fn`` only the attributes, if it is a callable object."""
         state = super().state_dict()
-        state.pop("_scale_fn_ref", None)
-        fn = state.pop("_scale_fn_custom")
-        state["_scale_fn_custom"] = None if fn is None else _callable_state(fn)
-        return state
+        attributes = _saved_function(state.pop("_scale_fn_custom"))
+        return {**state, "_scale_fn_custom": attributes}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that :meth:`state_dict` returned; ``scale_fn`` stays, with its saved attributes."""
-        state_dict = dict(state_dict)
-        attributes = state_dict.pop("_scale_fn_custom")
-        super().load_state_dict(state_dict)
-        if attributes is not None:
-            self._scale_fn_custom.__dict__.update(attributes)
-        self._init_scale_fn()
+        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
+        if state_dict["_scale_fn_custom"] is not None:
+            vars(self._scale_fn_custom).update(state_dict["_scale_fn_custom"])
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingWarmRestarts(Scheduled):
     """The rate along half a cosine to ``eta_min`` within ``T_0`` epochs, then from the start, ``T_mult`` times as long.
 
     ``step`` takes fractions of epochs too: ``scheduler.step(epoch + batch / batches)``.
@@ -187,49 +153,49 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        if T_0 <= 0 or not isinstance(T_0, int):
-            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
-        if T_mult < 1 or not isinstance(T_mult, int):
-            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        for value, words in ((T_0, "positive integer T_0"), (T_mult, "integer T_mult >= 1")):
+            if value < 1 or not isinstance(value, int):
+                raise ValueError(f"Expected {words}, but got {value}")
         if not isinstance(eta_min, (float, int)):
             raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
         self.T_0 = T_0
-        self.T_i = T_0
+        self.T_i = T_0  # the length of this period
         self.T_mult = T_mult
         self.eta_min = eta_min
-        self.T_cur: float = last_epoch
+        self.T_cur: float = last_epoch  # how far in it is
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
-        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+    def _rates(self) -> list[Any]:
+        return cosine(self.base_lrs, self.eta_min, math.pi * self.T_cur / self.T_i)
 
     def step(self, epoch: float | None = None) -> None:
         """Go to the next epoch, or to ``epoch``, which may be a fraction."""
-        if epoch is None and self.last_epoch < 0:
-            epoch = 0
-        if epoch is None:
+        if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
                 self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
-        elif epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        elif epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
-        elif self.T_mult == 1:
-            self.T_cur = epoch % self.T_0
         else:
-            # The restarts before `epoch` took T_0 * (T_mult**n - 1) / (T_mult - 1) epochs.
-            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult**n
+            epoch = epoch or 0
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            self._go_to(epoch)
         self.last_epoch = math.floor(epoch)
-        with _Flag(self, "_get_lr_called_within_step"):
-            values = self.get_lr()
-        self._set_lrs(values)
+        self._set_lrs(self.get_lr)
+
+    def _go_to(self, epoch: float) -> None:
+        """Find the length of the period that an epoch is in, and how far in it is."""
+        first, growth = self.T_0, self.T_mult
+        if epoch < first:
+            self.T_i, self.T_cur = first, epoch
+        elif growth == 1:
+            self.T_cur = epoch % first
+        else:
+            # The restarts before `epoch` took first * (growth**n - 1) / (growth - 1) epochs.
+            n = int(math.log(epoch / first * (growth - 1) + 1, growth))
+            self.T_cur = epoch - first * (growth**n - 1) / (growth - 1)
+            self.T_i = first * growth**n
 
 
 class OneCycleLR(_MomentumCycle):
@@ -263,43 +229,38 @@ class OneCycleLR(_MomentumCycle):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        _check_optimizer(optimizer)
-        self.optimizer = optimizer
+        self.optimizer = _checked(optimizer)
         self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = _phases(pct_start, self.total_steps, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ["cos", "linear"]:
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        check_strategy(anneal_strategy)
         self._anneal_func_type: str = anneal_strategy
-        max_lrs = _format_param("max_lr", optimizer, max_lr)
+        tops = _format_param("max_lr", optimizer, max_lr)
         if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, max_lrs, strict=True):
-                group["initial_lr"] = top / div_factor
-                group["max_lr"] = top
-                group["min_lr"] = group["initial_lr"] / final_div_factor
+            for group, top in zip(optimizer.param_groups, tops, strict=True):
+                start = top / div_factor
+                group.update(initial_lr=start, max_lr=top, min_lr=start / final_div_factor)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._init_momentum(base_momentum, max_momentum, start=last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
-    def _anneal_func(self, start: Any, end: Any, pct: float) -> Any:
-        if self._anneal_func_type == "cos":
-            return self._annealing_cos(start, end, pct)
-        if self._anneal_func_type == "linear":
-            return self._annealing_linear(start, end, pct)
-        raise ValueError(f"Unknown _anneal_func_type: {self._anneal_func_type}")
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
+        return (end - start) * pct + start
 
     @staticmethod
     def _annealing_cos(start: Any, end: Any, pct: float) -> Any:
         return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
 
-    @staticmethod
-    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
-        return (end - start) * pct + start
+    def _anneal_func(self, start: Any, end: Any, pct: float) -> Any:
+        anneal = {"cos": self._annealing_cos, "linear": self._annealing_linear}.get(self._anneal_func_type)
+        if anneal is None:
+            raise ValueError(f"Unknown _anneal_func_type: {self._anneal_func_type}")
+        return anneal(start, end, pct)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
+    def _rates(self) -> list[Any]:
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
@@ -311,26 +272,32 @@ class OneCycleLR(_MomentumCycle):
         else:
             phase = self._schedule_phases[-1]
         progress = (step - begin) / (phase["end_step"] - begin)
-        lrs = []
-        for group in self.optimizer.param_groups:
-            lrs.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], progress))
-            if self.cycle_momentum:
-                start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._anneal_func(start, end, progress))
-        return lrs
+
+        def between(group: dict[str, Any], what: str) -> Any:
+            return self._anneal_func(group[phase[f"start_{what}"]], group[phase[f"end_{what}"]], progress)
+
+        groups = self.optimizer.param_groups
+        if self.cycle_momentum:
+            for group in groups:
+                self._set_momentum(group, between(group, "momentum"))
+        return [between(group, "lr") for group in groups]
+
+
+def check_strategy(anneal_strategy: str) -> None:
+    if anneal_strategy not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
 
 
 def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    if total_steps is not None:
-        if total_steps <= 0 or not isinstance(total_steps, int):
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
-        return total_steps
-    if epochs is None or steps_per_epoch is None:
-        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
-        if not isinstance(value, int) or value <= 0:
+    given: dict[str, Any] = {"total_steps": total_steps}
+    if total_steps is None:
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        if None in given.values():
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, value in given.items():
+        if value <= 0 or not isinstance(value, int):
             raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return epochs * steps_per_epoch
+    return math.prod(given.values())
 
 
 def _phases(pct_start: float, total_steps: int, three_phase: bool) -> list[dict[str, Any]]:

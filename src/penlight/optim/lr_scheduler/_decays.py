@@ -1,9 +1,4 @@
-"""Schedulers that follow a formula in the number of the epoch.
-
-Most have two forms. ``get_lr`` is chainable: it multiplies the current rate by what changes from one epoch to the next, so
-that several schedulers, or the user, can work on the same rate. ``_get_closed_form_lr`` computes the rate of any epoch from
-the first one; ``step(epoch)`` uses it.
-"""
+"""Schedulers that follow a formula in the number of the epoch."""
 
 from __future__ import annotations
 
@@ -13,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penlight.optim.lr_scheduler._base import LRScheduler, _callable_state, _warn_get_lr_called_within_step
+from penlight.optim.lr_scheduler._base import Factored, Scheduled, _saved_function, _values
 from penlight.optim.optimizer import Optimizer
 
 
-class _Lambdas(LRScheduler):
+class _Lambdas(Scheduled):
     """A function of the epoch, or one for each parameter group."""
 
     def __init__(
@@ -28,32 +23,34 @@ class _Lambdas(LRScheduler):
     ) -> None:
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
-        if not isinstance(lr_lambda, (list, tuple)):
-            self.lr_lambdas = [lr_lambda] * count
-        elif len(lr_lambda) != count:
-            raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
-        else:
-            self.lr_lambdas = list(lr_lambda)
+        many = isinstance(lr_lambda, (list, tuple))
+        self.lr_lambdas: list[Any] = [*lr_lambda] if many else [lr_lambda] * count  # type: ignore[misc]
+        if len(self.lr_lambdas) != count:
+            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
         self._check_lambdas()
         super().__init__(optimizer, last_epoch)
 
     def _check_lambdas(self) -> None:
         pass
 
+    def _factors(self) -> list[float]:
+        return [fn(self.last_epoch) for fn in self.lr_lambdas]
+
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimiser and the functions; of callable objects their attributes."""
         state = super().state_dict()
-        del state["lr_lambdas"]
-        state["lr_lambdas"] = [_callable_state(fn) for fn in self.lr_lambdas]
-        return state
+        return {
+            **{k: v for k, v in state.items() if k != "lr_lambdas"},
+            "lr_lambdas": [*map(_saved_function, self.lr_lambdas)],
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that :meth:`state_dict` returned; the functions stay, with their saved attributes."""
-        rest = {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
-        self.__dict__.update(rest)
-        for fn, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
+        functions = self.lr_lambdas
+        super().load_state_dict({**state_dict, "lr_lambdas": functions})
+        for fn, attributes in zip(functions, state_dict["lr_lambdas"], strict=False):
             if attributes is not None:
-                fn.__dict__.update(attributes)
+                vars(fn).update(attributes)
 
 
 class LambdaLR(_Lambdas):
@@ -67,9 +64,8 @@ class LambdaLR(_Lambdas):
     [0.5]
     """
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        return [base * fn(self.last_epoch) for fn, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+    def _rates(self) -> list[Any]:
+        return [base * factor for base, factor in zip(self.base_lrs, self._factors(), strict=True)]
 
 
 class MultiplicativeLR(_Lambdas):
@@ -88,15 +84,12 @@ class MultiplicativeLR(_Lambdas):
             if not callable(fn):
                 raise TypeError(f"lr_lambda should be a function, but got {type(fn).__name__}")
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self._is_initial:
-            return self._lrs_as_they_are()
-        groups = self.optimizer.param_groups
-        return [group["lr"] * fn(self.last_epoch) for fn, group in zip(self.lr_lambdas, groups, strict=True)]
+    def _rates(self) -> list[Any]:
+        lrs = _values(self.optimizer)
+        return lrs if self._is_initial else [lr * f for lr, f in zip(lrs, self._factors(), strict=True)]
 
 
-class StepLR(LRScheduler):
+class StepLR(Factored):
     """The rate times ``gamma`` every ``step_size`` epochs.
 
     >>> import penlight as torch
@@ -112,17 +105,14 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._lrs_as_they_are()
-        return self._lrs_times(self.gamma)
+    def _change(self, epoch: int) -> float | None:
+        return self.gamma if epoch != 0 and epoch % self.step_size == 0 else None
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _total(self, epoch: int) -> float:
+        return self.gamma ** (epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(Factored):
     """The rate times ``gamma`` at each of the ``milestones``.
 
     >>> import penlight as torch
@@ -140,18 +130,15 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self.last_epoch not in self.milestones:
-            return self._lrs_as_they_are()
-        return self._lrs_times(self.gamma ** self.milestones[self.last_epoch])
+    def _change(self, epoch: int) -> float | None:
+        times = self.milestones.get(epoch)
+        return None if times is None else self.gamma**times
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def _total(self, epoch: int) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(Factored):
     """The rate times ``factor`` for the first ``total_iters`` epochs.
 
     >>> import penlight as torch
@@ -163,26 +150,22 @@ class ConstantLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
-        if factor > 1.0 or factor < 0:
+        if factor < 0 or factor > 1.0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self.last_epoch == 0:
-            return self._lrs_times(self.factor)
-        if self.last_epoch != self.total_iters:
-            return self._lrs_as_they_are()
-        return self._lrs_times(1.0 / self.factor)
+    def _change(self, epoch: int) -> float | None:
+        if epoch == 0:
+            return self.factor
+        return 1.0 / self.factor if epoch == self.total_iters else None
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [base * factor for base in self.base_lrs]
+    def _total(self, epoch: int) -> float:
+        return self.factor + (epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(Factored):
     """The rate times a factor that goes in a line from ``start_factor`` to ``end_factor`` within ``total_iters`` epochs.
 
     >>> import penlight as torch
@@ -201,31 +184,31 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if start_factor > 1.0 or start_factor <= 0:
+        if start_factor <= 0 or start_factor > 1.0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
-        if end_factor > 1.0 or end_factor < 0:
+        if end_factor < 0 or end_factor > 1.0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self.last_epoch == 0:
-            return self._lrs_times(self.start_factor)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._lrs_as_they_are()
-        rise = self.end_factor - self.start_factor
-        return self._lrs_times(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+    @property
+    def _rise(self) -> float:
+        return self.end_factor - self.start_factor
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        rise = self.end_factor - self.start_factor
-        factor = self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * factor for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        if epoch == 0:
+            return self.start_factor
+        if self._is_initial or epoch > self.total_iters:
+            return None
+        return 1.0 + self._rise / (self.total_iters * self.start_factor + (epoch - 1) * self._rise)
+
+    def _total(self, epoch: int) -> float:
+        return self.start_factor + self._rise * min(self.total_iters, epoch) / self.total_iters
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(Factored):
     """The rate times ``gamma`` every epoch.
 
     >>> import penlight as torch
@@ -240,15 +223,14 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        return self._lrs_as_they_are() if self._is_initial else self._lrs_times(self.gamma)
+    def _change(self, epoch: int) -> float | None:
+        return None if self._is_initial else self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _total(self, epoch: int) -> float:
+        return self.gamma**epoch
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(Factored):
     """The first rate times ``(1 - epoch / total_iters) ** power``.
 
     >>> import penlight as torch
@@ -264,19 +246,19 @@ class PolynomialLR(LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._lrs_as_they_are()
-        now, before = 1.0 - self.last_epoch / self.total_iters, 1.0 - (self.last_epoch - 1) / self.total_iters
-        return self._lrs_times((now / before) ** self.power)
+    def _base(self, epoch: int) -> float:
+        return 1.0 - epoch / self.total_iters
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        factor = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
-        return [base * factor for base in self.base_lrs]
+    def _change(self, epoch: int) -> float | None:
+        if self._is_initial or epoch > self.total_iters:
+            return None
+        return (self._base(epoch) / self._base(epoch - 1)) ** self.power
+
+    def _total(self, epoch: int) -> float:
+        return self._base(min(self.total_iters, epoch)) ** self.power
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(Scheduled):
     """The rate along half a period of the cosine, from the first one to ``eta_min`` within ``T_max`` epochs, then back.
 
     >>> import penlight as torch
@@ -292,22 +274,24 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        _warn_get_lr_called_within_step(self)
-        groups, low = self.optimizer.param_groups, self.eta_min
+    def _rates(self) -> list[Any]:
+        lrs, low, epoch = _values(self.optimizer), self.eta_min, self.last_epoch
         if self._is_initial:
-            return self._lrs_as_they_are()
-        if self._step_count == 1 and self.last_epoch > 0:
-            height = 1 + math.cos(self.last_epoch * math.pi / self.T_max)
-            return [low + (base - low) * height / 2 for base in self.base_lrs]
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            return lrs
+        if self._step_count == 1 and epoch > 0:
+            return cosine(self.base_lrs, low, epoch * math.pi / self.T_max)
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             # At the bottom the ratio below is 0/0, so the way up begins with a sum.
             rise = 1 - math.cos(math.pi / self.T_max)
-            return [group["lr"] + (base - low) * rise / 2 for base, group in zip(self.base_lrs, groups, strict=True)]
-        now = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        before = 1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
-        return [now / before * (group["lr"] - low) + low for group in groups]
+            return [lr + (base - low) * rise / 2 for base, lr in zip(self.base_lrs, lrs, strict=True)]
+        now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
+        return [now / before * (lr - low) + low for lr in lrs]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+        return cosine(self.base_lrs, self.eta_min, math.pi * self.last_epoch / self.T_max)
+
+
+def cosine(tops: list[Any], low: float, angle: float) -> list[Any]:
+    """Rates on half a cosine from each of the ``tops`` down to ``low``."""
+    height = 1 + math.cos(angle)
+    return [low + (top - low) * height / 2 for top in tops]

@@ -6,13 +6,7 @@ import math
 import warnings
 from typing import Any, Literal, SupportsFloat
 
-from penlight.optim.lr_scheduler._base import (
-    EPOCH_DEPRECATION_WARNING,
-    LRScheduler,
-    _check_optimizer,
-    _param_groups_val_list,
-    _update_param_group_val,
-)
+from penlight.optim.lr_scheduler._base import EPOCH_DEPRECATION_WARNING, LRScheduler, _checked, _set, _values
 from penlight.optim.optimizer import Optimizer
 
 
@@ -46,87 +40,75 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
+        several = isinstance(min_lr, (list, tuple))
+        count = len(_checked(optimizer).param_groups)
+        lowest: list[Any] = [*min_lr] if several else [min_lr] * count  # type: ignore[misc]
+        if len(lowest) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(lowest)}")
         self.factor = factor
-        _check_optimizer(optimizer)
         self.optimizer = optimizer
-        count = len(optimizer.param_groups)
-        self.default_min_lr: float | None
-        self.min_lrs: list[float]
-        if isinstance(min_lr, (list, tuple)):
-            if len(min_lr) != count:
-                raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
-            self.default_min_lr = None
-            self.min_lrs = list(min_lr)
-        else:
-            self.default_min_lr = min_lr
-            self.min_lrs = [min_lr] * count
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = lowest
         self.patience = patience
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = _param_groups_val_list(optimizer, "lr")
+        self._last_lr = _values(optimizer)
         self._init_is_better(mode=mode, threshold=threshold, threshold_mode=threshold_mode)
         self._reset()
 
     def _reset(self) -> None:
-        self.best = self.mode_worse
-        self.cooldown_counter = 0
-        self.num_bad_epochs = 0
-
-    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Go to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
-        current = float(metrics)
-        if epoch is None:
-            epoch = self.last_epoch + 1
-        else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
-        self.last_epoch = epoch
-        if self._is_better(current, self.best):
-            self.best = current
-            self.num_bad_epochs = 0
-        else:
-            self.num_bad_epochs += 1
-        if self.in_cooldown:
-            self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
-        if self.num_bad_epochs > self.patience:
-            self._reduce_lr(epoch)
-            self.cooldown_counter = self.cooldown
-            self.num_bad_epochs = 0
-        self._last_lr = _param_groups_val_list(self.optimizer, "lr")
-
-    def _reduce_lr(self, epoch: int) -> None:
-        groups = self.optimizer.param_groups
-        if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group being "
-                    "added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` "
-                    "param groups."
-                )
-            self.min_lrs = [self.default_min_lr] * len(groups)
-        for group, smallest in zip(groups, self.min_lrs, strict=True):
-            old = float(group["lr"])
-            new = max(old * self.factor, smallest)
-            if old - new > self.eps:
-                _update_param_group_val(group, "lr", new)
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     @property
     def in_cooldown(self) -> bool:
         """Whether a reduction was so recent that bad epochs do not count yet."""
         return self.cooldown_counter > 0
 
+    def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Go to the next epoch, with the metric of this one. ``epoch`` is deprecated."""
+        value = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        better = self._is_better(value, self.best)
+        if better:
+            self.best = value
+        resting = self.in_cooldown
+        self.cooldown_counter -= resting
+        self.num_bad_epochs = 0 if better or resting else self.num_bad_epochs + 1
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr(self.last_epoch)
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = _values(self.optimizer)
+
     def _is_better(self, a: float, best: float) -> bool:
-        if self.mode == "min":
-            return a < (best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
-        return a > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
+        sign = -1.0 if self.mode == "min" else 1.0
+        # Written so that the rounding is PyTorch's: a sum of one and the threshold, or of the best value and it.
+        bar = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        return a < bar if self.mode == "min" else a > bar
+
+    def _reduce_lr(self, epoch: int) -> None:
+        groups, lowest = self.optimizer.param_groups, self.min_lrs
+        if len(groups) != len(lowest):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(lowest)}), usually due to a new param group being added "
+                    "to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` param "
+                    "groups."
+                )
+            lowest = self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, low in zip(groups, lowest, strict=True):
+            lr = float(group["lr"])
+            reduced = max(lr * self.factor, low)
+            if lr - reduced > self.eps:
+                _set(group, "lr", reduced)
 
     def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
-        if mode not in {"min", "max"}:
-            raise ValueError("mode " + mode + " is unknown!")
-        if threshold_mode not in {"rel", "abs"}:
-            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+        for what, value, known in (("mode", mode, ("min", "max")), ("threshold mode", threshold_mode, ("rel", "abs"))):
+            if value not in known:
+                raise ValueError(f"{what} {value} is unknown!")
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode = mode
         self.threshold = threshold
@@ -135,4 +117,4 @@ class ReduceLROnPlateau(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that :meth:`state_dict` returned."""
         super().load_state_dict(state_dict)
-        self._init_is_better(mode=self.mode, threshold=self.threshold, threshold_mode=self.threshold_mode)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)

@@ -236,22 +236,27 @@ class DataLoader(Generic[_T_co]):
 _FIXED_ATTRIBUTES = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
 
 
+def _refuse(*complaints: tuple[bool, str]) -> None:
+    for wrong, message in complaints:
+        if wrong:
+            raise ValueError(message)
+
+
 def _check_worker_options(
     num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
 ) -> None:
-    if num_workers < 0:
-        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
-    if timeout < 0:
-        raise ValueError("timeout option should be non-negative")
-    if num_workers == 0 and prefetch_factor is not None:
-        raise ValueError(
+    alone = num_workers == 0
+    _refuse(
+        (num_workers < 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
+        (timeout < 0, "timeout option should be non-negative"),
+        (
+            alone and prefetch_factor is not None,
             "prefetch_factor option could only be specified in multiprocessing."
-            "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
-        )
-    if prefetch_factor is not None and prefetch_factor < 0:
-        raise ValueError("prefetch_factor option should be non-negative")
-    if persistent_workers and num_workers == 0:
-        raise ValueError("persistent_workers option needs num_workers > 0")
+            "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None.",
+        ),
+        (prefetch_factor is not None and prefetch_factor < 0, "prefetch_factor option should be non-negative"),
+        (alone and persistent_workers, "persistent_workers option needs num_workers > 0"),
+    )
 
 
 def _check_sampling_options(
@@ -262,23 +267,23 @@ def _check_sampling_options(
     batch_sampler: Any,
     drop_last: bool,
 ) -> None:
-    if is_stream:
-        expected = "DataLoader with IterableDataset: expected unspecified"
-        if shuffle not in {False, None}:
-            raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
-        if sampler is not None:
-            raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
-        if batch_sampler is not None:
-            raise ValueError(f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}")
-    if sampler is not None and shuffle:
-        raise ValueError("sampler option is mutually exclusive with shuffle")
-    if batch_sampler is not None:
-        if batch_size != 1 or shuffle or sampler is not None or drop_last:
-            raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-            )
-    elif batch_size is None and drop_last:
-        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+    orders = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    given = [(name, value) for name, value in orders.items() if value is not None]
+    if is_stream and given:
+        name, value = given[0]
+        raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+    by_batches = batch_sampler is not None
+    _refuse(
+        (sampler is not None and bool(shuffle), "sampler option is mutually exclusive with shuffle"),
+        (
+            by_batches and (batch_size != 1 or len(given) > 1 or drop_last),
+            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+        ),
+        (
+            not by_batches and batch_size is None and drop_last,
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+        ),
+    )
 
 
 def _checked_context(context: Any, num_workers: int) -> Any:
@@ -315,13 +320,12 @@ class _BaseDataLoaderIter:
     """One pass over a loader's batches."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._dataset = loader.dataset
-        self._dataset_kind = loader._dataset_kind
+        self._dataset, self._dataset_kind = loader.dataset, loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
-        self._auto_collation = loader._auto_collation
-        self._drop_last = loader.drop_last
-        self._index_sampler = loader._index_sampler
-        self._num_workers = loader.num_workers
+        self._index_sampler, self._drop_last = loader._index_sampler, loader.drop_last
+        self._auto_collation, self._collate_fn = loader._auto_collation, loader.collate_fn
+        self._num_workers, self._timeout = loader.num_workers, loader.timeout
+        self._persistent_workers = loader.persistent_workers
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn(
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,"
@@ -334,12 +338,9 @@ class _BaseDataLoaderIter:
                 "then device pinned memory won't be used.",
                 stacklevel=2,
             )
-        self._timeout = loader.timeout
-        self._collate_fn = loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
         # PyTorch draws this in every epoch, with workers or without: the global stream moves on by as much.
         self._base_seed = _draw_seed(loader.generator)
-        self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
 
     def __iter__(self) -> _BaseDataLoaderIter:
@@ -389,7 +390,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        if self._timeout != 0:
+        if loader.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._dataset_fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last

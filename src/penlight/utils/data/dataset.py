@@ -163,13 +163,13 @@ class ConcatDataset(Dataset[_T_co]):
         return list(accumulate(len(dataset) for dataset in sequence))
 
     def __init__(self, datasets: _Iterable[Dataset[_T_co]]) -> None:
-        super().__init__()
-        self.datasets = list(datasets)
-        if not self.datasets:
+        members = self.datasets = list(datasets)
+        streams = (member for member in members if isinstance(member, IterableDataset))
+        if not members:
             raise AssertionError("datasets should not be an empty iterable")
-        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+        if next(streams, None) is not None:
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = self.cumsum(self.datasets)
+        self.cumulative_sizes = self.cumsum(members)
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]

@@ -31,6 +31,18 @@ def _draw_seed(generator: Generator | None = None) -> int:
     return int(penlight.empty((), dtype=penlight.int64).random_(generator=generator).item())
 
 
+def _check_boolean(error: type[Exception], **option: Any) -> None:
+    ((name, value),) = option.items()
+    if not isinstance(value, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={value}")
+
+
+def _check_positive(*, boolean_too: bool = False, **option: Any) -> None:
+    ((name, value),) = option.items()
+    if not isinstance(value, int) or (isinstance(value, bool) and not boolean_too) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
 class Sampler(Generic[_T_co]):
     """The base of all samplers: an iterable over indices, or over lists of indices (batches).
 
@@ -98,10 +110,8 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+        _check_boolean(TypeError, replacement=replacement)
+        _check_positive(boolean_too=True, num_samples=self.num_samples)
 
     @property
     def num_samples(self) -> int:
@@ -175,10 +185,8 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: bool = True,
         generator: Generator | None = None,
     ) -> None:
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
-        if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _check_positive(num_samples=num_samples)
+        _check_boolean(ValueError, replacement=replacement)
         as_tensor = penlight.as_tensor(weights, dtype=penlight.float64)
         if len(as_tensor.shape) != 1:
             raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(as_tensor.shape)}")
@@ -206,10 +214,8 @@ class BatchSampler(Sampler["list[int]"]):
     """
 
     def __init__(self, sampler: Sampler[int] | Iterable[int], batch_size: int, drop_last: bool) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        _check_positive(batch_size=batch_size)
+        _check_boolean(ValueError, drop_last=drop_last)
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

@@ -23,15 +23,11 @@ class FileWriter:
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
-    def get_logdir(self) -> str:
-        """The directory."""
-        return self.event_writer.get_logdir()
-
     def add_event(self, event: Any, step: int | None = None, walltime: float | None = None) -> None:
-        """Write an event."""
-        event.wall_time = time.time() if walltime is None else walltime
+        """Write an event, at this time unless another is given."""
         if step is not None:
             event.step = int(step)
+        event.wall_time = time.time() if walltime is None else walltime
         self.event_writer.add_event(event)
 
     def add_summary(self, record: Any, global_step: int | None = None, walltime: float | None = None) -> None:
@@ -49,6 +45,10 @@ class FileWriter:
     def reopen(self) -> None:
         """Go on in a new file, if this was closed."""
         self.event_writer.reopen()
+
+    def get_logdir(self) -> str:
+        """The directory."""
+        return self.event_writer.get_logdir()
 
 
 class SummaryWriter:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 import penlight
+from penlight._serialization.tensors import tensor_from_array
+from penlight.utils.data._utils.blocks import empty
 from penlight.utils.data._utils.structure import mapping_like, sequence_like
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
@@ -79,13 +82,16 @@ def collate(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
         return kind(*(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=False)))
     if isinstance(sample, Sequence):
-        if any(len(other) != len(sample) for other in batch):
+        if len(set(map(len, batch))) > 1:
             raise RuntimeError("each element in list of batch should be of equal size")
         columns = list(zip(*batch, strict=True))
         if isinstance(sample, tuple):
             return [collate(column, collate_fn_map=collate_fn_map) for column in columns]
         return sequence_like(sample, len(columns), lambda i: collate(columns[i], collate_fn_map=collate_fn_map))
     raise TypeError(default_collate_err_msg_format.format(kind))
+
+
+_array_of, _requires_grad, _shape = attrgetter("_array"), attrgetter("requires_grad"), attrgetter("shape")
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
@@ -96,12 +102,24 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) 
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
+    if set(map(type, batch)) == {penlight.Tensor} and not any(map(_requires_grad, batch)):
+        stacked = _stacked(list(map(_array_of, batch)), batch[0].dtype.np)
+        if stacked is not None:
+            return tensor_from_array(stacked)
     return penlight.stack(tuple(batch), 0)
 
 
-def _is_plain(array: Any, like: np.ndarray) -> bool:
-    same = type(array) is np.ndarray and array.dtype == like.dtype and array.shape == like.shape
-    return same and min(array.strides, default=0) >= 0
+def _stacked(arrays: list[Any], dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Arrays of one shape and this dtype along a new first dimension, by one copy; None for anything out of the ordinary."""
+    shape = arrays[0].shape
+    if not shape or set(map(type, arrays)) != {np.ndarray} or len(set(map(_shape, arrays))) > 1:
+        return None
+    result = empty((len(arrays), *shape), dtype)
+    try:
+        np.concatenate(arrays, out=result.reshape(len(arrays) * shape[0], *shape[1:]), casting="no")
+    except TypeError:
+        return None  # of several dtypes
+    return result
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = None) -> Any:
@@ -110,8 +128,10 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _CollateMap | None = N
     if _holds_text_or_objects(first.dtype):
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
     # One copy instead of a tensor for each array. Anything out of the ordinary takes the general way, with its errors.
-    if first.dtype.isnative and all(_is_plain(array, first) for array in batch):
-        return penlight.from_numpy(np.stack(batch))
+    if first.dtype.isnative and first.dtype.kind in "biufc":
+        stacked = _stacked(batch, np.dtype(first.dtype.str))
+        if stacked is not None and min(min(array.strides) for array in batch) >= 0:
+            return penlight.from_numpy(stacked)
     return collate([penlight.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 

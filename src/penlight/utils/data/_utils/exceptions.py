@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any, NoReturn
 
@@ -28,21 +29,17 @@ class ExceptionWrapper:
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         import traceback
 
-        exc_info = exc_info or sys.exc_info()
-        self.exc_type: Any = exc_info[0]
-        self.exc_msg = "".join(traceback.format_exception(*exc_info))
-        self.where = where
+        kind, error, trace = exc_info or sys.exc_info()
+        self.exc_type: Any = kind
+        self.exc_msg, self.where = "".join(traceback.format_exception(kind, error, trace)), where
 
     def reraise(self) -> NoReturn:
         """Raise the exception here, with the traceback from there in its message."""
-        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            message = KeyErrorMessage(message)
-        elif getattr(self.exc_type, "message", None):
-            raise self.exc_type(message=message)
-        try:
-            error = self.exc_type(message)
-        except Exception:
-            # An exception that needs other arguments cannot be made again: its text still arrives.
-            raise RuntimeError(message) from None
-        raise error
+        raise self._made_again(f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}")
+
+    def _made_again(self, message: str) -> BaseException:
+        if getattr(self.exc_type, "message", None):
+            return self.exc_type(message=message)  # type: ignore[no-any-return]
+        with contextlib.suppress(Exception):
+            return self.exc_type(KeyErrorMessage(message) if self.exc_type is KeyError else message)  # type: ignore[no-any-return]
+        return RuntimeError(message)  # one that needs other arguments cannot be made again: its text still arrives

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,16 @@ import numpy as np
 import penlight
 from penlight._serialization.tensors import array_of, tensor_from_array
 from penlight.utils.data._utils import collate as _collate
+from penlight.utils.data._utils.blocks import empty
 from penlight.utils.data.dataset import Subset, TensorDataset
 
 
 class _BaseDatasetFetcher:
+    """Makes batches of a dataset: `fetch` takes a list of indices, or one index where there is no collation."""
+
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self.dataset = dataset
-        self.auto_collation = auto_collation
-        self.collate_fn = collate_fn
-        self.drop_last = drop_last
-
-    def fetch(self, possibly_batched_index: Any) -> Any:
-        raise NotImplementedError
+        self.auto_collation, self.collate_fn, self.drop_last = auto_collation, collate_fn, drop_last
 
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
@@ -29,22 +28,17 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
-        self.dataset_iter = iter(dataset)
-        self.ended = False
+        self.dataset_iter, self.ended = iter(dataset), False
 
     def fetch(self, possibly_batched_index: Any) -> Any:
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
             return self.collate_fn(next(self.dataset_iter))
-        samples: list[Any] = []
-        for _ in possibly_batched_index:
-            try:
-                samples.append(next(self.dataset_iter))
-            except StopIteration:
-                self.ended = True
-                break
-        if not samples or (self.drop_last and len(samples) < len(possibly_batched_index)):
+        wanted = len(possibly_batched_index)
+        samples = list(islice(self.dataset_iter, wanted))
+        self.ended = len(samples) < wanted
+        if not samples or (self.ended and self.drop_last):
             raise StopIteration
         return self.collate_fn(samples)
 
@@ -90,12 +84,14 @@ def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
     if any(type(tensor) is not penlight.Tensor or tensor.requires_grad for tensor in dataset.tensors):
         return None
     rows = np.array(indices)
-    return [tensor_from_array(_rows(array_of(tensor), rows)) for tensor in dataset.tensors]
+    return [tensor_from_array(_rows(array_of(tensor), rows, tensor.dtype.np)) for tensor in dataset.tensors]
 
 
-def _rows(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    # `take` is the faster one, but copies all of an array that is not contiguous.
-    return array.take(rows, 0) if array.flags.c_contiguous else array[rows]
+def _rows(array: np.ndarray, rows: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    if not array.flags.c_contiguous:
+        return array[rows].view(dtype)  # `take` is the faster one, but copies all of an array that is not contiguous
+    # The indices are within range, some from the end; with mode="raise" `take` would need a copy of the result.
+    return array.take(rows, 0, empty((rows.size, *array.shape[1:]), dtype), mode="wrap")
 
 
 def _plain_integers(indices: list[Any]) -> bool:

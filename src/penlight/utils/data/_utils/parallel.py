@@ -14,6 +14,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from penlight.utils.data._utils import channel
+from penlight.utils.data._utils.blocks import MappedBlocks
 from penlight.utils.data._utils.exceptions import ExceptionWrapper
 from penlight.utils.data._utils.worker import (
     BEGIN_EPOCH,
@@ -38,6 +39,7 @@ class _Pool:
         self._owner = os.getpid()
         self.processes: list[Any] = []
         self.connections: list[Any] = []
+        self.mapped: list[MappedBlocks] = []
 
     def start(self, setup: WorkerSetup) -> None:
         """Start one more worker."""
@@ -55,6 +57,16 @@ class _Pool:
             theirs.close()
         self.processes.append(process)
         self.connections.append(ours)
+        self.mapped.append(MappedBlocks())
+
+    def send(self, worker: int, epoch: int, number: int, index: Any = None) -> None:
+        """Hand a task to a worker, with the blocks that it may use again."""
+        released = self.mapped[worker].take_released()
+        channel.send(self.connections[worker], Task(epoch, number, index, released))
+
+    def receive(self, worker: int) -> Result:
+        """The next result of a worker."""
+        return channel.receive(self.connections[worker], self.mapped[worker])  # type: ignore[no-any-return]
 
     def shutdown(self) -> None:
         """Tell the workers to stop by hanging up, and see them off: none is left behind."""
@@ -98,10 +110,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         self._prefetch_factor: int = loader.prefetch_factor  # type: ignore[assignment]
         self._in_order = loader.in_order
-        if self._num_workers <= 0:
-            raise AssertionError("num_workers must be greater than 0 for MultiProcessingDataLoaderIter")
-        if self._prefetch_factor <= 0:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        for name, number in (("num_workers", self._num_workers), ("prefetch_factor", self._prefetch_factor)):
+            if number <= 0:
+                raise AssertionError(f"{name} must be greater than 0 for MultiProcessingDataLoaderIter")
         self._pool = _Pool(loader.multiprocessing_context or multiprocessing)
         self._workers = self._pool.processes
         self._shutdown_workers = weakref.finalize(self, self._pool.shutdown)
@@ -131,9 +142,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """Begin a new epoch with the same workers (`persistent_workers=True`)."""
         super()._reset(loader)
         self._epoch += 1
-        for connection in self._pool.connections:
+        for worker in range(self._num_workers):
             # What the previous epoch left undone or unread carries its number, and is dropped on both sides.
-            channel.send(connection, Task(self._epoch, BEGIN_EPOCH, None))
+            self._pool.send(worker, self._epoch, BEGIN_EPOCH)
         self._start_epoch()
 
     def _start_epoch(self) -> None:
@@ -158,7 +169,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         else:
             return
         try:
-            channel.send(self._pool.connections[worker], Task(self._epoch, self._sent, index))
+            self._pool.send(worker, self._epoch, self._sent, index)
         except (BrokenPipeError, ConnectionResetError):
             pass  # It has died, which is reported when its batch is waited for.
         self._pending.append((self._sent, worker))
@@ -210,7 +221,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         ended = {sentinels[source] for source in ready if source in sentinels} - talking  # type: ignore[index]
         for worker in [wanted] if wanted in talking and self._in_order else talking:
             try:
-                self._take_in(channel.receive(self._pool.connections[worker]))
+                self._take_in(self._pool.receive(worker))
             except (EOFError, ConnectionResetError):
                 ended.add(worker)
         if ended:

@@ -50,11 +50,15 @@ class WorkerSetup(NamedTuple):
 
 
 class Task(NamedTuple):
-    """To a worker: fetch the batch of these indices. `index` is None for 'a new epoch begins'."""
+    """To a worker: fetch the batch of these indices. `index` is None for 'a new epoch begins'.
+
+    `released` are the blocks of memory that the main process has no more arrays over, once for each array.
+    """
 
     epoch: int
     number: int
     index: Any
+    released: tuple[int, ...] = ()
 
 
 class Result(NamedTuple):
@@ -102,11 +106,11 @@ class _Inbox:
     It also notices, between two tasks or in the middle of one, that the main process has hung up or died.
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, shared: Any) -> None:
         import queue
         import threading
 
-        self._connection = connection
+        self._connection, self._shared = connection, shared
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self.epoch = 0
         self.closed = False
@@ -122,6 +126,8 @@ class _Inbox:
                     if os.getppid() != parent:
                         return
                 task = channel.receive(self._connection)
+                if self._shared is not None:
+                    self._shared.released(task.released)
                 self.epoch = task.epoch
                 self._tasks.put(task)
         except (EOFError, OSError):
@@ -197,7 +203,7 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
     `inherited` are connections of the main process that a fork has copied: they are closed here, since as long as a copy
     is open nobody would notice that the main process has closed its own.
     """
-    from penlight.utils.data._utils import channel
+    from penlight.utils.data._utils import blocks, channel
 
     global _worker_info
     try:
@@ -208,9 +214,10 @@ def _worker_loop(setup: WorkerSetup, connection: Any, inherited: list[Any]) -> N
             set_num_threads(1)
         seed = _seed_everything(setup.base_seed, setup.worker_id)
         _worker_info = WorkerInfo(setup.worker_id, setup.num_workers, seed, setup.dataset)
+        shared = blocks.worker_blocks = blocks.SharedBlocks() if blocks.HAVE_MEMORY_FILES else None
         worker = _Worker(setup)
-        inbox = _Inbox(connection)
-        outbox = channel.Outbox(connection)
+        inbox = _Inbox(connection, shared)
+        outbox = channel.Outbox(connection, shared)
         while (task := inbox.next()) is not None:
             if task.number == BEGIN_EPOCH:
                 worker.begin_epoch()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import linecache
+import pickle
 import sys
 import traceback
+import weakref
 
 import numpy as np
 import pytest
 
 import penlight as torch
 from penlight import _takeover
-from penlight.ops import _boundary, _mistakes
-from penlight.ops._boundary import guarded
+from penlight.ops._argument_errors import mistake
+from penlight.ops._public_functions import public_functions
+from penlight.ops.reduction import cumsum as written_by_hand
 
 X = torch.arange(4.0).reshape(2, 2)
 F = torch.nn.functional
@@ -86,50 +92,65 @@ def at_rest():
 def test_other_errors_stay_as_they_are(at_rest):
     with pytest.raises(IndexError) as caught:
         torch.sum(X, 5)
-    assert [f.name for f in traceback.extract_tb(caught.value.__traceback__)][1:] == ["sum", "wrap_dims", "wrap_dim"]
+    names = [f.name for f in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == ["sum", "sum", "wrap_dims", "wrap_dim"]  # the generated function, and the one written by hand
     with pytest.raises(KeyError):
-        guarded_raiser(KeyError())()
-
-
-def guarded_raiser(error):
-    def raiser():
-        raise error
-
-    raiser.__code__ = guarded(raiser.__code__, raiser, "a name that nothing has")
-    return raiser
-
-
-def test_the_branch_leaves_the_rest_of_a_function_alone():
-    """Loops, nested handlers and `with` around what is raised."""
-    seen = []
-
-    def messy(values, other=None):
-        total = 0
-        for v in values:
-            try:
-                total += v
-            except TypeError as error:
-                seen.append(str(error))
-                with pytest.raises(ZeroDivisionError):
-                    total /= 0
-            finally:
-                seen.append(v)
-        if other is not None:
-            total += other.missing
-        return total
-
-    plain = messy.__code__
-    messy.__code__ = guarded(plain, messy, "messy")
-    assert messy.__code__.co_code.startswith(plain.co_code)
-    assert messy([1, "a", 2]) == 3 and len(seen) == 4
-    with pytest.raises(AttributeError, match="missing"):
-        messy([1], 2)
+        made_public(raiser)(KeyError())
     assert sys.exception() is None
 
 
-def test_this_python_has_the_branch(at_rest):
-    assert _boundary._BRANCH is not None
-    assert torch.sum.__code__.co_consts[-1].name == "sum"
+def raiser(error):
+    raise error
+
+
+def every_kind(a, b=1, /, c=2, *args, d=(), e=None, f, **kwargs):
+    return a, b, c, args, d, e, f, kwargs
+
+
+def only_by_keyword(a, *, b=False, c=5):
+    return a, b, c
+
+
+def made_public(function):
+    function.__module__ = "penlight.made_up"
+    return public_functions({function.__name__: function}, "", "penlight.made_up")[function.__name__]
+
+
+def test_public_functions_take_exactly_the_same_arguments():
+    public = made_public(every_kind)
+    for args, kwargs in [
+        ((0,), {"f": 1}),
+        ((0, 1, 2, 3, 4), {"f": 5, "d": 6, "more": 7}),
+        ((0,), {"c": 1, "e": 2, "f": 3}),
+    ]:
+        assert public(*args, **kwargs) == every_kind(*args, **kwargs)
+    public = made_public(only_by_keyword)
+    for kwargs in ({}, {"b": True}, {"c": 6}, {"b": True, "c": 6}, {"b": 0}):
+        assert public(1, **kwargs) == only_by_keyword(1, **kwargs)
+    for call in (lambda: public(), lambda: public(1, 2), lambda: public(1, d=1)):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_public_functions_look_like_those_written_by_hand():
+    """`help`, `inspect`, pickle and debuggers: the generated function has the signature, the text and the source of the other."""
+    public = torch.cumsum
+    public(X, 0)  # compiles it
+    assert public.__wrapped__ is written_by_hand and public.__doc__ == written_by_hand.__doc__
+    assert inspect.signature(public) == inspect.signature(written_by_hand)
+    assert inspect.getsource(public) == inspect.getsource(written_by_hand)
+    assert pickle.loads(pickle.dumps(public)) is public and pickle.loads(pickle.dumps(F.linear)) is F.linear
+    assert pickle.loads(pickle.dumps(torch.Tensor.view)) is torch.Tensor.view
+    assert "torch_cumsum(input, dim" in "".join(linecache.getlines("<penlight torch_cumsum>"))
+
+
+def test_a_caught_error_keeps_no_arguments_alive():
+    x = torch.ones(3)
+    seen = weakref.ref(x)
+    with contextlib.suppress(TypeError):
+        torch.cumsum(x, "a")
+    del x
+    assert seen() is None
 
 
 def test_taken_over_functions_explain_too():
@@ -156,7 +177,7 @@ def test_taken_over_functions_explain_too():
     ("no_such_function", (), {}, None),
 ])  # fmt: skip
 def test_forms(name, args, kwargs, words):
-    assert _mistakes.mistake(name, args, kwargs) == words
+    assert mistake(name, args, kwargs) == words
 
 
 def test_arguments_by_name_in_a_dictionary():

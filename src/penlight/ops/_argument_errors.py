@@ -1,24 +1,24 @@
 """What was wrong with the arguments of a call, in PyTorch's words. Imported when a call has failed.
 
-# Note [Mistakes are explained afterwards]
-PyTorch compares the arguments of every call with the forms that a function has, before it runs. Here nobody looks until something was
-raised: then the arguments of the public function that it passes through are compared with PyTorch's forms (`_torch_signatures.py`),
-and if they fit none, PyTorch's complaint takes the place of what was raised. A call that succeeds never pays for it.
+The arguments are compared with PyTorch's signatures of the function (`_torch_signatures.py`, here called its forms). If they fit none
+of them, PyTorch's complaint takes the place of what was raised. See Note [Failed calls] in _public_functions.py.
 """
 
 from __future__ import annotations
 
-import dis
+import ast
+import inspect
+import linecache
 import re
 from functools import cache
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import dtypes
+from .._function_code import Compiled, own_code_of
 from ..tensor import Tensor
-from ._boundary import caller_of
 
 _SHOWN = {
     "ints": "tuple of ints", "ints1": "tuple of ints", "tensors": "tuple of Tensors", "floats": "tuple of floats", "numbers": "tuple of Scalars",
@@ -229,7 +229,7 @@ def mistake(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | N
     """PyTorch's complaint about the arguments of `name`, which is `Tensor.name` for a method; None if they fit.
 
     >>> import penlight as torch
-    >>> from penlight.ops._mistakes import mistake
+    >>> from penlight.ops._argument_errors import mistake
     >>> mistake("cumsum", ([1.0], 0), {})
     "cumsum(): argument 'input' (position 1) must be Tensor, not list"
     """
@@ -262,23 +262,88 @@ def _most(form: Form) -> int:
     return len(form.positional) + len(form.keyword)
 
 
-# ----- From a frame ---------------------------------------------------------------------------------------------------
+# ----- The arguments of a call ------------------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
+    """The arguments of a call as they were given."""
+
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     method: bool | None  # whether it was a method's; None: it can't be seen
 
+    @classmethod
+    def of(cls, own: Compiled, values: tuple[Any, ...], caller: FrameType | None) -> Call:
+        """The call of a function with these values of its parameters, as far as they and the caller's source tell."""
+        code = own.code
+        count = code.co_argcount
+        names = code.co_varnames
+        only = names[count : count + code.co_kwonlyargcount]
+        positional, others = values[:count], dict(zip(only, values[count:]))
+        more = list(values[count + len(only) :])
+        rest = more.pop(0) if code.co_flags & 4 else ()
+        words = dict(more.pop(0)) if code.co_flags & 8 else {}
+        defaults = own.defaults or ()
+        defaulted = dict(zip(range(count - len(defaults), count), defaults))
+        seen = None if caller is None else _written_call(caller)
+        implied = own.kwdefaults or {}
+        words.update(
+            {n: v for n, v in others.items() if (v is not implied.get(n) if seen is None else n in seen.keywords)}
+        )
+        if rest:
+            return cls((*positional, *rest), words, None if seen is None else seen.positional < count + len(rest))
+        if seen is None:  # those by default are not given; what comes after them is by name
+            taken = next((i for i, value in enumerate(positional) if i in defaulted and value is defaulted[i]), count)
+            words.update(
+                {names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)}
+            )
+            return cls(positional[:taken], words, None)
+        given, keywords = seen
+        keywords = (*keywords, *(_NUMPY_NAMES[k] for k in keywords if k in _NUMPY_NAMES and k in only))
+        needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
+        passed = (
+            names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
+        )
+        method = given < len(needed) or passed
+        taken = given + method
+        words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in seen.keywords and i >= taken})
+        return cls(positional[:taken], words, method)
 
-def explained(frame: FrameType, function: FunctionType, name: str, error: Exception) -> TypeError | None:
-    """The mistake in the call of `function` whose frame this is, or None if PyTorch would have found none in its arguments."""
-    from .._takeover import _originals
 
-    if not isinstance(error, (AttributeError, TypeError, ValueError)) and _sets_parameters(frame.f_code):
-        return None  # what it was called with can't be seen any more, and the error says what is wrong
-    own = _originals.get(function, function)
-    call = _call(frame, own)
+class _Written(NamedTuple):
+    """How many arguments a call has by position, and the names of the others."""
+
+    positional: int
+    keywords: tuple[str, ...]
+
+
+def _written_call(caller: FrameType) -> _Written | None:
+    """The call that a frame is making, read from its source; None if it can't be seen."""
+    position = inspect.getframeinfo(caller, context=0).positions
+    lines = linecache.getlines(caller.f_code.co_filename, caller.f_globals)
+    first, last, start, end = position or (None,) * 4
+    if first is None or last is None or last > len(lines):
+        return None
+    text = [line.encode() for line in lines[first - 1 : last]]
+    text[-1] = text[-1][:end]
+    text[0] = text[0][start:]
+    try:
+        call = ast.parse(b"(" + b"".join(text) + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if any(k.arg is None for k in call.keywords):
+        return None
+    return _Written(len(call.args), tuple(k.arg or "" for k in call.keywords))
+
+
+# ----- What is wrong with them --------------------------------------------------------------------------------------------
+
+
+def argument_error(function: Any, name: str, call: Call, error: Exception) -> TypeError | None:
+    """The mistake in a call of a public function that failed with this error; None if PyTorch would find none in its arguments."""
+    own = own_code_of(function)
     if not forms(name)[0] and vars(Tensor).get(name) is function and call.args and not isinstance(call.args[0], Tensor):
         if _of_kinds(error, call) or isinstance(error, TypeError):
             kind = type_name(call.args[0])
@@ -292,42 +357,19 @@ def explained(frame: FrameType, function: FunctionType, name: str, error: Except
     found = mistake(known, call.args[method:], call.kwargs)
     if found is None and not forms(name)[0] and not forms("Tensor." + name)[0]:
         if isinstance(error, (AttributeError, TypeError, ValueError)):
-            found = _by_what_it_calls(own, name, call)
+            found = _by_what_it_calls(own.code, name, call)
         if found is None and _of_kinds(error, call):
-            found = _by_annotations(own, name, call)
+            found = _by_annotations(own.code, function.__annotations__, name, call)
     if found is None or found == str(error) or "unexpected keyword argument" in found:  # which Python itself finds
         return None
-    if "numpy.ndarray" in found and forms(known)[0] and not isinstance(error, (AttributeError, TypeError, ValueError)):
-        return None  # what the function has made of an argument, not what it was given
-    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own, call, method)):
+    if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own.code, call, method)):
         return None
     return TypeError(found)
 
 
-def taken_over(frame: FrameType, function: FunctionType, results: dict[FrameType, Any]) -> bool:
-    """Whether an argument is of a class that takes over functions, and nobody has looked for one; then the call is made again."""
-    from .. import _takeover
-
-    if frame.f_back is None or frame.f_back.f_code.co_filename == _takeover.__file__:
-        return False  # it came through a function that looks
-    call = _call(frame, function)
-    if not _takeover.foreign((*call.args, *call.kwargs.values())):
-        return False
-    results[frame] = function(*call.args, **call.kwargs)
-    return True
-
-
-@cache
-def _sets_parameters(code: CodeType) -> bool:
-    """Whether a function gives one of its parameters another value."""
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    stored = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}
-    return any(name in parameters for argval in stored for name in (argval if isinstance(argval, tuple) else (argval,)))
-
-
-def _fits_by_name(known: str, function: FunctionType, call: Call, method: bool) -> bool:
+def _fits_by_name(known: str, code: CodeType, call: Call, method: bool) -> bool:
     """Whether the arguments fit if all but the first were given by name."""
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    names = code.co_varnames[: code.co_argcount]
     named = dict(zip(names[1:], call.args[1:]))
     return bool(forms(known)[0]) and mistake(known, () if method else call.args[:1], {**named, **call.kwargs}) is None
 
@@ -345,13 +387,12 @@ def _of_kinds(error: Exception, call: Call) -> bool:
     return isinstance(error, AttributeError) or any(isinstance(a, np.ndarray) for a in call.args)
 
 
-def _by_what_it_calls(function: FunctionType, name: str, call: Call) -> str | None:
+def _by_what_it_calls(code: CodeType, name: str, call: Call) -> str | None:
     """The same for a function of `nn.functional` that is Python in PyTorch too, and hands its arguments on by position to the
     function of that name at the top: `layer_norm(input, shape, eps="a")`."""
     known, _ = forms(name.removeprefix("F."))
     if not name.startswith("F.") or len(known) != 1:
         return None
-    code = function.__code__
     given = {**dict(zip(code.co_varnames[: code.co_argcount], call.args)), **call.kwargs}
     for place, parameter in enumerate(known[0].positional):
         if parameter.name in given and not _fits(parameter, given[parameter.name]):
@@ -362,14 +403,14 @@ def _by_what_it_calls(function: FunctionType, name: str, call: Call) -> str | No
     return None
 
 
-def _by_annotations(function: FunctionType, name: str, call: Call) -> str | None:
+def _by_annotations(code: CodeType, annotations: dict[str, Any], name: str, call: Call) -> str | None:
     """The same for what is a function in Python in PyTorch too: what says Tensor wants a tensor."""
-    code, bare = function.__code__, name.removeprefix("F.")
+    bare = name.removeprefix("F.")
     if code.co_flags & 4:
         return _of_several(bare, call.args)
     given = dict(zip(code.co_varnames[: code.co_argcount], call.args))
     for place, (key, value) in enumerate({**given, **call.kwargs}.items()):
-        wanted = function.__annotations__.get(key)
+        wanted = annotations.get(key)
         if wanted == "Tensor" or (wanted == "Tensor | None" and value is not None):
             if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
                 where = f"'{key}' (position {place + 1})" if key in given else f"'{key}'"
@@ -394,57 +435,3 @@ def _of_several(name: str, args: tuple[Any, ...]) -> str | None:
         if not isinstance(element, Tensor) and not hasattr(element, "__torch_function__"):
             return f"expected Tensor as element {at} in argument {place}, but got {type_name(element)}"
     return None
-
-
-def _call(frame: FrameType, function: FunctionType) -> Call:
-    """The arguments of a call, as far as its frame and that of its caller tell."""
-    code, values = frame.f_code, frame.f_locals
-    count = code.co_argcount
-    names = code.co_varnames
-    place = count + code.co_kwonlyargcount
-    only = names[count:place]
-    rest: tuple[Any, ...] = ()
-    if code.co_flags & 4:
-        rest = tuple(values.get(names[place], ()))
-        place += 1
-    words = dict(values.get(names[place], {})) if code.co_flags & 8 else {}
-    positional = [values.get(n) for n in names[:count]]
-    defaults = function.__defaults__ or ()
-    defaulted = dict(zip(range(count - len(defaults), count), defaults))
-    caller = caller_of(frame)
-    shape = None if caller is None else _shape(caller)
-    implied = function.__kwdefaults__ or {}
-    words.update(
-        {n: values.get(n) for n in only if (values.get(n) is not implied.get(n) if shape is None else n in shape[1])}
-    )
-    if rest:
-        return Call((*positional, *rest), words, None if shape is None else shape[0] < count + len(rest))
-    if shape is None:  # those by default are not given; what comes after them is by name
-        taken = next((i for i, value in enumerate(positional) if i in defaulted and value is defaulted[i]), count)
-        words.update({names[i]: positional[i] for i in range(taken, count) if positional[i] is not defaulted.get(i)})
-        return Call(tuple(positional[:taken]), words, None)
-    given, keywords = shape
-    keywords = (*keywords, *(_NUMPY_NAMES[k] for k in keywords if k in _NUMPY_NAMES and k in only))
-    needed = [n for i, n in enumerate(names[:count]) if i not in defaulted and n not in keywords]
-    passed = names[given] not in keywords and positional[given] is not defaulted.get(given) if given < count else False
-    method = given < len(needed) or passed
-    taken = given + method
-    words.update({n: positional[i] for i, n in enumerate(names[:count]) if n in shape[1] and i >= taken})
-    return Call(tuple(positional[:taken]), words, method)
-
-
-def _shape(caller: FrameType) -> tuple[int, tuple[str, ...]] | None:
-    """How many arguments the call at which a frame stands has by position, and the names of the others; None if it can't be seen."""
-    steps = [step for step in dis.get_instructions(caller.f_code) if step.offset <= caller.f_lasti]
-    if not steps:
-        return None
-    *before, step = steps
-    named: tuple[str, ...] = ()
-    if step.opname == "CALL_KW":  # Python 3.13
-        named = before[-1].argval
-    elif step.opname in ("CALL", "PRECALL"):
-        consts = [caller.f_code.co_consts[earlier.arg or 0] for earlier in before[-2:] if earlier.opname == "KW_NAMES"]
-        named = consts[-1] if consts else ()
-    else:
-        return None
-    return (step.arg or 0) - len(named), tuple(named)

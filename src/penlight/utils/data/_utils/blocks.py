@@ -1,0 +1,167 @@
+"""Memory that a worker shares with the main process, for batches.
+
+Note [Batches between processes]
+A batch is pickled with its arrays left out of the pickle (protocol 5). Small arrays travel in the message beside it. A
+large one lies in a block: an anonymous memory file that both processes map. The worker writes it there, mostly by
+collating straight into it, the message names the block, and the main process makes its array over the same memory: nothing
+is copied. A block's descriptor travels once, with its first use. When the last array over a block is gone from both
+processes, the worker writes the next batch into it: its pages are in place already, which is what a fresh file for each
+batch would pay for. Blocks have no names, so nothing is left behind whichever process dies, and the size of /dev/shm
+does not matter. Whoever keeps all batches would keep a descriptor for each: beyond `_MOST` blocks a batch is copied
+through a file of its own. Where the system has no memory files, the bytes go through the pipe, from a thread.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import weakref
+from collections import deque
+from multiprocessing import reduction
+from typing import Any
+
+import numpy as np
+
+LARGE = 1 << 16
+HAVE_MEMORY_FILES = hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate")
+_MOST = 16
+
+
+def memory_file(size: int) -> int | None:
+    """An anonymous file in memory, with its pages; None where that cannot be had."""
+    if not HAVE_MEMORY_FILES:
+        return None
+    try:
+        file = os.memfd_create("penlight-batch", os.MFD_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError:
+        os.close(file)
+        return None
+    return file
+
+
+class _Block:
+    """One block, as its worker sees it."""
+
+    def __init__(self, number: int, file: int, size: int) -> None:
+        self.number, self.size = number, size
+        self.file: int | None = file  # until the main process has it
+        self.memory = mmap.mmap(file, size)
+        self.address = _address(np.frombuffer(self.memory, np.uint8))
+        self.holders = 0  # arrays over it here, and messages whose arrays the main process still has
+
+    def hand_over(self, connection: Any) -> None:
+        """Send the descriptor to the main process, which needs it once."""
+        assert self.file is not None
+        reduction.send_handle(connection, self.file, None)  # type: ignore[arg-type]
+        self.forget_file()
+
+    def forget_file(self) -> None:
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+
+
+class SharedBlocks:
+    """A worker's blocks."""
+
+    def __init__(self) -> None:
+        self._blocks: list[_Block] = []
+        self._by_address: dict[int, _Block] = {}
+        # Block numbers that lost a holder. Arrays die in any thread and at any moment, so this is all that they do.
+        self._dropped: deque[int] = deque()
+
+    def released(self, numbers: tuple[int, ...]) -> None:
+        """The main process has no more arrays over these blocks; called by the thread that reads its messages."""
+        self._dropped.extend(numbers)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An array to collate into: in a block if it is large and there is one."""
+        size = math.prod(shape) * dtype.itemsize
+        memory = self._lease(size) if size >= LARGE else None
+        return np.empty(shape, dtype) if memory is None else np.ndarray(shape, dtype, memory)
+
+    def placed(self, part: memoryview) -> _Block | None:
+        """The block that holds this memory, after copying it into one if it lies elsewhere; None if there is none."""
+        memory = np.frombuffer(part, np.uint8)
+        block = self._by_address.get(_address(memory))
+        if block is None:
+            lease = self._lease(memory.size)
+            if lease is None:
+                return None
+            lease[:] = memory
+            block = self._by_address[_address(lease)]
+        block.holders += 1
+        return block
+
+    def _lease(self, size: int) -> np.ndarray | None:
+        """The memory of a free block; the block is held as long as the array or a view of it lives."""
+        block = self._free_block(size)
+        if block is None:
+            return None
+        lease = np.ndarray((size,), np.uint8, block.memory)
+        block.holders += 1
+        weakref.finalize(lease, self._dropped.append, block.number).atexit = False
+        return lease
+
+    def _free_block(self, size: int) -> _Block | None:
+        while self._dropped:
+            self._blocks[self._dropped.popleft()].holders -= 1
+        free = [block for block in self._blocks if not block.holders]
+        fitting = [block for block in free if block.size >= size]
+        if fitting:
+            return min(fitting, key=lambda block: block.size)
+        number = len(self._blocks) if len(self._blocks) < _MOST else free[0].number if free else None
+        file = None if number is None else memory_file(size)
+        if number is None or file is None:
+            return None
+        block = _Block(number, file, size)
+        if number < len(self._blocks):  # a larger one in the place of one that is too small
+            self._blocks[number].forget_file()
+            del self._by_address[self._blocks[number].address]
+            self._blocks[number] = block
+        else:
+            self._blocks.append(block)
+        self._by_address[block.address] = block
+        return block
+
+
+class MappedBlocks:
+    """The blocks of one worker, as the main process sees them."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, mmap.mmap] = {}
+        self._released: deque[int] = deque()
+
+    def map(self, number: int, file: int) -> None:
+        """Map a block, whose descriptor has come; it is closed."""
+        try:
+            self._memory[number] = mmap.mmap(file, 0)
+        finally:
+            os.close(file)
+
+    def lease(self, number: int, size: int) -> np.ndarray:
+        """The beginning of a block; the block is held as long as this array or a view of it lives."""
+        lease = np.ndarray((size,), np.uint8, self._memory[number])
+        weakref.finalize(lease, self._released.append, number).atexit = False
+        return lease
+
+    def take_released(self) -> tuple[int, ...]:
+        """The blocks over which an array has died since the last call, to tell the worker."""
+        return tuple(self._released.popleft() for _ in range(len(self._released)))
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+worker_blocks: SharedBlocks | None = None
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array to collate into: in a worker process, shared with the main process if it is large."""
+    return np.empty(shape, dtype) if worker_blocks is None else worker_blocks.empty(shape, dtype)

@@ -1,0 +1,424 @@
+"""Faults of the system, of which a program must survive each: refused threads, memory and files, Ctrl-C, fork, the end of Python.
+
+Each test is a program in a child process. It ends with "ok".
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals as on Linux")
+HEAD = "import faulthandler; faulthandler.enable(); faulthandler.dump_traceback_later(240, exit=True)\nfrom tests.faults.common import *\n"
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    paths = f"{ROOT / 'src'}:{ROOT}"
+    return subprocess.run(
+        [sys.executable, "-c", HEAD + textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, timeout=300,
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+    )  # fmt: skip
+
+
+def passes(program: str, **environment: str) -> None:
+    result = run(program, **environment)
+    assert result.returncode == 0 and result.stdout.splitlines()[-1:] == ["ok"], (
+        result.returncode,
+        result.stdout[-1500:],
+        result.stderr[-3000:],
+    )
+    assert "Exception ignored" not in result.stderr and "Traceback" not in result.stderr, result.stderr[-3000:]
+
+
+@pytest.mark.parametrize("chance", [1.0, 0.5])
+def test_threads_are_refused(chance: float) -> None:
+    passes(f"""
+        import threading
+        torch.set_num_threads(1)
+        wanted = Watch(train, ops)
+        refused, start = sometimes({chance}), threading.Thread.start
+        def refuse(self):
+            if refused():
+                raise RuntimeError("can't start new thread")
+            start(self)
+        threading.Thread.start = refuse
+        for count in (4, 2, 3):
+            torch.set_num_threads(count)
+            wanted.state = state()
+            wanted.check()
+        threading.Thread.start = start
+        torch.set_num_threads(4)
+        wanted.state = state()
+        wanted.check()
+        print("ok")
+    """)
+
+
+REFUSALS = {
+    "from the beginning": """
+        from penlight.kernels.native import _pages
+        def refuse(self):
+            raise OSError(13, "refused")
+        _pages._Memory.__init__ = refuse
+        assert not _pages.available()
+    """,
+    "after the first kernels": """
+        import mmap
+        assert torch.randn(5000).erf().isfinite().all()
+        made = mmap.mmap
+        def refuse(*args, **kwargs):
+            if kwargs.get("prot", 0) & mmap.PROT_EXEC:
+                raise PermissionError(1, "refused")
+            return made(*args, **kwargs)
+        mmap.mmap = refuse
+    """,
+}
+
+
+@pytest.mark.parametrize("when", REFUSALS)
+def test_executable_memory_is_refused(when: str) -> None:
+    undisturbed = run("print(repr((train(), ops())))").stdout
+    passes(
+        textwrap.dedent(REFUSALS[when])
+        + textwrap.dedent("""
+        found, wanted = (train(), ops()), UNDISTURBED
+        assert close(found[0], wanted[0]) and close(found[1], wanted[1]), (found, wanted)
+        print("ok")
+    """).replace("UNDISTURBED", undisturbed.strip())
+    )
+
+
+def test_memory_is_refused() -> None:
+    """Under a limit that large work exceeds: MemoryError, after which the same process works as before."""
+    passes("""
+        import resource
+        watch = Watch(train, ops)
+        failed = 0
+        for megabytes in (30, 60, 90, 120, 150, 200):
+            with open("/proc/self/statm") as file:
+                used = int(file.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20), resource.RLIM_INFINITY))
+            x = None
+            try:
+                x = torch.randn(1500, 1700, requires_grad=True)
+                y = (F.softmax(x, -1) * x.sin()).cumsum(0).erf()
+                y = F.layer_norm(y, (1700,)).sort(-1)[0] @ x.T
+                y.sum().backward()
+            except MemoryError:
+                failed += 1
+            except (RuntimeError, OSError) as error:  # of a thread or a mapping
+                assert "thread" in str(error) or "memory" in str(error).lower(), error
+                failed += 1
+            x = y = None
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            watch.check()
+        assert failed, "the limits were too high to refuse anything"
+        print("ok")
+    """)
+
+
+def test_file_descriptors_are_refused() -> None:
+    passes(
+        """
+        import os, resource, tempfile
+        watch = Watch(ops)
+        directory = tempfile.mkdtemp()
+        path = os.path.join(directory, "a.pt")
+        torch.save({"w": torch.arange(3)}, path)
+        from torch_name import DataLoader, data
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        kept = [os.open("/dev/null", os.O_RDONLY)]
+        used = max(int(n) for n in os.listdir("/proc/self/fd")) + 1
+        for free in (0, 1, 2, 3, 5, 8):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (used + free, hard))
+            for attempt in (lambda: torch.save({"w": torch.arange(5)}, path), lambda: torch.load(path), lambda: list(DataLoader(data, 2, num_workers=2)), lambda: torch.randn(70000).erf().sum()):
+                try:
+                    attempt()
+                except OSError as error:
+                    assert error.errno == 24, error
+                except RuntimeError as error:
+                    assert "thread" in str(error) or "worker" in str(error), error
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            assert torch.load(path)["w"].tolist() in ([0, 1, 2], [0, 1, 2, 3, 4])
+            assert os.listdir(directory) == ["a.pt"], os.listdir(directory)
+            assert len(list(DataLoader(data, 2, num_workers=2))) == 10
+            watch.check()
+        print("ok")
+    """.replace(
+            "from torch_name import DataLoader, data",
+            "DataLoader = torch.utils.data.DataLoader; data = list(torch.arange(20.0))",
+        )
+    )
+
+
+INTERRUPT = """
+    import os, random, signal, tempfile, time
+    class Stop(KeyboardInterrupt):
+        pass
+    def stop(number, frame):
+        raise Stop
+    signal.signal(signal.SIGALRM, stop)
+    stream = random.Random(SEED)
+    def disturbed(work, longest):
+        # The work, ended by Ctrl-C after a random time. Whether it was.
+        try:
+            signal.setitimer(signal.ITIMER_REAL, stream.uniform(1e-5, longest))
+            work()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            return False
+        except Stop:
+            return True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    def duration(work):
+        work()
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+"""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ctrl_c_in_training(seed: int) -> None:
+    passes(
+        textwrap.dedent(INTERRUPT).replace("SEED", str(seed))
+        + textwrap.dedent("""
+        watch = Watch(lambda: train(1), ops)
+        def modes():
+            # Python itself has a few instructions before and after a block at which Ctrl-C undoes nothing, so blocks are long.
+            with torch.no_grad(), torch.enable_grad(), torch.autocast("cpu"):
+                for _ in range(50):
+                    (torch.ones(70, 70) @ torch.ones(70, 70)).sum()
+            with torch.inference_mode():
+                for _ in range(50):
+                    torch.ones(500).mul_(2)
+        count = 0
+        works = [(w, duration(w)) for w in (lambda: train(1), ops, modes)]
+        for turn in range(60):
+            for work, longest in works:
+                count += disturbed(work, longest)
+            if turn % 10 == 9:
+                watch.check()
+        assert state() == watch.state
+        assert count > 60, count
+        print("ok")
+    """)
+    )
+
+
+def test_ctrl_c_in_a_step_that_is_done_again() -> None:
+    """Gradients, versions and the generator after an interrupted step: zero_grad and another step give the right numbers."""
+    passes(
+        textwrap.dedent(INTERRUPT).replace("SEED", "5")
+        + textwrap.dedent("""
+        net = model()
+        x, y = torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
+        def step():
+            net.zero_grad()
+            torch.manual_seed(3)
+            F.cross_entropy(net(x), y).backward()
+        step()
+        wanted = [p.grad.sum().item() for p in net.parameters()]
+        longest = duration(step)
+        versions = [p._version for p in net.parameters()]
+        for turn in range(60):
+            disturbed(step, longest)
+            step()
+            assert close([p.grad.sum().item() for p in net.parameters()], wanted)
+            assert [p._version for p in net.parameters()] == versions
+        buffer = torch.zeros(300, 300)
+        def write():
+            for _ in range(20):
+                buffer.add_(1)
+                buffer[::2].mul_(1)
+        longest = duration(write)
+        for turn in range(60):
+            disturbed(write, longest)
+            assert buffer.min() == buffer.min() and buffer._version > 0
+        print("ok")
+    """)
+    )
+
+
+def test_ctrl_c_while_saving_and_loading_data() -> None:
+    passes(
+        textwrap.dedent(INTERRUPT).replace("SEED", "7")
+        + textwrap.dedent("""
+        directory = tempfile.mkdtemp()
+        path = os.path.join(directory, "a.pt")
+        torch.save({"w": torch.zeros(50000)}, path)
+        data = list(torch.arange(40.0))
+        numbers = iter(range(10**6))
+        def save():
+            torch.save({"w": torch.full((50000,), float(next(numbers)))}, path)
+        def loaded():
+            return sum(b.sum().item() for b in torch.utils.data.DataLoader(data, 4, shuffle=True))
+        def with_workers():
+            return sum(b.sum().item() for b in torch.utils.data.DataLoader(data, 4, num_workers=2))
+        for work, turns in ((save, 60), (loaded, 40), (with_workers, 8)):
+            longest = duration(work)
+            for turn in range(turns):
+                disturbed(work, longest)
+                w = torch.load(path)["w"]
+                assert w.shape == (50000,) and (w == w[0]).all()
+                left = [n for n in os.listdir(directory) if n != "a.pt"]
+                assert not left, left
+            assert loaded() == 780.0
+        assert with_workers() == 780.0
+        print("ok")
+    """)
+    )
+
+
+def test_fork_with_live_threads() -> None:
+    passes("""
+        import os, threading
+        torch.set_num_threads(3)
+        watch = Watch(train, ops)
+        stop = threading.Event()
+        def busy():
+            while not stop.is_set():
+                torch.randn(300, 300).softmax(-1).sum()
+        threads = [threading.Thread(target=busy) for _ in range(2)]
+        for t in threads:
+            t.start()
+        for turn in range(6):
+            child = os.fork()
+            if not child:
+                try:
+                    watch.check()
+                    os._exit(0)
+                except BaseException:
+                    import traceback
+                    traceback.print_exc()
+                    os._exit(1)
+            for _ in range(600):
+                done, status = os.waitpid(child, os.WNOHANG)
+                if done:
+                    break
+                import time
+                time.sleep(0.1)
+            else:
+                os.kill(child, 9)
+                raise SystemExit("a forked child hangs")
+            assert os.waitstatus_to_exitcode(status) == 0
+        stop.set()
+        for t in threads:
+            t.join()
+        watch.check()
+        print("ok")
+    """)
+
+
+SHUTDOWN = {
+    "a global's __del__": """
+        class Late:
+            def __init__(self):
+                self.x = torch.randn(5000, requires_grad=True)
+            def work(self):
+                x = self.x
+                y = (x.erf() * x).softmax(0).sum() + x[x > 0].sum() + torch.ones(3).cumsum(0).sum() + x.reshape(50, 100).sort(-1)[0].sum()
+                assert y.requires_grad
+                F.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
+            def __del__(self):
+                self.work()
+                print("ok")
+        late = Late()
+        late.work()  # what was not used before can't be imported any more
+    """,
+    "a global of a module": """
+        import sys, types
+        class Late:
+            def work(self):
+                assert torch.full((70000,), 2.0).log().exp().sum().item() > 0
+                assert (torch.ones(200, 200) @ torch.ones(200, 200)).var().item() == 0
+            def __del__(self):
+                self.work()
+                print("ok")
+        module = types.ModuleType("late")
+        sys.modules["late"] = module
+        module.late = Late()
+        module.late.work()
+    """,
+    "atexit": """
+        import atexit
+        def late():
+            train(1)
+            print("ok")
+        atexit.register(late)
+    """,
+    "a daemon thread": """
+        import threading
+        def work():
+            while True:
+                torch.randn(300, 300).erf().softmax(-1).sum()
+        threading.Thread(target=work, daemon=True).start()
+        train(1)
+        print("ok", flush=True)
+    """,
+    "a cycle with a tensor": """
+        import gc
+        gc.disable()
+        class Late:
+            def work(self):
+                self.x.grad.add_(1)
+                assert self.x.grad.abs().sum().item() > 0
+            def __del__(self):
+                self.work()
+                print("ok")
+        late = Late()
+        late.self = late
+        late.x = torch.ones(5000, requires_grad=True)
+        (late.x * late.x).sum().backward()
+        late.work()
+        del late
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SHUTDOWN)
+def test_the_end_of_the_interpreter(name: str) -> None:
+    passes(SHUTDOWN[name])
+
+
+def test_twelve_threads_train_at_once() -> None:
+    passes("""
+        import threading
+        def work():
+            # torch.manual_seed is of the whole process: a thread here has a generator of its own.
+            stream = torch.Generator().manual_seed(5)
+            w = torch.randn(64, 200, generator=stream, requires_grad=True)
+            found = []
+            for step in range(8):
+                x = torch.randn(40, 200, generator=stream)
+                loss = F.layer_norm(F.gelu(x @ w.T), (64,)).softmax(-1).square().sum() + w[w > 0].erf().mean()
+                (grad,) = torch.autograd.grad(loss, w)
+                with torch.no_grad():
+                    w -= 0.1 * grad
+                found.append(loss.item())
+            return found
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            wanted, results, errors = work(), [], []
+            def thread():
+                try:
+                    for _ in range(3):
+                        results.append(work())
+                        assert torch.is_grad_enabled()
+                except BaseException as error:
+                    errors.append(error)
+            threads = [threading.Thread(target=thread) for _ in range(12)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert not errors, errors[0]
+            assert len(results) == 36 and all(close(r, wanted) for r in results), [r for r in results if not close(r, wanted)][:1] + [wanted]
+        print("ok")
+    """)

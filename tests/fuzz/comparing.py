@@ -1,0 +1,128 @@
+"""What two sides may not differ in, and the differences that are accepted, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from .running import Fact, Outcome
+
+TOLERANCE = {"torch.float64": 1e-9, "torch.complex128": 1e-9, "torch.float16": 6e-3, "torch.bfloat16": 4e-2}
+
+
+class Compared(NamedTuple):
+    """What of two outcomes is compared besides dtypes, shapes and errors. `coarse` is the tolerance of the least precise operand."""
+
+    values: bool = True
+    strides: bool = True
+    versions: bool = True
+    coarse: float = 0.0
+
+
+def difference(ours: Outcome, theirs: Outcome, compared: Compared = Compared()) -> str | None:
+    """What the two outcomes differ in, or None."""
+    if ours.error == "died":
+        return f"died: {ours.words}"
+    if theirs.error == "died":
+        return None  # PyTorch does, on arrays that are not aligned
+    if ours.error or theirs.error:
+        return _errors(ours, theirs)
+    if len(ours.facts) != len(theirs.facts):
+        return f"{len(ours.facts)} results instead of {len(theirs.facts)}"
+    for a, b in zip(ours.facts, theirs.facts):
+        what = _facts(a, b, compared)
+        if what is not None:
+            return f"{a.label}: {what}"
+    return None
+
+
+def _errors(ours: Outcome, theirs: Outcome) -> str | None:
+    if not ours.error:
+        return f"no error instead of {theirs.error}: {theirs.words[:150]}"
+    if ours.error != theirs.error:
+        return f"{ours.error}: {ours.words[:150]} instead of {theirs.error or 'no error'}: {theirs.words[:150]}"
+    # How the wrong arguments of a function are listed is compared by tests/ops/test_mistakes_parity.py.
+    if ours.error != "TypeError" and ours.words.split()[:3] != theirs.words.split()[:3]:
+        return f"{ours.error}: {ours.words[:150]} in other words than {theirs.words[:150]}"
+    return None
+
+
+def _facts(a: Fact, b: Fact, compared: Compared) -> str | None:
+    if a.dtype == "NoneType" or b.dtype == "NoneType":
+        present = b.value if a.dtype == "NoneType" else a.value
+        none = a.dtype == b.dtype or (a.label.startswith("gradient") and not np.any(present))
+        return None if none else f"{a.dtype} instead of {b.dtype}"
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return f"{a.dtype}{list(a.shape)} instead of {b.dtype}{list(b.shape)}"
+    gradient = a.label.startswith("gradient")
+    if compared.strides and not gradient and a.stride != b.stride:
+        return f"strides {a.stride} instead of {b.stride}"
+    if compared.versions and not gradient and a.version != b.version:
+        return f"version {a.version} instead of {b.version}"
+    if a.requires_grad != b.requires_grad:
+        return f"requires_grad {a.requires_grad}"
+    return values_differ(a, b, compared.coarse) if compared.values or a.label[0] == "x" else None
+
+
+def values_differ(a: Fact, b: Fact, coarse: float) -> str | None:
+    x, y = a.value, b.value
+    if not isinstance(x, np.ndarray):
+        same = x == y or repr(x) == repr(y) or (isinstance(x, (float, complex)) and np.isclose(x, y, 1e-2))
+        return None if same else f"{x!r} instead of {y!r}"
+    if np.array_equal(x, y):
+        return None
+    if x.dtype.kind not in "fc":
+        at = tuple(np.argwhere(x != y)[0])
+        return f"{np.sum(x != y)} of {x.size} differ: {x[at]} instead of {y[at]} at {[int(i) for i in at]}"
+    tolerance = max(TOLERANCE.get(a.dtype, 3e-5), coarse)
+    with np.errstate(all="ignore"):
+        scale = np.abs(np.where(np.isfinite(y), y, 0)).max(initial=0.1)
+        agree = np.isclose(x, y, rtol=10 * tolerance, atol=tolerance * float(min(scale, 1e30)), equal_nan=True)
+        if x.dtype.kind == "c":  # which part of a complex number without a limit is infinite or NaN is nobody's promise
+            agree |= ~np.isfinite(x) & ~np.isfinite(y)
+    if agree.all():
+        return None
+    at = tuple(np.argwhere(~agree)[0])
+    return f"{np.sum(~agree)} of {x.size} differ: {x[at]} instead of {y[at]} at {[int(i) for i in at]}"
+
+
+# Differences from PyTorch that are accepted: what the function's name begins with, what the difference's text has in it, the reason.
+_ORDER, _MORE, _BUG = "another error comes first", "computed here, refused by PyTorch", "PyTorch's result is wrong"
+_TIES = "which of equal elements is found is not specified"
+_NOT_FINITE = "what becomes of infinities and NaN on the way is not specified"
+ACCEPTED: list[tuple[str, str, str]] = [
+    ("", r"not implemented for '\w+' (instead of \w*Error|in other words)", _ORDER),
+    ("", r"(instead of \w*Error|in other words).*not implemented for '\w+'", _ORDER),
+    ("", r"Error: .* (instead of \w*Error|in other words than).*(Could not run|must match|does not support automatic|no attribute '\w+_')", _ORDER),
+    ("masked", r"Error: .* (instead of \w*Error|in other words than)", _ORDER),
+    ("(histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve)", r"Error: .*(instead of|in other words than)", _ORDER),
+    ("", r"no error instead of .*(Could not run 'aten::|does not support automatic differentiation|[dD]erivative for .* is not implemented)", _MORE),
+    ("", r"no error instead of RuntimeError: (view size is not compatible|Function \w+ returned an invalid gradient|The size of tensor a)", _MORE),
+    ("", r"no error instead of RuntimeError: +(Cannot convert a ZeroTensor|Can't call numpy)", "PyTorch's tensor has no memory to be compared"),
+    ("", r"no error instead of TypeError: \w+\(\) (got an unexpected keyword argument 'out'|received an invalid combination|missing 1 required)", _MORE),
+    ("(nanmean|mvlgamma|special.multigammaln|hash_tensor)", r"no error instead of RuntimeError", _MORE),
+    ("", r"assignment destination is read-only instead of", "PyTorch writes into read-only memory, and warns"),
+    ("", r"no error instead of RuntimeError: one of the variables needed for gradient computation", "PyTorch's second derivative writes into what it needs"),
+    ("", r"(instead of|than) AttributeError: 'Tensor' object has no attribute '\w+_'", "an in-place form that PyTorch has not"),
+    ("", r"no error instead of RuntimeError: unsupported operation: more than one element", "a deep copy is contiguous here"),
+    ("", r"result type (Double|Float|Long) can't be cast .* in other words than", "PyTorch calls the dtype of a number by another name"),
+    ("(heaviside|scaled_dot_product|nn.functional.scaled_dot)", r"in other words than", "other words"),
+    ("(cholesky|linalg.lu_factor|linalg.cholesky|lu|histogram|inner|view_copy|linalg.ldl|nn.functional.grid_sample)", r"instead of no error", "refused here: tests/ops/known.py"),
+    ("geqrf|complex$|polar", r"Error: .* instead of \w*Error", _ORDER),
+    ("special.(modified_)?bessel_[jy]", r"differ", "PyTorch has seven digits, this is right to sixteen"),
+    ("(narrow_copy|masked.median|.*_scatter)", r"differ", _BUG),
+    ("(topk|kthvalue|sort|argsort|msort|mode|median|nanmedian|Tensor.topk|Tensor.argsort|masked.median)", r"result 1: .*differ", _TIES),
+    ("(argsort|Tensor.argsort|argmin|argmax)", r"result 0: .*differ", _TIES),
+    ("", r"(nan|inf)j? (instead of|at)|instead of \(?(nan|-?inf)", _NOT_FINITE),
+    ("linalg.householder_product|orgqr|ormqr", r"results instead of|gradient .* differ", "the derivatives of reflectors that are no unit vectors"),
+    ("(fmod|remainder)", r"differ", "PyTorch rounds the number to bfloat16 first"),
+    ("(Tensor.(geometric|bernoulli|exponential|normal|uniform|cauchy|log_normal|random)_|randn_like|rand_like|bernoulli)", r"differ", "random numbers in the order of elements, in PyTorch of memory"),
+    ("nn.functional.(layer|instance|batch|group|rms)_norm|std|var|norm|renorm", r"gradient .*differ", "the gradients of nearly equal numbers are of rounding"),
+]  # fmt: skip
+_PATTERNS = [(re.compile(name), re.compile(text), why) for name, text, why in ACCEPTED]
+
+
+def accepted(name: str, what: str) -> bool:
+    return any(n.match(name) and t.search(what) for n, t, _ in _PATTERNS)
