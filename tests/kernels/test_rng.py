@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from penlight.kernels import rng, rng_integers, rng_normal, rng_rejection
+from penlight.kernels import rng, rng_integers, rng_normal
 from penlight.kernels.fma import fma64
 from penlight.kernels.rng_engine import PIECE
 
@@ -348,17 +348,6 @@ def test_c_library_functions_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None
     result = rng.normal(rng.Engine(1), (100,), F64), rng.exponential(rng.Engine(1), (4, 5), F64)
     for got, want in zip(result, expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13)
-
-
-def test_reader_gives_back_what_it_did_not_use() -> None:
-    for used in (0, 1, 2, 311, 312, 313, 700):
-        for skip in (0, 1, 623):
-            engine, other = rng.Engine(4), rng.Engine(4)
-            engine.raw(skip), other.raw(skip)
-            with rng_rejection.Reader(engine) as reader:
-                samples = [reader.uniform() for _ in range(used)]
-            assert samples == rng.uniform(other, (used,), F64).tolist()
-            assert engine.get_state().tobytes() == other.get_state().tobytes()
 
 
 def test_moments() -> None:

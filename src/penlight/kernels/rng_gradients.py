@@ -4,7 +4,7 @@
 A sample x with distribution function F(x; a) moves, when its probability F is held fixed, by
 dx/da = -(dF/da) / (dF/dx). F is a power series in x for both the gamma and the beta distribution; dividing it by the
 density term by term leaves series without gamma functions, whose terms follow from one another. They are summed in
-float64 until they no longer count, of each element as many as it needs: Note [Elements as lanes] in `lanes`.
+float64 until they no longer count, of each element as many as it needs: Note [Functions of scalars] in `scalars`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .lanes import constant, of_numbers
+from .scalars import apply, constant, elementwise
 from .special_gamma import digamma_from_one, digamma_of_number
 
 _MANY = 1000.0  # from this concentration on the Cornish-Fisher expansion has eight digits
@@ -22,9 +22,10 @@ _COUNTS = {4: 1e-10, 8: 1e-17}  # the least part of a sum that counts, by the by
 
 def gamma_grad(alpha: Any, x: Any) -> Any:
     """d sample / d alpha of standard gamma samples x (arrays of one shape)."""
-    return of_numbers(_gamma_grad, alpha, x, constant(_COUNTS[x.dtype.itemsize], x.dtype))
+    return apply(_gamma_grad, alpha, x, constant(_COUNTS[x.dtype.itemsize], x.dtype))
 
 
+@elementwise
 def _gamma_grad(a: float, x: float, counts: float) -> float:
     if a > _MANY:
         return _large_gamma_grad(a, x)
@@ -63,9 +64,10 @@ def _large_gamma_grad(a: float, x: float) -> float:
 
 def dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
     """d x / d alpha / (1 - x) for x ~ Beta(alpha, total - alpha), with total - alpha held fixed."""
-    return of_numbers(_dirichlet_grad, x, alpha, total)
+    return apply(_dirichlet_grad, x, alpha, total)
 
 
+@elementwise
 def _dirichlet_grad(x: float, a: float, t: float) -> float:
     if x * t <= a and x < 0.9:
         start = math.log(x) + digamma_of_number(t) - digamma_from_one(a + 1.0)

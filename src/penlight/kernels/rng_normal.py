@@ -10,7 +10,7 @@ import numpy as np
 from .fma import fma32, fma64
 from .rng_boxmuller import box_muller32
 from .rng_engine import BLOCK, Engine
-from .rng_rejection import Reader, each
+from .rng_rejection import Doubles, Reader, each, sampler
 from .rng_reserve import LIMIT
 from .rng_uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
 
@@ -171,7 +171,8 @@ def _pairs_from_here(engine: Engine, count: int) -> np.ndarray:
     return samples
 
 
-def _standard_normal(reader: Reader, _unused: float) -> float:
+@sampler(1)
+def _standard_normal(reader: Reader, table: Doubles, at: int) -> float:
     return reader.normal()
 
 

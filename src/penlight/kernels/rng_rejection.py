@@ -1,15 +1,15 @@
 """Gamma, Dirichlet, Poisson and binomial samples, draw for draw as PyTorch's CPU kernels make them.
 
-How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: these go
-element by element, in machine code that is made of the functions below where it can run. See Note [Compiled scalars] in native/scalar.py.
+How many draws one sample takes depends on the draws themselves, so each starts where the one before ended: NumPy does not help. These go sample by
+sample, in machine code that the compiler makes of the functions below, or by the functions themselves where no machine code runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from operator import length_hint
-from typing import Any, Self
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,88 +18,144 @@ from .rng_engine import BLOCK, Engine
 from .rng_uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 from .silence import silent
 
-scalar = late(globals(), "scalar", ".native.scalar")
+call = late(globals(), "call", ".compiler.call")
+ir = late(globals(), "ir", ".compiler.ir")
 
+Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
 _SQUEEZE = float(np.float32(0.0331))
 
 
 class Reader:
-    """Uniform and normal samples one at a time; as a context manager it gives back the draws it did not use."""
+    """Uniform and normal samples one at a time, made of draws. `kept` is the second of two normal samples, or NaN if there is none."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._waiting: Iterator[float] = iter(())
-        # The next sample from [0, 1), with 53 bits. A generator's step costs less than a function's call.
-        self.uniform: Callable[[], float] = self._samples().__next__
+    def __init__(self, draws: Doubles, size: int, count: int, kept: float) -> None:
+        self.draws = draws
+        self.size = size  # of the array, which is never empty
+        self.count = count  # of the draws in it
+        self.next = 0
+        self.kept = kept
 
-    def __enter__(self) -> Self:
-        return self
+    def is_served(self) -> bool:
+        """Whether there were as many draws as were asked for. If not, what was given since is not random, and the sample in the making is dropped."""
+        return self.next <= self.count
 
-    def __exit__(self, *_: object) -> None:
-        # All that waits was read from the block that the engine is in, so stepping back in it is enough.
-        self._engine._next -= 2 * length_hint(self._waiting)
-        self._waiting = iter(())
-
-    def _samples(self) -> Iterator[float]:
-        while True:
-            pairs = max(min((BLOCK - self._engine._next) // 2, _AT_A_TIME), 1)
-            self._waiting = iter(uniform53(self._engine, (pairs,)).tolist())
-            yield from self._waiting
+    def uniform(self) -> float:
+        """The next sample from [0, 1), with 53 bits."""
+        self.next += 1
+        return self.draws[checked(self.next - 1, self.size)]  # type: ignore[no-any-return]
 
     def normal(self) -> float:
-        """The next standard normal sample; its twin is kept in the engine."""
-        kept = self._engine._normal
-        if kept is not None:
-            self._engine._normal = None
+        """The next standard normal sample."""
+        kept = self.kept
+        if kept == kept:
+            self.kept = math.nan
             return kept
         angle = 2.0 * math.pi * self.uniform()
         radius = math.sqrt(-2.0 * math.log1p(-self.uniform()))
-        self._engine._normal = radius * math.sin(angle)
+        self.kept = radius * math.sin(angle)
         return radius * math.cos(angle)
 
 
-_AT_A_TIME = 16  # draws that a reader asks for
+def checked(index: int, extent: int) -> int:
+    """An index that is inside: see compiler/python.py."""
+    return index if 0 <= index < extent else 0
+
+
+def samples(
+    begin: int, end: int, table: Doubles, draws: Doubles, out: Doubles, state: Doubles, size: int, count: int, *, sample: Any, width: int
+) -> None:  # fmt: skip
+    """`sample(reader, table, i)` for the rows of a table, which begin at i, until there are too few draws.
+
+    `state` is the normal sample that is kept, before and after; then how many rows are done, and how many draws they took.
+    """
+    reader = Reader(draws, size, count, state[0])
+    row, used, kept = begin, 0, reader.kept
+    while row < end:
+        at = checked(row, end)
+        value = sample(reader, table, at * width)
+        if not reader.is_served():
+            break
+        out[at] = value
+        row += 1
+        used, kept = reader.next, reader.kept
+    state[0] = kept
+    state[1] = float(row)
+    state[2] = float(used)
+
+
+SAMPLERS: dict[Any, int] = {}  # functions that make a sample, with how many parameters each reads from its row
+
+
+def sampler(width: int) -> Callable[[Any], Any]:
+    """Mark a function that makes a sample."""
+
+    def mark(function: Any) -> Any:
+        SAMPLERS[function] = width
+        return function
+
+    return mark
+
+
+@lru_cache(None)
+def _kernel(sample: Any) -> Any:
+    """`samples` for one distribution: compiled, or as it is where no machine code runs, or where there is no source to compile."""
+    width = SAMPLERS[sample]
+    try:
+        entry = call.loops(samples, ir.F64, ir.F64, sample=sample, width=width)
+    except OSError:
+        entry = None
+    if entry is not None and entry.is_machine_code:
+        return entry.enter
+
+    def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int, _: int) -> Any:
+        rows = table.reshape(-1).tolist()
+        samples(begin, end, rows, draws.tolist(), out.reshape(-1), state, size, count, sample=sample, width=width)
+        return out, state
+
+    return run
+
+
 _MANY = 64  # samples, from which on draws are made for all that are left: so many for each, but no more than that
 _EACH, _LARGE_PIECE = 4, 8192
 
 
 def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> np.ndarray:
-    """`sample(reader, *row)` for each row of the columns' elements, one after the other, as float64."""
+    """`sample` for each row of the columns' elements, one after the other, as float64."""
     shape = columns[0].shape
     out = np.empty(shape)
     if not out.size:
         return out
-    run = scalar.compiled(sample)
-    if run is None:
-        with Reader(engine) as reader:
-            made = [sample(reader, *row) for row in zip(*[column.ravel().tolist() for column in columns], strict=True)]
-        return np.array(made, np.float64).reshape(shape)
-    if len(columns) == 1:
+    width = len(columns)
+    if width == 1:
         table = np.ascontiguousarray(columns[0], np.float64)
     else:
-        table = np.empty((out.size, len(columns)))
+        table = np.empty((out.size, width))
         for i, column in enumerate(columns):
             table[:, i] = column.ravel()
-    _run(engine, run, table, len(columns), out)
+    _run(engine, _kernel(sample), table, width, out)
     return out
 
 
+_NO_DRAWS = np.zeros(1)
+
+
 def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
-    """Run compiled code over a table of rows of so many numbers, with draws as long as it asks for more."""
+    """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
     left, rows, made = out.size, table, out
     draws = engine.ahead53((BLOCK - engine._next) // 2)
     assert draws is not None  # they are in the block
     mark: tuple[Any, ...] | None = None  # the place before the latest draws, if they reach beyond a block
     made_now = 0
-    state = np.zeros(4)
-    whole = state.view(np.int64)
-    state[1] = math.nan if engine._normal is None else engine._normal
+    state = np.zeros(3)
+    state[0] = math.nan if engine._normal is None else engine._normal
     while True:
-        whole[0] = draws.size
-        run(left, rows, draws, made, state)
-        _, _, left, used = whole.tolist()
-        draws = draws[used:]
+        count = draws.size
+        ran = run(0, left, rows, draws if count else _NO_DRAWS, made, state, count or 1, count, 0)
+        assert ran is not None
+        _, done, used = state.tolist()
+        left -= int(done)
+        draws = draws[int(used) :]
         if not left:
             break
         rows, made = table.reshape(-1)[-left * width :], out.reshape(-1)[-left:]
@@ -113,7 +169,7 @@ def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarra
         engine._next -= 2 * draws.size
     elif draws.size:
         engine.go_back(mark, 2 * (made_now - draws.size))
-    normal = state.item(1)
+    normal = state.item(0)
     engine._normal = None if math.isnan(normal) else normal
 
 
@@ -135,12 +191,14 @@ def standard_gamma(engine: Engine, alpha: np.ndarray) -> np.ndarray:
     return np.where(samples > tiny, samples, tiny)  # also for the NaN of an invalid alpha
 
 
-def _gamma(reader: Reader, alpha: float, boosted: bool, power: float, d: float) -> float:
+@sampler(4)
+def _gamma(reader: Reader, table: Doubles, at: int) -> float:
+    alpha, boosted, power, d = table[at], table[at + 1], table[at + 2], table[at + 3]
     if alpha == 0:
         return 0.0
     scale = _power(1.0 - reader.uniform(), power) if boosted else 1.0
     c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan
-    while True:
+    while reader.is_served():
         x = reader.normal()
         y = 1.0 + c * x
         if y <= 0:
@@ -150,6 +208,7 @@ def _gamma(reader: Reader, alpha: float, boosted: bool, power: float, d: float) 
         xx = x * x
         if u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v)):
             return scale * d * v
+    return 0.0
 
 
 def _power(base: float, exponent: float) -> float:
@@ -188,7 +247,9 @@ def poisson(engine: Engine, rate: np.ndarray) -> np.ndarray:
     return narrow(each(engine, _poisson, rates), rate.dtype)
 
 
-def _poisson(reader: Reader, rate: float) -> float:
+@sampler(1)
+def _poisson(reader: Reader, table: Doubles, at: int) -> float:
+    rate = table[at]
     if rate >= 10:
         return _poisson_large(reader, rate)
     if rate == 0:
@@ -196,7 +257,7 @@ def _poisson(reader: Reader, rate: float) -> float:
     bound = math.exp(-rate)
     product = reader.uniform()
     count = 0
-    while product > bound:
+    while product > bound and reader.is_served():
         count += 1
         product *= reader.uniform()
     return count
@@ -208,7 +269,7 @@ def _poisson_large(reader: Reader, rate: float) -> float:
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2.0)
-    while True:
+    while reader.is_served():
         u = reader.uniform() - 0.5
         v = reader.uniform()
         us = 0.5 - abs(u)
@@ -222,6 +283,7 @@ def _poisson_large(reader: Reader, rate: float) -> float:
         tail = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
         if tail <= -rate + k * math.log(rate) - math.lgamma(k + 1):
             return k
+    return 0.0
 
 
 def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
@@ -248,9 +310,10 @@ def binomial(engine: Engine, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     return narrow(each(engine, _binomial, *columns), count.dtype)
 
 
-def _binomial(
-    reader: Reader, count: float, prob: float, rare: float, mean: float, std: float, odds: float, mode: float
-) -> float:
+@sampler(7)
+def _binomial(reader: Reader, table: Doubles, at: int) -> float:
+    count, prob, rare, mean = table[at], table[at + 1], table[at + 2], table[at + 3]
+    std, odds, mode = table[at + 4], table[at + 5], table[at + 6]
     if count <= 0 or prob <= 0:
         return 0.0
     if prob >= 1:
@@ -268,12 +331,11 @@ def _binomial_few(reader: Reader, count: float, prob: float) -> float:
     """Add up the waiting times between successes until they exceed the count."""
     scale = math.log1p(-prob)
     waited, successes = 0.0, 0
-    while True:
+    while waited <= count and reader.is_served():
         u = reader.uniform()
         waited += math.ceil(math.log(u) / scale) if u else math.inf
-        if waited > count:
-            return successes
         successes += 1
+    return successes - 1
 
 
 def _binomial_many(
@@ -285,7 +347,7 @@ def _binomial_many(
     c = mean + 0.5
     v_r = 0.92 - 4.2 / b
     alpha = (2.83 + 5.1 / b) * std
-    while True:
+    while reader.is_served():
         u = reader.uniform() - 0.5
         v = reader.uniform()
         us = 0.5 - abs(u)
@@ -307,6 +369,7 @@ def _binomial_many(
         )
         if v == 0.0 or math.log(v * alpha / (a / (us * us) + b)) <= bound:
             return k
+    return 0.0
 
 
 _STIRLING_REST = (

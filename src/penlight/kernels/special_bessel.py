@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .lanes import of_numbers
+from .scalars import apply, elementwise
 from .special_common import Array, horner, piecewise, product_error, rational, unary
 
 _TWO_OVER_PI = 0.6366197723675814
@@ -215,9 +215,10 @@ def _spherical_bessel_j0(x: Array, out: Array) -> None:
 
 def airy_ai(x: Array) -> Array:
     """The Airy function Ai. Its derivative Ai' is another function; Ai'' = x Ai."""
-    return of_numbers(_airy_ai, x)
+    return apply(_airy_ai, x)
 
 
+@elementwise
 def _airy_ai(x: float) -> float:
     if abs(x) == math.inf:
         return math.nan

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .lanes import constant, of_numbers
+from .scalars import apply, constant, elementwise
 from .special_common import (
     Array,
     chosen,
@@ -228,9 +228,8 @@ def _digamma_positive(x: Array) -> Array:
 
 def digamma_of_number(x: float) -> float:
     """`digamma` of one number, which is positive."""
-    if x < 1.0:
-        return digamma_from_one(x + 1.0) - 1.0 / x
-    return digamma_from_one(x)
+    value = digamma_from_one(x + 1.0 if x < 1.0 else x)
+    return value - 1.0 / x if x < 1.0 else value
 
 
 def digamma_from_one(x: float) -> float:
@@ -276,10 +275,11 @@ def polygamma(n: int, x: Array) -> Array:
         return unary(_trigamma if n else _digamma, x, wide=True)
     wide = x.astype(np.float64, copy=False)
     factor = (-1.0) ** (n + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
-    result = of_numbers(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
+    result = apply(_polygamma, constant(n + 1.0, wide.dtype), wide, constant(factor, wide.dtype))
     return result if x.dtype == np.float64 else rounded(result, x.dtype)
 
 
+@elementwise
 def _polygamma(s: float, x: float, factor: float) -> float:
     return zeta_of_number(s, x) * factor
 

@@ -1,7 +1,7 @@
 """The regularised incomplete gamma functions, gammainc and gammaincc.
 
 See Note [How the special functions are evaluated] in `special_common`. Both are computed in float64, of
-each element what its region takes: Note [Elements as lanes] in `lanes`.
+each element what its region takes: Note [Functions of scalars] in `scalars`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .lanes import constant, of_numbers
+from .scalars import apply, constant, elementwise
 from .special_common import Array, horner, product_error, rational
 from .special_erf import ERFCX, ERFCX_K
 from .special_gamma import LOG_GAMMA_P, LOG_GAMMA_Q, STIRLING_P, STIRLING_Q
@@ -109,10 +109,11 @@ def _regularised(a: Array, x: Array, sign: float) -> Array:
     kind = dtype if dtype in _COUNTS else _SINGLE
     if a.dtype != kind or x.dtype != kind:
         a, x = a.astype(kind), x.astype(kind)
-    result = of_numbers(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
+    result = apply(_incomplete, a, x, constant(sign * _COUNTS[kind], kind))
     return result if dtype == kind else result.astype(dtype)
 
 
+@elementwise
 def _incomplete(a: float, x: float, counts: float) -> float:
     """P, or Q if `counts` is negative, of which a part below it is left out. The values at zero and infinity are looked for in torch's order."""
     lower, eps = 1.0 if counts > 0.0 else 0.0, abs(counts)
@@ -130,13 +131,13 @@ def _incomplete(a: float, x: float, counts: float) -> float:
         return math.nan
     if a > 20.0 and abs(x - a) < 0.3 * a:
         return _side(_uniform(a, x), 1.0 if x < a else 0.0, lower)
-    if x > 1.1:
-        if x <= a:
-            return _side(_series(a, x, eps), 1.0, lower)
-        return _side(_fraction(a, x, eps), 0.0, lower)
-    if (a > 1.1 * x) if x > 0.5 else (a * math.log(x) < -0.4):
-        return _side(_series(a, x, eps), 1.0, lower)
-    return _side(_small(a, x, eps), 0.0, lower)
+    by_series = x <= a if x > 1.1 else a > 1.1 * x if x > 0.5 else a * math.log(x) < -0.4
+    if not by_series and x <= 1.1:
+        return _side(_small(a, x, eps), 0.0, lower)
+    value = (_series(a, x, eps) if by_series else _fraction(a, x, eps)) * _factor(a, x)
+    if not by_series:
+        value *= a
+    return _side(value, 1.0 if by_series else 0.0, lower)
 
 
 def _side(value: float, is_lower: float, lower: float) -> float:
@@ -184,13 +185,13 @@ def _gammaln_one_plus(x: float) -> float:
 
 
 def _series(a: float, x: float, eps: float) -> float:
-    """P(a, x) by its power series."""
+    """P(a, x) by its power series, without the common factor."""
     n, term, total = a, 1.0, 1.0
     while term > total * eps:
         n += 1.0
         term *= x / n
         total += term
-    return total * _factor(a, x)
+    return total
 
 
 def _small(a: float, x: float, eps: float) -> float:
@@ -205,7 +206,8 @@ def _small(a: float, x: float, eps: float) -> float:
 
 
 def _fraction(a: float, x: float, eps: float) -> float:
-    """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method."""
+    """Q(a, x) by the continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), summed by Steed's method, without
+    the common factor and a."""
     b, i = x + 1.0 - a, 0.0
     d = 1.0 / b
     change, total = d, d
@@ -215,7 +217,7 @@ def _fraction(a: float, x: float, eps: float) -> float:
         d = 1.0 / (d * (i * (a - i)) + b)
         change *= b * d - 1.0
         total += change
-    return total * _factor(a, x) * a
+    return total
 
 
 def _uniform(a: float, x: float) -> float:

@@ -2,7 +2,7 @@
 
 Note [Orthogonal polynomials]
 The degree is truncated to an integer; where it is negative or not finite, the result is zero. Each family is a three-term
-recurrence, run for each element as often as its degree says (Note [Elements as lanes] in `lanes`), in the elements' own dtype. Overflow ends in NaN,
+recurrence, run for each element as often as its degree says (Note [Functions of scalars] in `scalars`), in the elements' own dtype. Overflow ends in NaN,
 as in torch. For one degree, which is a number, the recurrence is a kernel of so many steps. Inside (-1, 1) the Chebyshev polynomials of higher degree are trigonometric functions of n acos(x), in float64.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .lanes import of_numbers, wide
+from .scalars import apply, elementwise_in_dtype, wide
 from .special_common import Array, as_it_is
 
 
@@ -30,7 +30,7 @@ def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, m
     """`function` of all elements; of one degree up to `most`, its recurrence from the first degree on is done to vectors of them."""
     degree = int(n.item()) if n.size == 1 and 1.0 <= n.item() < most + 1 else 0
     if not degree or n.dtype != x.dtype or n.ndim > x.ndim:
-        return of_numbers(function, x, n, own=True)
+        return apply(function, x, n)
 
     def kernel(x: Array, out: Array) -> None:
         p: Any = 1.0
@@ -40,7 +40,7 @@ def _polynomial(function: Any, first: Any, following: Any, x: Array, n: Array, m
         out[...] = q
 
     made = as_it_is(kernel, x)
-    return of_numbers(function, x, n, own=True) if made is None else made
+    return apply(function, x, n) if made is None else made
 
 
 def hermite_polynomial_h(x: Array, n: Array) -> Array:
@@ -56,6 +56,7 @@ def _hermite_h_next(k: float, x: Any, q: Any, p: Any) -> Any:
     return (x + x) * q - (k + k) * p
 
 
+@elementwise_in_dtype
 def _hermite_h(x: float, n: float) -> float:
     if not _has_value(n):
         return 0.0
@@ -80,6 +81,7 @@ def _hermite_he_next(k: float, x: Any, q: Any, p: Any) -> Any:
     return x * q - k * p
 
 
+@elementwise_in_dtype
 def _hermite_he(x: float, n: float) -> float:
     if not _has_value(n):
         return 0.0
@@ -104,6 +106,7 @@ def _laguerre_next(k: float, x: Any, q: Any, p: Any) -> Any:
     return ((k + k + (1.0 - x)) * q - k * p) / (k + 1.0)
 
 
+@elementwise_in_dtype
 def _laguerre(x: float, n: float) -> float:
     if not _has_value(n):
         return 0.0
@@ -128,6 +131,7 @@ def _legendre_next(k: float, x: Any, q: Any, p: Any) -> Any:
     return ((k + k + 1.0) * x * q - k * p) / (k + 1.0)
 
 
+@elementwise_in_dtype
 def _legendre(x: float, n: float) -> float:
     if not _has_value(n):
         return 0.0
@@ -264,6 +268,7 @@ def chebyshev_polynomial_t(x: Array, n: Array) -> Array:
     return _polynomial(_first, _t_first, _chebyshev_next, x, n, 6)
 
 
+@elementwise_in_dtype
 def _first(x: float, n: float) -> float:
     return _t(x, x, 0.0, n, 6.0)
 
@@ -273,6 +278,7 @@ def chebyshev_polynomial_u(x: Array, n: Array) -> Array:
     return _polynomial(_second, _u_first, _chebyshev_next, x, n, 8)
 
 
+@elementwise_in_dtype
 def _second(x: float, n: float) -> float:
     return _u(x, x, 0.0, n, 8.0)
 
@@ -282,6 +288,7 @@ def chebyshev_polynomial_v(x: Array, n: Array) -> Array:
     return _polynomial(_third, _v_first, _chebyshev_next, x, n, 8)
 
 
+@elementwise_in_dtype
 def _third(x: float, n: float) -> float:
     return _v(x, x, 0.0, n, 8.0)
 
@@ -291,41 +298,46 @@ def chebyshev_polynomial_w(x: Array, n: Array) -> Array:
     return _polynomial(_fourth, _w_first, _chebyshev_next, x, n, 8)
 
 
+@elementwise_in_dtype
 def _fourth(x: float, n: float) -> float:
     return _w(x, x, 0.0, n, 8.0)
 
 
 def shifted_chebyshev_polynomial_t(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_t at 2 x - 1."""
-    return of_numbers(_shifted_first, x, n, own=True)
+    return apply(_shifted_first, x, n)
 
 
+@elementwise_in_dtype
 def _shifted_first(x: float, n: float) -> float:
     return _t(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_u(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_u at 2 x - 1."""
-    return of_numbers(_shifted_second, x, n, own=True)
+    return apply(_shifted_second, x, n)
 
 
+@elementwise_in_dtype
 def _shifted_second(x: float, n: float) -> float:
     return _u(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_v(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_v at 2 x - 1."""
-    return of_numbers(_shifted_third, x, n, own=True)
+    return apply(_shifted_third, x, n)
 
 
+@elementwise_in_dtype
 def _shifted_third(x: float, n: float) -> float:
     return _v(x + x - 1.0, x, 1.0, n, 6.0)
 
 
 def shifted_chebyshev_polynomial_w(x: Array, n: Array) -> Array:
     """chebyshev_polynomial_w at 2 x - 1."""
-    return of_numbers(_shifted_fourth, x, n, own=True)
+    return apply(_shifted_fourth, x, n)
 
 
+@elementwise_in_dtype
 def _shifted_fourth(x: float, n: float) -> float:
     return _w(x + x - 1.0, x, 1.0, n, 6.0)

@@ -1,14 +1,14 @@
 """The Hurwitz zeta function.
 
 See Note [How the special functions are evaluated] in `special_common`. It is computed in float64, of each element what its region takes: Note
-[Elements as lanes] in `lanes`.
+[Functions of scalars] in `scalars`.
 """
 
 from __future__ import annotations
 
 import math
 
-from .lanes import of_numbers
+from .scalars import apply, elementwise
 from .special_common import Array
 
 # Note [The Hurwitz zeta function]
@@ -30,9 +30,10 @@ _BERNOULLI = tuple(  # B_2j / (2j)!
 
 def zeta(s: Array, q: Array) -> Array:
     """The Hurwitz zeta function, sum over k >= 0 of (q + k)**-s. Derivative in q: -s zeta(s + 1, q); none in s."""
-    return of_numbers(zeta_of_number, s, q)
+    return apply(zeta_of_number, s, q)
 
 
+@elementwise
 def zeta_of_number(s: float, q: float) -> float:
     """`zeta` of one pair of numbers."""
     if s == math.inf:
@@ -41,12 +42,16 @@ def zeta_of_number(s: float, q: float) -> float:
         return math.inf
     if not (s > 1.0 and abs(q) < math.inf):
         return math.nan
-    if q > 0.0:
-        return _positive(s, q)
-    if s != math.floor(s):
+    if q < 0.0 and s != math.floor(s):
         return math.nan
-    tail = _positive(s, math.ceil(q) - q) - _positive(s, 1.0 - q)
-    return (tail if math.floor(0.5 * s) == 0.5 * s else -tail) + _positive(s, q - math.floor(q))
+    sign = 1.0 if math.floor(0.5 * s) == 0.5 * s else -1.0
+    total, part = 0.0, 0.0 if q > 0.0 else 2.0  # one value of the sum above, or three
+    while part >= 0.0:
+        rest = q - math.floor(q) if q < 0.0 else q
+        value = _positive(s, math.ceil(q) - q if part == 2.0 else 1.0 - q if part == 1.0 else rest)
+        total = (total - value) * sign if part == 1.0 else total + value
+        part -= 1.0
+    return total
 
 
 def _positive(s: float, q: float) -> float:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.x86 import address_of
 from ._registers import Program, Value
-from ._translate import address_of
 
 _KINDS = {"Doubles": "f8", "Ints": "i8", "Bytes": "u1"}
 _TYPES = {"f4": "f32", "f8": "f64", "i8": "i64", "u1": "b1"}  # in signatures

@@ -315,13 +315,18 @@ def _shared(function: Any) -> Any:
     """A function of call.py, with the same arguments but a step and a total instead of `low` and `high`, that threads share."""
     arguments = function.signature.arguments
     numbers = sum(argument.type == "float" for argument in arguments)
-    whole = len(arguments) - numbers
+    code = shared_code(function.address, len(arguments) - numbers, numbers)
+    return call.load(code, function.signature, function.double)
+
+
+def shared_code(kernel: int, whole: int, numbers: int) -> bytes:
+    """The code of a function like the one at an address, with so many integers and floats as arguments, that threads share."""
     if whole - len(_REGISTERS) > _STACKED:
         raise ValueError("a native kernel takes too many arguments to be shared between threads")
     pool = _the_pool()
     asm = _Threading()
-    _write_shared(asm, pool.address, pool.take, function.address, whole, numbers)
-    return call.load(asm.finish(), function.signature, function.double)
+    _write_shared(asm, pool.address, pool.take, kernel, whole, numbers)
+    return asm.finish()
 
 
 def shared(function: Any) -> Any:

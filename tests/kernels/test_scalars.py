@@ -1,4 +1,4 @@
-"""Functions of numbers done to arrays: by machine code, by NumPy, and in Python they are one. See Note [Elements as lanes]."""
+"""Functions of scalars applied to arrays: by machine code, by the interpreter, and in Python they are one. See Note [Functions of scalars]."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from penlight.kernels import lanes, special
-from penlight.kernels.native import scalar
+from penlight.kernels import scalars, special
+from penlight.kernels.compiler import call
+from penlight.kernels.native import _pages
 from penlight.kernels.special_common import horner
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 9.5, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
@@ -17,6 +18,19 @@ PAIRS = [
     "gammainc", "gammaincc", "zeta", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
     *[f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"],
 ]  # fmt: skip
+
+
+@pytest.fixture(params=["native", "interpreted"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "interpreted":
+        interpreted(monkeypatch)
+
+
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run in the interpreter from now on."""
+    monkeypatch.setattr(_pages, "available", lambda: False)
+    monkeypatch.setattr(scalars, "_entries", {})
+    monkeypatch.setattr(call, "elementwise", call.elementwise.__wrapped__)
 
 
 def arguments(name: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
@@ -30,10 +44,10 @@ def arguments(name: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", PAIRS)
-def test_machine_code_and_numpy_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_code_and_the_interpreter_agree(name: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = arguments(name, dtype)
     made = getattr(special, name)(a, b)
-    monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+    interpreted(monkeypatch)
     wanted = getattr(special, name)(a, b)
     assert made.dtype == wanted.dtype == dtype
     tolerance = 1e-12 if dtype is np.float64 else 1e-6
@@ -44,6 +58,7 @@ SCALE = 0.5
 TABLE = ((1.0, 2.0), (3.0, 4.0, 5.0))
 
 
+@scalars.elementwise
 def steps(x: float, n: float) -> float:
     """One of each thing that is understood."""
     total, k = 0.0, 0.0
@@ -65,19 +80,15 @@ def line(x: float, k: float) -> float:
     return x * k + math.pi
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_it_does_what_python_does(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not native:
-        monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+@pytest.mark.usefixtures("either_way")
+def test_it_does_what_python_does() -> None:
     x, n = np.random.default_rng(1).uniform(-6, 6, (2, 300))
-    made = lanes.of_numbers(steps, x, n)
+    made = scalars.apply(steps, x, n)
     np.testing.assert_allclose(made, [steps(*pair) for pair in zip(x.tolist(), n.tolist(), strict=True)], rtol=1e-14)
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_layouts_and_dtypes(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not native:
-        monkeypatch.setattr(scalar, "over_columns", lambda *arguments: None)
+@pytest.mark.usefixtures("either_way")
+def test_layouts_and_dtypes() -> None:
     wide = np.random.default_rng(2).uniform(0.5, 3, (4, 6))
     plain = special.gammainc(np.ascontiguousarray(wide[:, ::2]), np.ascontiguousarray(wide.T[:3].T))
     assert np.array_equal(special.gammainc(wide[:, ::2], wide.T[:3].T), plain)
@@ -86,6 +97,8 @@ def test_layouts_and_dtypes(native: bool, monkeypatch: pytest.MonkeyPatch) -> No
     assert np.array_equal(special.gammainc(row, column), special.gammainc(*[np.array(a) for a in spread]))
     for number in (np.float64(2.0), np.array(2.0), np.full((1, 1), 2.0)):
         assert np.array_equal(special.gammainc(number, wide), special.gammainc(np.full(wide.shape, 2.0), wide))
+    swapped = wide.astype(wide.dtype.newbyteorder())
+    assert np.array_equal(special.gammainc(swapped, wide), special.gammainc(wide, wide))
     assert special.gammainc(np.float32([2]), np.float64([3])).dtype == np.float64
     assert special.gammainc(np.float16([2]), np.float16([3])).dtype == np.float16
     assert special.gammainc(np.empty((0, 3)), np.empty((1, 3))).shape == (0, 3)

@@ -1,0 +1,14 @@
+"""The compiler: Python functions of scalars and loops over arrays -> one intermediate representation (IR) -> machine
+code or NumPy.
+
+Note [The compiler]
+A kernel is a Python function over scalars and flat arrays. `python.py` reads its source and builds IR (`ir.py`):
+typed values in single assignment form, where loops and conditions are nested regions with carried values and no
+jumps. `verify.py` checks that the IR is well formed. `bounds.py` derives from every index what sizes the kernel
+requires of its arrays. `interpret.py` runs the IR in NumPy: that is what a kernel means, and the fallback where no
+machine code runs. `allocate.py` gives each value a register or a stack slot, and `check_allocation.py` proves that no
+value is overwritten while it is needed. `x86.py` writes the code. `call.py` is the only way into it: it takes arrays,
+and checks them against the requirements before it runs anything. `text.py` prints IR, and parses it back.
+
+PENLIGHT_DUMP=name prints the IR of the kernel of that name after each pass.
+"""

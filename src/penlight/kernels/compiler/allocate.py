@@ -1,0 +1,299 @@
+"""Registers and stack slots for the values of a kernel.
+
+Note [Allocation]
+A value has one register, or one stack slot, for its whole life. Liveness is one walk backwards over the regions; a
+value that a loop uses from outside lives throughout the loop. Then one walk forwards gives out registers: where none
+is free, the value with the fewest uses, counted by the depth of their loops, goes to a slot. Because a value has one
+location, a loop's iterations and a condition's branches agree on it without moves. What a loop carries, and its
+results, share the locations of its parameters; a value that is yielded gets the location of that parameter if it is
+free by then. Functions of the C library overwrite most registers, so what lives across a call is in one that they
+preserve, or in a slot.
+
+The emitter needs no more registers than the scratch registers that are never given out, so allocation cannot fail.
+`check_allocation.py` proves each result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .ir import NOTHING, Op, Region
+
+_PER_LOOP = 8  # how often a loop is thought to run
+
+
+class Slot(NamedTuple):
+    """A place on the stack, in units of 8 bytes."""
+
+    number: int
+
+
+class Register(NamedTuple):
+    """A register of a class: "general" or "vector"."""
+
+    kind: str
+    number: int
+
+
+Location = Register | Slot
+
+
+class Target(NamedTuple):
+    """What registers there are: for each class, those that a call preserves, and those that it does not."""
+
+    preserved: dict[str, tuple[int, ...]]
+    lost: dict[str, tuple[int, ...]]
+
+    @staticmethod
+    def kind(op: Op) -> str:
+        return "vector" if op.type.is_float else "general"
+
+
+Sources = Callable[[Op], tuple[Op, ...]]  # the values that the code of an op reads
+
+
+class Liveness:
+    """Where values die, and what is known of each."""
+
+    def __init__(self, body: Region, sources: Sources) -> None:
+        self.sources = sources
+        self.dies: dict[Op, list[Op]] = {}  # values that are not needed behind an op
+        self.at_entry: dict[
+            int, list[Op]
+        ] = {}  # values that a region does not need, though its op does; by the id of its list of ops
+        self.after: dict[Op, set[Op]] = {}  # what is live behind a loop or a condition, without its results
+        self.into_body: dict[Op, set[Op]] = {}  # what is live behind the test of a `while`
+        self.live: set[Op] = set()  # all values that something reads
+        self.crossing: set[Op] = set()  # those that live across a call
+        self.weight: dict[Op, int] = {}
+        self.hint: dict[Op, Op] = {}  # the parameter whose location a value should have
+        self.same: dict[Op, Op] = {}  # results and parameters of loops that share the location of another
+        self._free: dict[Op, set[Op]] = {}
+        self._find_free(body)
+        self.before = self._walk(body, set(), 0)
+        self.live |= self.before
+        for alias, root in self.same.items():
+            self.weight[root] = self.weight.get(root, 0) + self.weight.get(alias, 0)
+            if alias in self.crossing:
+                self.crossing.add(root)
+
+    def _find_free(self, region: Region) -> set[Op]:
+        """The values that a region reads, but does not define. Those of loops are kept."""
+        read: set[Op] = set()
+        for op in reversed(region.ops):
+            read.discard(op)
+            if op.name == "yield":
+                read.update([s for operand in op.operands for s in self._values(operand)])
+            else:
+                read.update(self.sources(op))
+            if op.regions:
+                inner: set[Op] = set()
+                for part in op.regions:
+                    inner |= self._find_free(part)
+                if op.name != "if":
+                    self._free[op] = inner
+                read |= inner
+        return read.difference(region.parameters)
+
+    def _values(self, operand: Op) -> tuple[Op, ...]:
+        """What it takes to yield an operand: nothing for a constant, and the sources of a comparison that is part of a
+        condition."""
+        return () if operand.name == "const" else self.sources(Op("yield", NOTHING, (operand,)))
+
+    def _use(self, values: tuple[Op, ...], live: set[Op], depth: int) -> list[Op]:
+        """Make values live; those that were not."""
+        last = [value for value in dict.fromkeys(values) if value not in live]
+        for value in values:
+            self.weight[value] = self.weight.get(value, 0) + _PER_LOOP**depth
+        live.update(last)
+        self.live.update(values)
+        return last
+
+    def _walk(self, region: Region, live: set[Op], depth: int) -> set[Op]:
+        """Go back through a region, of which `live` is live behind its yield; what is live in front of it."""
+        results: list[Op] = []  # of the loop or condition that comes next
+        for op in reversed(region.ops[:-1]):
+            if op.name == "result":
+                results.insert(0, op)
+            elif op.regions:
+                live = (self._if if op.name == "if" else self._loop)(op, results, live, depth)
+                results = []
+            elif op in live or op.type is NOTHING:
+                live.discard(op)
+                if op.name == "call":
+                    self.crossing |= live
+                self.dies[op] = self._use(self.sources(op), live, depth)
+        return live
+
+    def _yield(self, region: Region, needed: list[bool], live: set[Op], depth: int) -> set[Op]:
+        """What is live in front of a region's yield, of which some operands are needed."""
+        live = set(live)
+        for operand, is_needed in zip(region.yielded, needed, strict=True):
+            if is_needed:
+                self._use(self._values(operand), live, depth)
+        return live
+
+    def _if(self, op: Op, results: list[Op], live: set[Op], depth: int) -> set[Op]:
+        used = [result in live for result in results]
+        self.after[op] = after = live.difference(results)
+        before = []
+        for region in op.regions:
+            for operand, result in zip(region.yielded, results, strict=True):
+                if result in self.hint:
+                    self.hint[operand] = self.hint[result]
+            before.append(self._walk(region, self._yield(region, used, after, depth), depth))
+        live = before[0] | before[1]
+        for region, own in zip(op.regions, before, strict=True):
+            self.at_entry[id(region.ops)] = [*(live - own)]
+        self.dies[op] = self._use(self.sources(op), live, depth)
+        return live
+
+    def _loop(self, op: Op, results: list[Op], live: set[Op], depth: int) -> set[Op]:
+        body, is_for = op.regions[-1], op.name == "for"
+        self.after[op] = after = live.difference(results)
+        throughout = after | self._free[op]
+        if is_for:
+            self._use(tuple([v for operand in op.operands[1:3] for v in self._values(operand)]), throughout, depth + 1)
+            self._use(body.parameters[:1], throughout, depth + 1)
+        carried = body.parameters[is_for:]
+        self.hint.update(zip(body.yielded, carried, strict=True))
+        self.same.update(zip(results, carried, strict=True))
+        self.live.update(body.parameters, self._free[op])
+        live = self._walk(body, self._yield(body, [True] * len(carried), throughout, depth + 1), depth + 1)
+        if not is_for:
+            test = op.regions[0]
+            self.same.update(zip(test.parameters, carried, strict=True))
+            self.live.update(test.parameters)
+            self.into_body[op] = live.union(carried)
+            live = self._walk(test, self._yield(test, [True], live.union(test.parameters), depth + 1), depth + 1)
+            live -= set(test.parameters)
+        live -= set(body.parameters)
+        live |= throughout.difference(body.parameters)
+        self.at_entry[id(body.ops)] = self._use(self.sources(op), live, depth)
+        return live
+
+
+class Allocation:
+    """The location of each value that something reads."""
+
+    def __init__(self, body: Region, inputs: tuple[Op, ...], sources: Sources, target: Target) -> None:
+        self.target = target
+        self.life = Liveness(body, sources)
+        self.slots = 0
+        self._places: dict[Op, Location] = {}
+        self._taken: dict[Register, Op] = {}
+        for op in inputs:
+            self._define(op)
+        self._region(body)
+        for alias, value in self.life.same.items():
+            if value in self._places:
+                self._places[alias] = self._places[value]
+
+    def root(self, op: Op) -> Op:
+        """The value that stands for all that share its location."""
+        return self.life.same.get(op, op)
+
+    def get(self, op: Op) -> Location | None:
+        """The location of a value, or None if nothing reads it."""
+        return self._places.get(self.root(op))
+
+    def __getitem__(self, op: Op) -> Location:
+        return self._places[op]
+
+    def _slot(self) -> Slot:
+        self.slots += 1
+        return Slot(self.slots - 1)
+
+    def _define(self, op: Op, *wishes: Op) -> None:
+        """Give a value a location, one of the wished for if that is free."""
+        if op not in self.life.live:
+            return
+        kind = self.target.kind(op)
+        allowed = self.target.preserved[kind]
+        if op not in self.life.crossing:
+            allowed = self.target.lost[kind] + allowed
+        hint = self.life.hint.get(op)
+        for wish in wishes if hint is None else (hint, *wishes):
+            place = self.get(wish)
+            if (
+                isinstance(place, Register)
+                and place.kind == kind
+                and place.number in allowed
+                and place not in self._taken
+            ):
+                self._take(op, place)
+                return
+        for number in allowed:
+            place = Register(kind, number)
+            if place not in self._taken:
+                self._take(op, place)
+                return
+        weight = self.life.weight
+        rivals = [other for place, other in self._taken.items() if place.kind == kind and place.number in allowed]
+        least = min(rivals, key=lambda other: weight.get(other, 0), default=op)
+        if weight.get(least, 0) < weight.get(op, 0):
+            place = self._places[least]
+            assert isinstance(place, Register)
+            self._places[least] = self._slot()
+            self._take(op, place)
+        else:
+            self._places[op] = self._slot()
+
+    def _take(self, op: Op, place: Register) -> None:
+        self._places[op] = place
+        self._taken[place] = op
+
+    def _kill(self, values: list[Op]) -> None:
+        for value in values:
+            root = self.root(value)
+            place = self._places.get(root)
+            if isinstance(place, Register) and self._taken.get(place) is root:
+                del self._taken[place]
+
+    def _keep(self, taken: dict[Register, Op], live: set[Op]) -> None:
+        """Go on with the registers of values that are live."""
+        roots = {self.root(value) for value in live}
+        self._taken = {
+            place: value for place, value in taken.items() if value in roots and self._places[value] == place
+        }
+
+    def _region(self, region: Region) -> None:
+        dies = self.life.dies
+        for i, op in enumerate(region.ops):
+            if op.regions:
+                last = i + 1
+                while region.ops[last].name == "result":
+                    last += 1
+                (self._if if op.name == "if" else self._loop)(op, region.ops[i + 1 : last])
+            elif op in dies:
+                self._kill(dies[op])
+                if op.type is not NOTHING:
+                    self._define(op, *op.operands[:1])
+
+    def _if(self, op: Op, results: list[Op]) -> None:
+        self._kill(self.life.dies[op])
+        taken = self._taken
+        for region in op.regions:
+            self._taken = {place: value for place, value in taken.items() if self._places[value] == place}
+            self._kill(self.life.at_entry[id(region.ops)])
+            self._region(region)
+        self._keep(taken, self.life.after[op])
+        for result, *yielded in zip(results, *[region.yielded for region in op.regions], strict=True):
+            self._define(result, *yielded)
+
+    def _loop(self, op: Op, results: list[Op]) -> None:
+        body, life = op.regions[-1], self.life
+        self._kill(life.at_entry[id(body.ops)])
+        starts = op.operands if op.name == "while" else (op.operands[0], *op.operands[3:])
+        for parameter, value in zip(body.parameters, starts, strict=True):
+            self._define(parameter, value)
+        if op.name == "while":
+            self._region(op.regions[0])
+            self._keep(self._taken, life.into_body[op])
+        self._region(body)
+        self._keep(self._taken, life.after[op])
+        for result in results:
+            place = self.get(result)
+            if isinstance(place, Register) and result in life.live:
+                self._taken[place] = self.root(result)

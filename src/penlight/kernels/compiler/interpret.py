@@ -1,0 +1,260 @@
+"""Runs IR in NumPy: what a kernel means, and what runs where no machine code does.
+
+Note [Iterations as threads]
+A parallel loop runs all of its iterations at once. Each is a thread, and a value is an array with one element for
+each thread that is there, or with a single one if all threads agree. A condition splits the threads in two; a loop
+lets each go when it is through. So the number of NumPy calls is that of the longest way through the kernel, not that
+of its iterations. Every index is checked against its buffer.
+
+This module shares no code with the rest of the compiler but the table of ops, since tests compare machine code with
+what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .ir import OPS, Kernel, Op, Region, value_of
+
+Array = np.ndarray[Any, Any]
+_BLOCK = 1 << 13  # iterations of a parallel loop that run at once: their values should stay in a cache
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "pow": np.power, "sin": np.sin, "cos": np.cos,
+    "acos": np.arccos, "tanh": np.tanh,
+}  # fmt: skip
+
+
+class Threads:
+    """The threads of a region, and their values. Those of enclosing regions are fetched when first asked for."""
+
+    __slots__ = ("count", "index", "outer", "values")
+
+    def __init__(self, count: int, outer: Threads | None = None, index: Array | None = None) -> None:
+        self.count, self.outer, self.index = count, outer, index
+        self.values: dict[Op, Array] = {}
+
+    def __getitem__(self, op: Op) -> Array:
+        try:
+            return self.values[op]
+        except KeyError:
+            assert self.outer is not None
+            value = self.outer[op]
+            if self.index is not None and len(value) > 1:
+                value = value.take(self.index, 0)
+            self.values[op] = value
+            return value
+
+    def full(self, op: Op) -> Array:
+        """A value with an element for each thread."""
+        value = self[op]
+        return value if len(value) == self.count else np.repeat(value, self.count, 0)
+
+    def some(self, index: Array) -> Threads:
+        return Threads(len(index), self, index)
+
+
+def interpret(
+    kernel: Kernel, arguments: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] = FUNCTIONS
+) -> None:
+    """Run a kernel on arrays and numbers, by the names of its parameters. `functions` are those that `call` calls."""
+    machine = _Interpreter(kernel, arguments, functions)
+    threads = Threads(1)
+    for op in kernel.arguments:
+        threads.values[op] = np.array([arguments[op.attribute]], op.type.dtype)
+    with np.errstate(all="ignore"):
+        machine.region(kernel.body, threads)
+
+
+class _Interpreter:
+    def __init__(
+        self, kernel: Kernel, arguments: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> None:
+        self.buffers = {name: arguments[name].reshape(-1) for name in kernel.buffers}
+        self.functions = functions
+        self.is_split = False  # inside a parallel loop
+
+    def region(self, region: Region, threads: Threads) -> list[Array]:
+        """Run a region; what it yields."""
+        values = threads.values
+        made: list[Array] = []  # by the latest loop or condition
+        for op in region.ops:
+            name = op.name
+            row = OPS[name]
+            if row.numpy is not None:
+                operands = [threads[operand] for operand in op.operands]
+                value = row.numpy(*operands) if op.attribute is None else row.numpy(*operands, op.attribute)
+                # A select of a narrower and a wider array is as wide as the threads; NumPy has broadcast it.
+                values[op] = value if value.dtype == op.type.dtype else value.astype(op.type.dtype)
+            elif name == "yield":
+                return [threads[operand] for operand in op.operands]
+            elif name == "result":
+                values[op] = made[op.attribute]
+            elif op.regions:
+                made = getattr(self, "_" + name)(op, threads)
+            else:
+                getattr(self, "_" + name)(op, threads)
+        raise AssertionError("a region without a yield")
+
+    # Values
+
+    def _const(self, op: Op, threads: Threads) -> None:
+        if op not in threads.values:
+            value = value_of(op.attribute, op.type)
+            threads.values[op] = np.array([value], op.type.dtype)
+
+    def _fma(self, op: Op, threads: Threads) -> None:
+        a, b, c = [threads[operand] for operand in op.operands]
+        threads.values[op] = fused(a, b, c)
+
+    def _cast(self, op: Op, threads: Threads) -> None:
+        value = threads[op.operands[0]]
+        if op.type.element == "i64" and value.dtype.kind == "f":
+            inside = (value >= -(2.0**63)) & (value < 2.0**63)  # what is not becomes the least number
+            threads.values[op] = np.where(inside, np.where(inside, value, 0).astype(np.int64), np.iinfo(np.int64).min)
+        else:
+            threads.values[op] = value.astype(op.type.dtype)
+
+    def _call(self, op: Op, threads: Threads) -> None:
+        value = self.functions[op.attribute](*[threads[operand] for operand in op.operands])
+        threads.values[op] = np.asarray(value, op.type.dtype)
+
+    # Memory
+
+    def _at(self, op: Op, threads: Threads) -> tuple[Array, Array]:
+        buffer, index = self.buffers[op.attribute], threads[op.operands[0]]
+        if threads.count and (index.min() < 0 or index.max() >= buffer.size):
+            raise IndexError(f"{op.name} {op.attribute}[{index.min()} .. {index.max()}] of {buffer.size}")
+        return buffer, index
+
+    def _load(self, op: Op, threads: Threads) -> None:
+        buffer, index = self._at(op, threads)
+        threads.values[op] = buffer.take(index)
+
+    def _store(self, op: Op, threads: Threads) -> None:
+        buffer, index = self._at(op, threads)
+        if threads.count:
+            buffer[index] = threads[op.operands[1]]
+
+    # Control
+
+    def _if(self, op: Op, threads: Threads) -> list[Array]:
+        condition = threads[op.operands[0]]
+        if len(condition) == 1 or condition.all() or not condition.any():
+            whole = Threads(threads.count, threads)
+            return self.region(op.regions[0 if condition.all() else 1], whole)
+        where = [condition.nonzero()[0], (~condition).nonzero()[0]]
+        both = [self.region(region, threads.some(index)) for region, index in zip(op.regions, where, strict=True)]
+        made = []
+        for yes, no in zip(*both, strict=True):
+            joined = np.empty(threads.count, yes.dtype)
+            joined[where[0]] = yes
+            joined[where[1]] = no
+            made.append(joined)
+        return made
+
+    def _while(self, op: Op, threads: Threads) -> list[Array]:
+        return self._loop(op, threads, [threads.full(operand) for operand in op.operands], None)
+
+    def _for(self, op: Op, threads: Threads) -> list[Array]:
+        if op.attribute == "parallel" and not self.is_split:
+            self._parallel(op, threads)
+            return []
+        low, high, step = [threads.full(operand) for operand in op.operands[:3]]
+        carried = [threads.full(operand) for operand in op.operands[3:]]
+        return self._loop(op, threads, [low, *carried], (high, step))[1:]
+
+    def _parallel(self, op: Op, threads: Threads) -> None:
+        low, high, step = [int(threads[operand][0]) for operand in op.operands[:3]]
+        self.is_split = True
+        (region,) = op.regions
+        for first in range(low, high, _BLOCK * step):
+            index = np.arange(first, min(first + _BLOCK * step, high), step)
+            inner = Threads(len(index), threads)
+            inner.values[region.parameters[0]] = index
+            self.region(region, inner)
+        self.is_split = False
+
+    def _loop(self, op: Op, threads: Threads, state: list[Array], limits: tuple[Array, Array] | None) -> list[Array]:
+        """Run a loop until its last thread is through. `state` is what it carries; that of a `for` begins with the
+        index."""
+        count = threads.count
+        results = [np.empty(count, value.dtype) for value in state]
+        index = np.arange(count)
+        inner = Threads(count, threads)
+        body = op.regions[-1]
+        while len(index):
+            goes_on = self._test(op, inner, state, limits, index)
+            if not goes_on.all():
+                through = (~goes_on).nonzero()[0]
+                for result, value in zip(results, state, strict=True):
+                    result[index[through]] = value[through]
+                left = goes_on.nonzero()[0]
+                state = [value.take(left) for value in state]
+                index = index.take(left)
+                if not len(index):
+                    break
+                inner = threads.some(index)
+            inner.values.update(zip(body.parameters, state, strict=True))
+            made = self.region(body, inner)
+            if limits is not None:
+                made = [state[0] + limits[1][index], *made]
+            state = [value if len(value) == len(index) else np.repeat(value, len(index)) for value in made]
+        return results
+
+    def _test(
+        self, op: Op, inner: Threads, state: list[Array], limits: tuple[Array, Array] | None, index: Array
+    ) -> Array:  # fmt: skip
+        if limits is not None:
+            return np.asarray(state[0] < limits[0][index])
+        inner.values.update(zip(op.regions[0].parameters, state, strict=True))
+        (goes_on,) = self.region(op.regions[0], inner)
+        return goes_on if len(goes_on) == len(index) else np.repeat(goes_on, len(index))
+
+
+# ----- Fused multiply-add ---------------------------------------------------------------------------------------------
+
+
+def fused(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once, unless a product of float64 is too large or too small for its rounding error to be a
+    number."""
+    if a.dtype == np.float32:
+        product = a.astype(np.float64) * b  # exact
+        return _odd_sum(product, c.astype(np.float64)).astype(np.float32)
+    high = a * b
+    rest, error = _two_sum(c, _product_error(a, b, high))
+    total, last = _two_sum(high, rest)
+    exact: Array = total + _odd_sum(error, last)
+    return np.where(np.isfinite(exact), exact, high + c)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """A sum, and what rounding has left out of it."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _product_error(a: Array, b: Array, product: Array) -> Array:
+    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
+    error: Array = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return error
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    """A float64 as the sum of two with 26 bits each."""
+    large = a * 134217729.0
+    high = large - (large - a)
+    return high, a - high
+
+
+def _odd_sum(a: Array, b: Array) -> Array:
+    """A sum of float64, rounded to odd: rounding that once more gives what rounding the exact sum gives."""
+    total, error = _two_sum(a, b)
+    total, error = np.atleast_1d(total), np.atleast_1d(error)
+    even = (total.view(np.int64) & 1) == 0
+    inexact = (error != 0.0) & np.isfinite(total) & np.isfinite(error)
+    return np.where(even & inexact, np.nextafter(total, np.where(error > 0.0, np.inf, -np.inf)), total)

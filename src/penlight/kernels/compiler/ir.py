@@ -1,0 +1,352 @@
+"""The intermediate representation: types, the table of ops, kernels, and the builder. See Note [The compiler].
+
+An `Op` is an operation and the value that it gives. Ops stand in regions, in the order in which they run. `for`,
+`while` and `if` have regions of their own; their results are `result` ops, which directly follow them. A region's
+parameters are the values that a loop carries from one iteration to the next; its last op is `yield`. Memory is a
+named buffer and an index: there are no addresses. Nothing is implicit: the operands of an op have exactly the types
+that `OPS` says. Ops are never changed once they are built.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# ----- Types ----------------------------------------------------------------------------------------------------------
+
+
+class Type:
+    """The type of a value: an element type, and how many lanes it has.
+
+    `Type.of` gives one object for each, so types are compared by identity.
+    """
+
+    __slots__ = ("dtype", "element", "is_float", "lanes")
+    _all: dict[tuple[str, int], Type] = {}
+
+    def __init__(self, element: str, lanes: int) -> None:
+        self.element, self.lanes = element, lanes
+        self.is_float = element in ("f32", "f64")
+        self.dtype = DTYPES.get(element, np.dtype("V"))
+
+    @staticmethod
+    def of(element: str, lanes: int = 1) -> Type:
+        found = Type._all.get((element, lanes))
+        if found is None:
+            found = Type._all[element, lanes] = Type(element, lanes)
+        return found
+
+    def __repr__(self) -> str:
+        return self.element if self.lanes == 1 else f"{self.element}x{self.lanes}"
+
+
+DTYPES = {
+    name: np.dtype(numpy)
+    for name, numpy in (
+        ("f32", "f4"), ("f64", "f8"), ("f16", "f2"), ("i8", "i1"), ("i16", "i2"), ("i32", "i4"), ("i64", "i8"),
+        ("u8", "u1"), ("bool", "?"),
+    )
+}  # fmt: skip
+F32, F64, I64, U8, BOOL = map(Type.of, ("f32", "f64", "i64", "u8", "bool"))
+INDEX = I64
+NOTHING = Type.of("nothing")  # of ops that give no value
+
+_FORMATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
+
+
+def bits_of(value: float, type_: Type) -> int:
+    """A Python number as the bits of a constant. Whole numbers are kept as they are; floats are rounded to the type."""
+    if not type_.is_float:
+        return int(value)
+    form, whole = _FORMATS[type_.element]
+    try:
+        packed = struct.pack(form, value)
+    except OverflowError:  # beyond the largest float32
+        packed = struct.pack(form, float("inf") if value > 0 else float("-inf"))
+    return int(struct.unpack(whole, packed)[0])
+
+
+def value_of(bits: int, type_: Type) -> Any:
+    """The Python number that a constant's bits stand for."""
+    if not type_.is_float:
+        return bool(bits) if type_.element == "bool" else bits
+    form, whole = _FORMATS[type_.element]
+    return struct.unpack(form, struct.pack(whole, bits))[0]
+
+
+# ----- Ops ------------------------------------------------------------------------------------------------------------
+
+
+class Op:
+    """An operation, and the value that it gives. `attribute` is what is known of it when it is built: bits, a relation,
+    a buffer's name."""
+
+    __slots__ = ("attribute", "name", "operands", "regions", "type")
+
+    def __init__(
+        self, name: str, type_: Type, operands: tuple[Op, ...] = (), attribute: Any = None,
+        regions: tuple[Region, ...] = (),
+    ) -> None:  # fmt: skip
+        self.name, self.type, self.operands, self.attribute, self.regions = name, type_, operands, attribute, regions
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.attribute or ''}: {self.type}>"
+
+
+class Region(NamedTuple):
+    """Ops that run one after the other. The last is a `yield`."""
+
+    parameters: tuple[Op, ...]
+    ops: list[Op]
+
+    @property
+    def yielded(self) -> tuple[Op, ...]:
+        return self.ops[-1].operands
+
+
+class Row(NamedTuple):
+    """What the table says of an op.
+
+    `signature` are the types of the operands, then that of the result: `t` is one and the same type throughout, `b` a
+    bool of as many lanes, `i` an index, `.` any type. `kinds` says which `t` can be: (f)loats, (w)hole numbers,
+    (b)ools. A `pure` op can be repeated or left out. `cheap` ops cost less than a jump: a condition computes both of
+    its branches if they consist of these. `numpy` is its meaning.
+    """
+
+    signature: str
+    kinds: str = "fwb"
+    pure: bool = True
+    cheap: bool = True
+    commutative: bool = False
+    numpy: Callable[..., Any] | None = None
+
+
+def _bits(which: str) -> Callable[[Any, Any], Any]:
+    return {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[which]
+
+
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+    "unordered": lambda a, b: np.isnan(a) | np.isnan(b),
+}  # fmt: skip
+ROUNDINGS: dict[str, Callable[[Any], Any]] = {"nearest": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+BITS = ("and", "or", "xor")
+# Functions of the C library, with how many operands each has.
+FUNCTIONS = {
+    "exp": 1, "expm1": 1, "log": 1, "log1p": 1, "pow": 2, "sin": 1, "cos": 1, "acos": 1, "tanh": 1, "erf": 1, "erfc": 1,
+    "lgamma": 1,
+}  # fmt: skip
+
+# `numpy` is a function of the operands, and of the attribute if that is what it depends on (see interpret.py).
+OPS = {
+    "arg": Row(".", pure=False),
+    "parameter": Row(".", pure=False),
+    "result": Row(".", pure=False),
+    "const": Row("."),
+    # Memory
+    "load": Row("i.", pure=False, cheap=False),  # attribute: the buffer
+    "store": Row("i..", pure=False, cheap=False),
+    # An index where it is not negative and below the extent, which is positive; else 0.
+    "checked": Row("iii", numpy=lambda index, extent: np.where((index >= 0) & (index < extent), index, 0)),
+    # Arithmetic
+    "add": Row("ttt", "fw", commutative=True, numpy=np.add),
+    "sub": Row("ttt", "fw", numpy=np.subtract),
+    "mul": Row("ttt", "fw", commutative=True, numpy=np.multiply),
+    "div": Row("ttt", "f", cheap=False, numpy=np.divide),
+    "fma": Row("tttt", "f"),  # a * b + c, rounded once
+    "neg": Row("tt", "f", numpy=np.negative),
+    "abs": Row("tt", "f", numpy=np.abs),
+    "min": Row("ttt", "fw", numpy=lambda a, b: np.where(a < b, a, b)),
+    "max": Row("ttt", "fw", numpy=lambda a, b: np.where(a > b, a, b)),
+    "sqrt": Row("tt", "f", cheap=False, numpy=np.sqrt),
+    "round": Row("tt", "f", numpy=lambda a, way: ROUNDINGS[way](a)),
+    # Whole numbers
+    "idiv": Row("ttt", "w", cheap=False, numpy=np.floor_divide),  # rounded down
+    "bits": Row("ttt", "wb", commutative=True, numpy=lambda a, b, which: _bits(which)(a, b)),
+    # Choice
+    "cmp": Row("ttb", "fw", numpy=lambda a, b, relation: RELATIONS[relation](a, b)),
+    "select": Row("bttt", numpy=np.where),
+    "cast": Row("..", cheap=False),
+    # Control. `for`: operands are low, high, step and the carried values; the region's first parameter is the index;
+    # the attribute is "parallel" if
+    # iterations may run in any order. `while`: the first region yields whether to go on, the second what is carried.
+    "for": Row("", pure=False, cheap=False),
+    "while": Row("", pure=False, cheap=False),
+    "if": Row("", pure=False, cheap=False),
+    "yield": Row("", pure=False, cheap=False),
+    "call": Row("", "f", pure=True, cheap=False),  # attribute: a name of FUNCTIONS
+}  # fmt: skip
+
+
+# ----- Kernels --------------------------------------------------------------------------------------------------------
+
+
+class Buffer(NamedTuple):
+    """A flat array. `access` is "reads", "writes" or "updates". No two buffers of a kernel overlap."""
+
+    name: str
+    type: Type
+    access: str
+
+
+class Kernel(NamedTuple):
+    """A kernel: its buffers and scalar arguments, and what it does. No argument that is a whole number is negative."""
+
+    name: str
+    parameters: tuple[Buffer | Op, ...]
+    body: Region
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        return {buffer.name: buffer for buffer in self.parameters if isinstance(buffer, Buffer)}
+
+    @property
+    def arguments(self) -> tuple[Op, ...]:
+        return tuple(op for op in self.parameters if isinstance(op, Op))
+
+
+def drop_dead(region: Region) -> None:
+    """Take ops out of a region that is being built whose values nothing uses."""
+    used: set[Op] = set()
+
+    def visit(region: Region) -> None:
+        kept = []
+        for op in reversed(region.ops):
+            if op not in used and op.type is not NOTHING and op.name != "result":
+                continue
+            for inner in op.regions:
+                visit(inner)
+            used.update(op.operands)
+            kept.append(op)
+        region.ops[:] = reversed(kept)
+
+    visit(region)
+
+
+# ----- The builder ----------------------------------------------------------------------------------------------------
+
+
+class Builder:
+    """Appends ops to the region that is being built. Constants are folded, and no pure op is computed twice where its
+    first value is known."""
+
+    def __init__(self, read_only: frozenset[str] = frozenset()) -> None:
+        self._read_only = read_only  # buffers that the kernel never writes, so that loads from them are pure
+        self._blocks: list[list[Op]] = [[]]
+        self._seen: dict[Any, Op] = {}  # the pure ops of all regions that are being built
+        self._own: list[dict[Any, Op]] = [{}]  # those of each
+
+    def const(self, value: float, type_: Type) -> Op:
+        return self._once("const", type_, (), bits_of(value, type_))
+
+    def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
+        """Append an op, unless its value is known."""
+        if name == "select" or not operands[0].type.is_float:
+            known = _folded(name, operands, attribute)
+            if known is not None:
+                return known if isinstance(known, Op) else self.const(known, type_)
+            if name == "select" and type_ is BOOL:
+                condition, a, b = operands
+                if b.name == "const" and not b.attribute:
+                    return self.op("bits", BOOL, condition, a, attribute="and")
+                if a.name == "const" and a.attribute:
+                    return self.op("bits", BOOL, condition, b, attribute="or")
+        if OPS[name].pure or (name == "load" and attribute in self._read_only):
+            return self._once(name, type_, operands, attribute)
+        return self.append(Op(name, type_, operands, attribute))
+
+    def _once(self, name: str, type_: Type, operands: tuple[Op, ...], attribute: Any) -> Op:
+        key = name, type_, operands, attribute
+        found = self._seen.get(key)
+        if found is None:
+            found = self._seen[key] = self._own[-1][key] = self.append(Op(name, type_, operands, attribute))
+        return found
+
+    def append(self, op: Op) -> Op:
+        self._blocks[-1].append(op)
+        return op
+
+    def begin(self) -> None:
+        """Begin a region."""
+        self.resume(([], {}))
+
+    def suspend(self) -> tuple[list[Op], dict[Any, Op]]:
+        """Leave the region that is being built for a while."""
+        own = self._own.pop()
+        for key in own:
+            del self._seen[key]
+        return self._blocks.pop(), own
+
+    def resume(self, suspended: tuple[list[Op], dict[Any, Op]]) -> None:
+        self._blocks.append(suspended[0])
+        self._own.append(suspended[1])
+        self._seen.update(suspended[1])
+
+    def end(self, parameters: tuple[Op, ...], yielded: tuple[Op, ...]) -> Region:
+        """End the region that is being built."""
+        ops, _ = self.suspend()
+        ops.append(Op("yield", NOTHING, yielded))
+        return Region(parameters, ops)
+
+    def control(self, name: str, operands: tuple[Op, ...], attribute: Any, *regions: Region) -> list[Op]:
+        """Append a loop or a condition; its results. A condition of a few cheap ops becomes selects."""
+        if name == "if" and all(map(_is_cheap, regions)):
+            for region in regions:
+                for op in region.ops[:-1]:
+                    self.append(op)
+            pairs = zip(regions[0].yielded, regions[1].yielded, strict=True)
+            return [self.op("select", a.type, operands[0], a, b) for a, b in pairs]
+        made = self.append(Op(name, NOTHING, operands, attribute, regions))
+        types = [op.type for op in (regions[-1].yielded if name == "if" else regions[-1].parameters[name == "for" :])]
+        return [self.append(Op("result", type_, (made,), i)) for i, type_ in enumerate(types)]
+
+
+_FEW = 4  # ops that are computed for nothing sooner than jumped over
+
+
+def _is_cheap(region: Region) -> bool:
+    ops = [op for op in region.ops[:-1] if op.name != "const"]
+    return len(ops) <= _FEW and all([OPS[op.name].cheap and OPS[op.name].pure for op in ops])
+
+
+def _folded(name: str, operands: tuple[Op, ...], attribute: Any) -> Op | int | None:
+    """The value of an op of whole numbers or bools, if it is known, or that of a select whose branches are one. Floats
+    stay: NaN, infinity, -0."""
+    if name == "select":
+        condition, a, b = operands
+        return a if a is b else (a if condition.attribute else b) if condition.name == "const" else None
+    if name not in _WHOLE:
+        return None
+    if all([op.name == "const" for op in operands]):
+        return int(_WHOLE[name](*[op.attribute for op in operands], attribute))
+    if len(operands) == 2:
+        for one, other in (operands, operands[::-1]):
+            if other.name == "const" and (OPS[name].commutative or other is operands[1]):
+                neutral = _NEUTRAL.get((name, attribute))
+                if neutral is not None and other.attribute == (neutral if one.type is I64 or neutral >= 0 else 1):
+                    return one
+                if (name, attribute, other.attribute) in _ABSORBING:
+                    return other
+    return None
+
+
+_WHOLE: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b, _: a + b, "sub": lambda a, b, _: a - b, "mul": lambda a, b, _: a * b,
+    "min": lambda a, b, _: min(a, b), "max": lambda a, b, _: max(a, b),
+    "cmp": lambda a, b, relation: RELATIONS[relation](a, b),
+    "bits": lambda a, b, which: a & b if which == "and" else a | b if which == "or" else a ^ b,
+    "idiv": lambda a, b, _: a // b,
+}  # fmt: skip
+_NEUTRAL = {
+    ("add", None): 0,
+    ("sub", None): 0,
+    ("mul", None): 1,
+    ("idiv", None): 1,
+    ("bits", "and"): -1,
+    ("bits", "or"): 0,
+    ("bits", "xor"): 0,
+}
+_ABSORBING = {("mul", None, 0), ("bits", "and", 0)}

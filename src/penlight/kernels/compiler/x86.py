@@ -1,0 +1,671 @@
+"""IR -> x86-64 with AVX2. Besides the hand-written kernels this is the only emitter.
+
+Note [The code of a kernel]
+A kernel is a function of the System V ABI. Its parameters are in the order of the kernel's: whole numbers and arrays
+(as ndarray objects, whose data pointer the code reads) among the integers, floats as float64. Each value is where
+`allocate.py` says. The registers xmm0 to xmm2, rax, rcx and rdx are scratch: operands in stack slots are loaded to
+them, and results that belong in slots are computed in them. Constants lie behind the code.
+
+Some ops have no code of their own: it is part of that of the op that reads them. These are constants; a comparison
+that only one condition or select reads, and the `and`, `or` and `not` of those that only one condition reads; and the
+addition of a constant to an index, which becomes the offset of an address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+
+from ..native import _pages
+from ..native._x86 import (
+    NAMES,
+    R8,
+    R9,
+    R10,
+    R11,
+    R12,
+    R13,
+    R14,
+    R15,
+    RAX,
+    RBP,
+    RBX,
+    RCX,
+    RDI,
+    RDX,
+    RSI,
+    RSP,
+    Address,
+    Pooled,
+)
+from . import ir
+from .allocate import Allocation, Location, Register, Slot, Target
+from .encode import OPPOSITE, Code
+from .ir import BOOL, F32, F64, I64, Buffer, Kernel, Op, Region, Type
+
+_PRESERVED = (RBX, RBP, R12, R13, R14, R15)
+_PASSED = (RDI, RSI, RDX, RCX, R8, R9)
+TARGET = Target(
+    preserved={"general": _PRESERVED, "vector": ()},
+    lost={"general": (RSI, RDI, R8, R9, R10, R11), "vector": tuple(range(3, 16))},
+)
+_SIZES = {"f32": 4, "f64": 8, "i64": 8, "u8": 1}
+# Of whole numbers, then of floats with exchanged operands: neither holds beside NaN.
+_WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
+_FLOAT = {"lt": "above", "le": "not below"}
+
+
+@lru_cache(None)
+def address_of(name: str) -> int:
+    """Where a function of the C library is. Raises OSError where there is no such library."""
+    found = ctypes.cast(getattr(ctypes.CDLL("libm.so.6"), name), ctypes.c_void_p).value
+    assert found
+    return found
+
+
+_PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
+
+
+class Selection:
+    """Which ops have no code of their own, and what the others read."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.bases = {name: Op("arg", I64, (), name) for name in kernel.buffers}
+        uses: dict[Op, int] = {}  # of comparisons, and of indices with an offset
+        addressed: dict[Op, int] = {}  # their uses in loads and stores
+        selects: list[Op] = []  # what selects depend on
+        jumps: list[Op] = []  # what jumps depend on
+        regions = [kernel.body]
+        for region in regions:
+            for op in region.ops:
+                for operand in op.operands:
+                    if operand.name in _PARTS:
+                        uses[operand] = uses.get(operand, 0) + 1
+                if op.name in ("load", "store"):
+                    addressed[op.operands[0]] = addressed.get(op.operands[0], 0) + 1
+                elif op.name == "select":
+                    selects.append(op.operands[0])
+                elif op.name == "if":
+                    jumps.append(op.operands[0])
+                elif op.name == "while":
+                    jumps.append(op.regions[0].yielded[0])
+                regions += op.regions
+        self.part_of_condition = {op for op in selects if op.name == "cmp" and uses[op] == 1}
+        for op in jumps:
+            is_logic = op.name == "bits" and (op.attribute != "xor" or op.operands[1].name == "const")
+            if uses.get(op) == 1 and (is_logic or op.name == "cmp"):
+                self.part_of_condition.add(op)
+                if is_logic:
+                    jumps += op.operands
+        self.part_of_address = {op for op, count in addressed.items() if _offset(op) is not None and uses[op] == count}
+
+    def address(self, op: Op) -> tuple[Op, Op, int]:
+        """Base, index and offset in elements of a load or store."""
+        index, offset = op.operands[0], 0
+        if index in self.part_of_address:
+            offset = _offset(index) or 0
+            index = index.operands[0]
+        return self.bases[op.attribute], index, offset
+
+    def sources(self, op: Op) -> tuple[Op, ...]:
+        """The values that the code of an op reads."""
+        if op.name in ("load", "store"):
+            base, index, _ = self.address(op)
+            operands = (base, index, *op.operands[1:])
+        else:
+            operands = op.operands
+        found: list[Op] = []
+        for operand in operands:
+            if operand in self.part_of_condition:
+                found += self.sources(operand)
+            elif operand.name != "const":
+                found.append(operand)
+        return tuple(found)
+
+
+def _offset(op: Op) -> int | None:
+    """What a constant adds to an index."""
+    if op.name in ("add", "sub") and op.operands[1].name == "const" and abs(op.operands[1].attribute) < 1 << 24:
+        return int(op.operands[1].attribute) * (1 if op.name == "add" else -1)
+    return None
+
+
+class Emitter:
+    """Writes the code of a kernel whose values have their locations."""
+
+    def __init__(self, kernel: Kernel, target: Target = TARGET) -> None:
+        self.kernel, self.code = kernel, Code()
+        self.selection = Selection(kernel)
+        bases = self.selection.bases
+        self.inputs = tuple([bases[p.name] if isinstance(p, Buffer) else p for p in kernel.parameters])
+        self.places = Allocation(kernel.body, self.inputs, self.selection.sources, target)
+        self._labels = 0
+
+    def finish(self) -> bytes:
+        code = self.code
+        passed = self.places.slots  # where the arguments are put first
+        floats = sum([op.type.is_float for op in self.inputs])
+        frame = 8 * (passed + len(_PASSED) + floats)
+        frame += 8 if frame % 16 == 0 else 0  # with six registers and the return address, the stack stays aligned to 16
+        for register in _PRESERVED:
+            code.push(register)
+        code.whole_number("sub", RSP, frame)
+        for i, register in enumerate(_PASSED):
+            code.store_register(self._stack(passed + i), register)
+        for i in range(floats):
+            code.store_float(F64, self._stack(passed + len(_PASSED) + i), i)
+        self._arguments(passed, frame)
+        self._region(self.kernel.body)
+        code.whole_number("add", RSP, frame)
+        for register in reversed(_PRESERVED):
+            code.pop(register)
+        code.leave()
+        return code.finish()
+
+    def _arguments(self, passed: int, frame: int) -> None:
+        whole = floats = 0
+        for op, parameter in zip(self.inputs, self.kernel.parameters, strict=True):
+            place = self.places.get(op)
+            if op.type.is_float:
+                source = self._stack(passed + len(_PASSED) + floats)
+                floats += 1
+            else:
+                source = self._stack(
+                    passed + whole if whole < len(_PASSED) else frame // 8 + len(_PRESERVED) + 1 + whole - len(_PASSED)
+                )
+                whole += 1
+            if place is None:
+                continue
+            if op.type.is_float:
+                target = place.number if isinstance(place, Register) else 0
+                self.code.load_float(F64, target, source)
+            else:
+                target = place.number if isinstance(place, Register) else RAX
+                self.code.load_register(target, source)
+                if isinstance(parameter, Buffer):
+                    self.code.load_register(target, Address(target, None, _pages.DATA_OFFSET))
+            self._put(op, target)
+
+    # ----- Operands ---------------------------------------------------------------------------------------------------
+
+    def _stack(self, slot: int) -> Address:
+        return Address(RSP, None, 8 * slot)
+
+    def _at(self, place: Location) -> int | Address:
+        return place.number if isinstance(place, Register) else self._stack(place.number)
+
+    def _float(self, op: Op) -> int | Address | Pooled:
+        """Where a float is."""
+        return Pooled(op.attribute) if op.name == "const" else self._at(self.places[op])
+
+    def _in_vector(self, op: Op, scratch: int) -> int:
+        """A float in a register."""
+        found = self._float(op)
+        if isinstance(found, int):
+            return found
+        self.code.load_float(op.type, scratch, found)
+        return scratch
+
+    def _in_general(self, op: Op, scratch: int) -> int:
+        """A whole number in a register."""
+        if op.name == "const":
+            self.code.number(scratch, op.attribute)
+            return scratch
+        found = self._at(self.places[op])
+        if isinstance(found, int):
+            return found
+        self.code.load_register(scratch, found)
+        return scratch
+
+    def _target(self, op: Op, scratch: int) -> int:
+        """The register in which to compute a value."""
+        place = self.places[op]
+        return place.number if isinstance(place, Register) else scratch
+
+    def _put(self, op: Op, register: int) -> None:
+        """Bring a value from a register to where it belongs."""
+        place = self.places[op]
+        if isinstance(place, Slot):
+            if op.type.is_float:
+                self.code.store_float(op.type, self._stack(place.number), register)
+            else:
+                self.code.store_register(self._stack(place.number), register)
+        elif place.number != register:
+            if op.type.is_float:
+                self.code.copy_float(place.number, register)
+            else:
+                self.code.copy_register(place.number, register)
+
+    def _label(self) -> str:
+        self._labels += 1
+        return str(self._labels)
+
+    # ----- Regions ----------------------------------------------------------------------------------------------------
+
+    def _region(self, region: Region) -> None:
+        ops = region.ops
+        for i, op in enumerate(ops[:-1]):
+            if op.regions:
+                last = i + 1
+                while ops[last].name == "result":
+                    last += 1
+                getattr(self, "_emit_" + op.name)(op, ops[i + 1 : last])
+            elif op in self.places.life.dies:
+                if op.name in ("add", "sub", "mul", "min", "max", "div"):
+                    (self._arithmetic if op.type.is_float else self._whole)(op)
+                else:
+                    getattr(self, "_emit_" + op.name)(op)
+
+    def _emit_if(self, op: Op, results: list[Op]) -> None:
+        otherwise, end = self._label(), self._label()
+        then, no = op.regions
+        if len(then.ops) == 1 and not self._moves(then.yielded, results):
+            self._branch(op.operands[0], end, True)
+        else:
+            self._branch(op.operands[0], otherwise, False)
+            self._region(then)
+            self._move(self._moves(then.yielded, results))
+            if len(no.ops) > 1 or self._moves(no.yielded, results):
+                self.code.jump(end)
+            self.code.label(otherwise)
+        self._region(no)
+        self._move(self._moves(no.yielded, results))
+        self.code.label(end)
+
+    def _emit_while(self, op: Op, results: list[Op]) -> None:
+        test, body = op.regions
+        again, check = self._label(), self._label()
+        self._move(self._moves(op.operands, [*body.parameters]))
+        self.code.jump(check)
+        self.code.label(again)
+        self._region(body)
+        self._move(self._moves(body.yielded, [*body.parameters]))
+        self.code.label(check)
+        self._region(test)
+        self._branch(test.yielded[0], again, True)
+
+    def _emit_for(self, op: Op, results: list[Op]) -> None:
+        (body,) = op.regions
+        low, high, step = op.operands[:3]
+        index = body.parameters[0]
+        again, end = self._label(), self._label()
+        self._move(self._moves((low, *op.operands[3:]), [*body.parameters]))
+        self._compare_whole(index, high)
+        self.code.jump_if(end, "not less")
+        self.code.label(again)
+        self._region(body)
+        self._move(self._moves(body.yielded, [*body.parameters[1:]]))
+        register = self._in_general(index, RAX)
+        if step.name == "const":
+            self.code.whole_number("add", register, step.attribute)
+        else:
+            self.code.whole("add", register, self._at(self.places[step]))
+        self._put(index, register)
+        self._compare_whole(index, high)
+        self.code.jump_if(again, "less")
+        self.code.label(end)
+
+    def _moves(self, values: tuple[Op, ...], targets: list[Op]) -> list[tuple[Location, Op]]:
+        """The moves that bring values to the locations of others."""
+        moves = []
+        for value, target in zip(values, targets, strict=True):
+            place = self.places.get(target)
+            if (
+                place is not None
+                and target in self.places.life.live
+                and (value.name == "const" or self.places[value] != place)
+            ):
+                moves.append((place, value))
+        return moves
+
+    def _move(self, moves: list[tuple[Location, Op]]) -> None:
+        """Do moves as if all at once."""
+        waiting = [(place, value, None if value.name == "const" else self.places[value]) for place, value in moves]
+        while waiting:
+            sources = {source for _, _, source in waiting}
+            ready = [move for move in waiting if move[0] not in sources]
+            if ready:
+                for place, value, source in ready:
+                    self._move_one(place, value, source)
+                waiting = [move for move in waiting if move[0] in sources]
+                continue
+            # A cycle: one of its values waits in a scratch register.
+            place, value, source = waiting[0]
+            assert source is not None
+            spare = Register("vector", 2) if value.type.is_float else Register("general", RDX)
+            self._move_one(spare, value, source)
+            waiting = [(p, v, spare if s == source else s) for p, v, s in waiting]
+
+    def _move_one(self, place: Location, value: Op, source: Location | None) -> None:
+        code, type_ = self.code, value.type
+        if type_.is_float:
+            target = place.number if isinstance(place, Register) else 0
+            found = Pooled(value.attribute) if source is None else self._at(source)
+            if isinstance(found, int):
+                if isinstance(place, Slot):
+                    target = found
+                else:
+                    code.copy_float(target, found)
+            else:
+                code.load_float(type_, target, found)
+            if isinstance(place, Slot):
+                code.store_float(type_, self._stack(place.number), target)
+            return
+        target = place.number if isinstance(place, Register) else RAX
+        if source is None:
+            code.number(target, value.attribute)
+        elif isinstance(source, Register):
+            if isinstance(place, Slot):
+                target = source.number
+            else:
+                code.copy_register(target, source.number)
+        else:
+            code.load_register(target, self._stack(source.number))
+        if isinstance(place, Slot):
+            code.store_register(self._stack(place.number), target)
+
+    # ----- Conditions -------------------------------------------------------------------------------------------------
+
+    def _compare_whole(self, first: Op, second: Op) -> None:
+        register = self._in_general(first, RAX)
+        if second.name == "const" and -(1 << 31) <= second.attribute < 1 << 31:
+            if second.attribute == 0:
+                self.code.is_zero(register)
+            else:
+                self.code.whole_number("cmp", register, second.attribute)
+        elif second.name == "const":
+            self.code.compare_numbers(register, self._in_general(second, RCX))
+        else:
+            self.code.compare_numbers(register, self._at(self.places[second]))
+
+    def _compare(self, op: Op) -> str | None:
+        """Compare the operands of a `cmp`; the condition that then says whether it holds, or None if there is none for
+        floats."""
+        a, b = op.operands
+        if not a.type.is_float:
+            self._compare_whole(a, b)
+            return _WHOLE[op.attribute]
+        if op.attribute in _FLOAT:
+            self.code.compare_floats(a.type, self._in_vector(b, 0), self._float(a))
+            return _FLOAT[op.attribute]
+        return None
+
+    def _branch(self, condition: Op, to: str, when: bool) -> None:
+        """Jump if a condition holds, or if it does not."""
+        code = self.code
+        if condition.name == "const":
+            if bool(condition.attribute) == when:
+                code.jump(to)
+            return
+        if condition not in self.selection.part_of_condition:
+            code.is_zero(self._in_general(condition, RAX))
+            code.jump_if(to, "not equal" if when else "equal")
+            return
+        a, b = condition.operands
+        if condition.name == "bits":
+            if condition.attribute == "xor":  # not
+                self._branch(a, to, when != bool(b.attribute))
+            elif (condition.attribute == "or") == when:  # either decides
+                self._branch(a, to, when)
+                self._branch(b, to, when)
+            else:
+                end = self._label()
+                self._branch(a, end, not when)
+                self._branch(b, to, when)
+                code.label(end)
+            return
+        found = self._compare(condition)
+        if found is not None:
+            code.jump_if(to, found if when else OPPOSITE[found])
+            return
+        code.compare_floats(a.type, self._in_vector(a, 0), self._float(b))
+        relation = condition.attribute
+        if relation == "unordered":
+            code.jump_if(to, "unordered" if when else "ordered")
+        elif (relation == "ne") == when:  # holds beside NaN, too
+            code.jump_if(to, "unordered")
+            code.jump_if(to, "not equal")
+        else:
+            end = self._label()
+            code.jump_if(end, "unordered")
+            code.jump_if(to, "equal")
+            code.label(end)
+
+    def _bool(self, op: Op, target: int) -> None:
+        """A comparison as a number, 0 or 1."""
+        found = self._compare(op)
+        if found is None:
+            a, b = op.operands
+            self.code.compare_to_mask(a.type, 0, self._in_vector(a, 0), self._float(b), op.attribute)
+            self.code.mask_to_whole(target, 0)
+            self.code.whole_number("and", target, 1)
+        else:
+            self.code.set_byte(target, found)
+
+    def _emit_cmp(self, op: Op) -> None:
+        self._bool(op, RAX)
+        self._put(op, RAX)
+
+    def _emit_select(self, op: Op) -> None:
+        condition, yes, no = op.operands
+        fused = condition in self.selection.part_of_condition
+        if op.type.is_float:
+            if fused and condition.operands[0].type is op.type:
+                a, b = condition.operands
+                self.code.compare_to_mask(a.type, 0, self._in_vector(a, 0), self._float(b), condition.attribute)
+                target = self._target(op, 2)
+                self.code.choose_float(op.type, target, self._in_vector(no, 1), self._in_vector(yes, 2), 0)
+                self._put(op, target)
+                return
+            end = self._label()
+            self._copy_float(no, 2)
+            self._branch(condition, end, False)
+            self._copy_float(yes, 2)
+            self.code.label(end)
+            self._put(op, 2)
+            return
+        found = self._compare(condition) if fused else None
+        if found is None:
+            if fused:
+                self._bool(condition, RAX)
+                self.code.is_zero(RAX)
+            else:
+                self.code.is_zero(self._in_general(condition, RAX))
+            found = "not equal"
+        self.code.copy_register(RDX, self._moved(no))
+        self.code.move_if(RDX, self._moved(yes), found)
+        self._put(op, RDX)
+
+    def _moved(self, op: Op) -> int:
+        """A whole number in a register, without a change to the flags."""
+        if op.name == "const" and op.attribute == 0:
+            self.code.load_number(RCX, 0)  # which is not the exclusive or that `number` writes
+            return RCX
+        return self._in_general(op, RCX)
+
+    def _copy_float(self, op: Op, target: int) -> None:
+        register = self._in_vector(op, target)
+        if register != target:
+            self.code.copy_float(target, register)
+
+    # ----- Memory -----------------------------------------------------------------------------------------------------
+
+    def _address(self, op: Op, element: Type) -> Address:
+        base, index, offset = self.selection.address(op)
+        size = _SIZES[element.element]
+        start = self._in_general(base, RAX)
+        if index.name == "const":
+            return Address(start, None, size * (offset + index.attribute))
+        return Address(start, self._in_general(index, RCX), size * offset, size)
+
+    def _emit_load(self, op: Op) -> None:
+        address = self._address(op, op.type)
+        if op.type.is_float:
+            target = self._target(op, 0)
+            self.code.load_float(op.type, target, address)
+        else:
+            target = self._target(op, RAX)
+            self.code.load_part(target, address, _SIZES[op.type.element])
+        self._put(op, target)
+
+    def _emit_store(self, op: Op) -> None:
+        value = op.operands[1]
+        address = self._address(op, value.type)
+        if value.type.is_float:
+            self.code.store_float(value.type, address, self._in_vector(value, 0))
+        else:
+            self.code.store_part(address, self._in_general(value, RDX), _SIZES[value.type.element])
+
+    def _emit_checked(self, op: Op) -> None:
+        index, extent = op.operands
+        code = self.code
+        code.copy_register(RDX, self._in_general(index, RDX))
+        code.number(RAX, 0)
+        code.compare_numbers(RDX, self._in_general(extent, RCX))
+        code.move_if(RDX, RAX, "not below")  # negative numbers are large ones without a sign
+        self._put(op, RDX)
+
+    # ----- Arithmetic -------------------------------------------------------------------------------------------------
+
+    def _arithmetic(self, op: Op) -> None:
+        a, b = op.operands
+        if ir.OPS[op.name].commutative and not isinstance(self._float(a), int) and isinstance(self._float(b), int):
+            a, b = b, a
+        target = self._target(op, 0)
+        self.code.arithmetic(op.name, op.type, target, self._in_vector(a, 1), self._float(b))
+        self._put(op, target)
+
+    def _whole(self, op: Op) -> None:
+        a, b = op.operands
+        code = self.code
+        if op.name in ("min", "max"):
+            self._compare_whole(a, b)
+            code.copy_register(RDX, self._moved(b))
+            code.move_if(RDX, self._moved(a), "less" if op.name == "min" else "greater")
+            self._put(op, RDX)
+            return
+        self._combine(op, op.name, a, b)
+
+    def _combine(self, op: Op, name: str, a: Op, b: Op) -> None:
+        """target = a; target `name`= b."""
+        code, place = self.code, self.places[op]
+        if ir.OPS[op.name].commutative and (a.name == "const" or self.places.get(b) == place):
+            a, b = b, a
+        target = place.number if isinstance(place, Register) and self.places.get(b) != place else RAX
+        source = self._in_general(a, target)
+        small = b.name == "const" and -(1 << 31) <= b.attribute < 1 << 31
+        if name == "mul" and small:
+            code.multiply_by(target, source, b.attribute)
+        else:
+            if source != target:
+                code.copy_register(target, source)
+            if small:
+                code.whole_number(name, target, b.attribute)
+            else:
+                code.whole(name, target, self._in_general(b, RCX) if b.name == "const" else self._at(self.places[b]))
+        self._put(op, target)
+
+    def _emit_bits(self, op: Op) -> None:
+        self._combine(op, op.attribute, *op.operands)
+
+    def _emit_idiv(self, op: Op) -> None:
+        """Rounded down; 0 if the divisor is 0."""
+        a, b = op.operands
+        code = self.code
+        if b.name == "const" and b.attribute > 0 and b.attribute & (b.attribute - 1) == 0:
+            code.copy_register(RAX, self._in_general(a, RAX))
+            code.shift_right(RAX, b.attribute.bit_length() - 1)
+            self._put(op, RAX)
+            return
+        zero, negative, end = self._label(), self._label(), self._label()
+        code.copy_register(RCX, self._in_general(b, RCX))
+        code.copy_register(RAX, self._in_general(a, RAX))
+        code.is_zero(RCX)
+        code.jump_if(zero, "equal")
+        code.whole_number("cmp", RCX, -1)  # the least number by -1 would trap
+        code.jump_if(negative, "equal")
+        code.divide_signed(RCX)
+        code.is_zero(RDX)
+        code.jump_if(end, "equal")
+        code.whole("xor", RDX, RCX)
+        code.jump_if(end, "not negative")
+        code.whole_number("sub", RAX, 1)
+        code.jump(end)
+        code.label(negative)
+        code.negate(RAX)
+        code.jump(end)
+        code.label(zero)
+        code.number(RAX, 0)
+        code.label(end)
+        self._put(op, RAX)
+
+    def _emit_fma(self, op: Op) -> None:
+        a, b, c = op.operands
+        self._copy_float(c, 0)
+        self.code.multiply_add(op.type, 0, self._in_vector(a, 1), self._float(b))
+        self._put(op, 0)
+
+    def _unary(self, op: Op) -> tuple[int, int]:
+        return self._target(op, 0), self._in_vector(op.operands[0], 0)
+
+    def _emit_neg(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.flip_sign(op.type, target, source)
+        self._put(op, target)
+
+    def _emit_abs(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.drop_sign(op.type, target, source)
+        self._put(op, target)
+
+    def _emit_sqrt(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.sqrt(op.type, target, source)
+        self._put(op, target)
+
+    def _emit_round(self, op: Op) -> None:
+        target, source = self._unary(op)
+        self.code.round_float(op.type, target, source, op.attribute)
+        self._put(op, target)
+
+    def _emit_cast(self, op: Op) -> None:
+        (source,) = op.operands
+        code = self.code
+        if op.type.is_float:
+            target = self._target(op, 0)
+            if source.type.is_float:
+                code.convert_float(target, self._in_vector(source, 0), to_double=op.type is F64)
+            else:
+                code.float_of_whole(op.type, target, self._in_general(source, RAX))
+        else:
+            target = self._target(op, RAX)
+            if source.type.is_float:
+                code.whole_of_float(source.type, target, self._float(source))
+            else:
+                code.copy_register(target, self._in_general(source, RAX))
+                if op.type is ir.U8:
+                    code.whole_number("and", target, 255)
+                elif op.type is BOOL:
+                    raise NotImplementedError("a cast to bool")
+        self._put(op, target)
+
+    def _emit_call(self, op: Op) -> None:
+        for i, operand in enumerate(op.operands):
+            self._copy_float(operand, i)
+        self.code.number(RAX, address_of(op.attribute + "f" * (op.type is F32)))
+        self.code.call(RAX)
+        self._put(op, 0)
+
+
+def assemble(kernel: Kernel, target: Target = TARGET) -> bytes:
+    """The machine code of a kernel."""
+    return Emitter(kernel, target).finish()
+
+
+def named(place: Location | None) -> str:
+    """A location as text."""
+    if place is None:
+        return ""
+    if isinstance(place, Slot):
+        return f" in slot {place.number}"
+    return f" in xmm{place.number}" if place.kind == "vector" else f" in {NAMES[place.number]}"

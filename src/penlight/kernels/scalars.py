@@ -1,0 +1,104 @@
+"""Functions of scalars, applied to arrays element by element.
+
+Note [Functions of scalars]
+A function such as the incomplete gamma function takes other steps for other numbers: another formula in each region,
+and of a series as many terms as it takes. It is written down once, as a Python function of scalars, and `elementwise`
+marks it; the compiler makes a kernel of it when it is first applied (Note [What a kernel may say] in
+compiler/python.py). Where no machine code runs, the compiler's interpreter runs the same kernel in NumPy, for all
+elements at once (Note [Iterations as threads] in compiler/interpret.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._late import late
+
+call = late(globals(), "call", ".compiler.call")
+ir = late(globals(), "ir", ".compiler.ir")
+
+Array = np.ndarray
+FUNCTIONS: list[Any] = []  # all that `elementwise` has marked
+_GRAIN = 1 << 13  # elements that are worth a thread
+
+
+def elementwise(function: Any, in_dtype: bool = False) -> Any:
+    """Mark a function of scalars that is applied to arrays. It is computed in float64."""
+    function.in_dtype = in_dtype
+    FUNCTIONS.append(function)
+    return function
+
+
+def elementwise_in_dtype(function: Any) -> Any:
+    """The same for a function that is computed in the dtype of its arrays."""
+    return elementwise(function, True)
+
+
+def wide(function: Any) -> Any:
+    """Mark a part of such a function that is computed in float64 all the same."""
+    function.wide = True
+    return function
+
+
+_entries: dict[Any, Any] = {}
+
+
+def _entry(function: Any, char: str) -> Any:
+    """The kernel of a function for arrays of float32 ("f") or float64 ("d")."""
+    key = function, char
+    found = _entries.get(key)
+    if found is None:
+        found = _entries[key] = call.elementwise(function, *types_of(function, char)).enter
+    return found
+
+
+def types_of(function: Any, char: str) -> tuple[Any, Any]:
+    """The types of its elements, and of what it computes."""
+    element = ir.F32 if char == "f" else ir.F64
+    return element, element if function.in_dtype else ir.F64
+
+
+def apply(function: Callable[..., float], *arrays: Array) -> Array:
+    """`function(*scalars)` for the elements of arrays that broadcast; the result has their dtype."""
+    first = arrays[0]
+    for array in arrays:
+        if array.shape:
+            first = array
+            break
+    shape, count, char = first.shape, first.size, first.dtype.char
+    steps = []
+    for array in arrays:
+        steps.append(1 if array.shape == shape else 0)
+        if array.shape != shape and array.shape != ():
+            return _converted(function, arrays)
+    if not count or char not in "fd":
+        return _converted(function, arrays)
+    made: Array | None = _entry(function, char)(0, count, shape, *arrays, *steps, _GRAIN)
+    return _converted(function, arrays) if made is None else made
+
+
+def _converted(function: Callable[..., float], arrays: tuple[Array, ...]) -> Array:
+    """The same of all that is not simple: several shapes or dtypes, halves, bytes in another order, arrays with gaps,
+    NumPy's scalars, nothing."""
+    dtype, shape = np.result_type(*arrays), np.broadcast_shapes(*[array.shape for array in arrays])
+    kind = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+    count = math.prod(shape)
+    if not count:
+        return np.empty(shape, dtype)
+    columns = [
+        np.array(array if array.size == 1 else np.broadcast_to(array, shape), kind, order="C") for array in arrays
+    ]
+    steps = [0 if column.size == 1 else 1 for column in columns]
+    made: Array = _entry(function, kind.char)(0, count, shape, *columns, *steps, _GRAIN)
+    return made.astype(dtype, copy=False)
+
+
+@lru_cache(None)
+def constant(value: float, dtype: np.dtype) -> Array:
+    """A number that all elements share, as an array."""
+    return np.full((), value, dtype)

@@ -1,0 +1,154 @@
+"""All kernels of the package, with arguments for each, and ways to run them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from penlight.kernels import rng_gradients, rng_normal, rng_rejection, scalars, special  # noqa: F401  (they declare kernels)
+from penlight.kernels.compiler import interpret, ir, python, x86
+from penlight.kernels.compiler.allocate import Target
+from penlight.kernels.compiler.ir import Kernel
+from penlight.kernels.native import _pages
+
+LENGTHS = (0, 1, 2, 7, 8, 9, 33)
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan, 5e-324, 1.7e308]
+# Functions whose series need many terms outside of their domain: their arguments lie in these intervals.
+DOMAINS = {
+    "gamma_grad": ((0.01, 50.0), (0.01, 50.0), (1e-10, 1e-9)),
+    "dirichlet_grad": ((0.01, 0.8), (0.1, 20.0), (21.0, 50.0)),
+    "incomplete": (None, None, (1e-16, 1e-15)),
+}
+
+
+def kernels() -> Iterator[tuple[str, Kernel]]:
+    for function in scalars.FUNCTIONS:
+        if function.__module__.startswith("penlight."):
+            for char in "fd":
+                yield f"{function.__name__} {char}", python.elementwise(function, *scalars.types_of(function, char))
+    for sample, width in rng_rejection.SAMPLERS.items():
+        kernel = python.loops(rng_rejection.samples, ir.F64, ir.F64, sample=sample, width=width)
+        yield f"samples of {sample.__name__}", kernel._replace(name=f"samples{sample.__name__}")
+
+
+def walk(region: ir.Region) -> Iterator[ir.Op]:
+    """All ops of a region and of the regions inside it, in order."""
+    for op in region.ops:
+        yield op
+        for inner in op.regions:
+            yield from walk(inner)
+
+
+def arguments(kernel: Kernel, length: int, seed: int = 0) -> dict[str, Any]:
+    """Arguments with which a kernel can run, by name."""
+    pick = np.random.default_rng(seed)
+    if kernel.name.startswith("samples"):
+        return _for_samples(kernel, length, pick)
+    columns = [buffer for buffer in kernel.buffers.values() if buffer.name != "out"]
+    named: dict[str, Any] = {"begin": 0, "end": length, "out": np.zeros(length, columns[0].type.dtype)}
+    domains = DOMAINS.get(kernel.name, (None,) * len(columns))
+    for buffer, domain in zip(columns, domains, strict=True):
+        if domain is None:
+            values = np.where(pick.random(length) < 0.5, pick.choice(EDGES, length), pick.uniform(-5, 40, length))
+            if buffer.name == "n":  # a degree: the recurrence takes as many steps
+                values = np.where(np.abs(values) < 50, values, 20.0)
+        else:
+            values = pick.uniform(*domain, length)
+        with np.errstate(over="ignore"):
+            named[buffer.name] = values.astype(buffer.type.dtype)
+        named[f"{buffer.name}_step"] = 1
+    return named
+
+
+def _for_samples(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[str, Any]:
+    shape = pick.choice([0.1, 0.7, 3.0, 30.0], length)
+    if kernel.name.endswith("gamma"):
+        boosted = shape < 1
+        rows = [shape, boosted, 1 / shape, np.where(boosted, shape + 1, shape) - 1 / 3]
+    elif kernel.name.endswith("binomial"):
+        count, prob = pick.choice([1.0, 10.0, 500.0], length), pick.choice([0.0, 0.2, 0.4, 0.5, 1.0], length)
+        mean = count * prob
+        with np.errstate(all="ignore"):
+            rows = [
+                count,
+                prob,
+                prob,
+                mean,
+                np.sqrt(mean * (1 - prob)),
+                prob / (1 - prob),
+                np.floor((count + 1) * prob),
+            ]
+    else:
+        rows = [shape * 2]
+    draws = pick.random(6 * length + 1)  # perhaps too few
+    table = np.stack(rows, 1).astype(np.float64).reshape(-1)
+    state = np.array([np.nan, 0, 0])
+    return {
+        "begin": 0, "end": length, "table": table, "draws": draws, "out": np.zeros(length), "state": state, "size": draws.size,
+        "count": draws.size,
+    }  # fmt: skip
+
+
+def copied(named: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in named.items()}
+
+
+def written(kernel: Kernel, named: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {buffer.name: named[buffer.name] for buffer in kernel.buffers.values() if buffer.access != "reads"}
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are equal in every bit; any NaN is any other."""
+    nan = np.isnan(a) & np.isnan(b) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+    return bool((nan | (a.view(f"i{a.itemsize}") == b.view(f"i{b.itemsize}"))).all())
+
+
+def _from_library(name: str, operands: int) -> Callable[..., np.ndarray]:
+    library = ctypes.CDLL("libm.so.6")
+    double, single = getattr(library, name), getattr(library, name + "f")
+    double.restype, double.argtypes = ctypes.c_double, [ctypes.c_double] * operands
+    single.restype, single.argtypes = ctypes.c_float, [ctypes.c_float] * operands
+
+    def run(*arrays: np.ndarray) -> np.ndarray:
+        function = single if arrays[0].dtype == np.float32 else double
+        rows = zip(*[array.tolist() for array in np.broadcast_arrays(*arrays)], strict=True)
+        return np.array([function(*row) for row in rows], arrays[0].dtype)
+
+    return run
+
+
+FUNCTIONS = {name: _from_library(name, operands) for name, operands in ir.FUNCTIONS.items()}
+
+
+def interpreted(kernel: Kernel, named: dict[str, Any]) -> dict[str, np.ndarray]:
+    """What a kernel writes, by the interpreter, with the C library's functions."""
+    named = copied(named)
+    interpret.interpret(kernel, named, FUNCTIONS)
+    return written(kernel, named)
+
+
+def machine_code(kernel: Kernel, target: Target = x86.TARGET) -> Callable[[dict[str, Any]], None]:
+    """A kernel's machine code, as a function of its arguments. Nothing checks them."""
+    emitter = x86.Emitter(kernel, target)
+    floats = [op.attribute for op in kernel.arguments if op.type.is_float]
+    names = [p.name if isinstance(p, ir.Buffer) else p.attribute for p in kernel.parameters]
+    names = [name for name in names if name not in floats]
+    run = _pages.load_kernel(emitter.finish(), len(names), len(floats), double=True)
+
+    def call(named: dict[str, Any]) -> None:
+        values = [named[name] for name in names]
+        run(*[id(v) if isinstance(v, np.ndarray) else v for v in values], *[named[name] for name in floats])
+
+    return call
+
+
+def few_registers(count: int) -> Target:
+    """The target with so many registers of each class."""
+    whole, half = x86.TARGET, count // 2
+    return Target(
+        {"general": whole.preserved["general"][: count - half], "vector": ()},
+        {"general": whole.lost["general"][:half], "vector": whole.lost["vector"][:count]},
+    )

@@ -1,0 +1,67 @@
+"""Samples by rejection: the machine code of a sampler gives what its Python function gives, and uses the same draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penlight.kernels import native, rng_rejection
+from penlight.kernels.compiler import python
+from penlight.kernels.native import _pages
+from penlight.kernels.rng_engine import BLOCK, Engine
+
+needs_native = pytest.mark.skipif(not native.available(), reason="no machine code on this machine")
+
+RATES = np.array([0.0, 0.5, 3.0, 9.9, 10.0, 12.0, 50.0, 1000.0])
+SHAPES = np.array([0.0, 0.1, 0.5, 1.0, 3.0, 50.0, np.nan])
+COUNTS, CHANCES = np.array([0.0, 1.0, 10.0, 50.0, 1000.0]), np.array([0.0, 0.01, 0.3, 0.5, 0.7, 1.0, np.nan])
+
+
+def drawn(sampler, size, skip):
+    """Samples of a mixture, and the engine's state after them."""
+    pick = np.random.default_rng(size)
+    engine = Engine(5)
+    if skip:
+        engine.raw(skip)
+    if sampler == "binomial":
+        made = rng_rejection.binomial(engine, pick.choice(COUNTS, size), pick.choice(CHANCES, size))
+    elif sampler == "poisson":
+        made = rng_rejection.poisson(engine, pick.choice(RATES, size))
+    else:
+        made = getattr(rng_rejection, sampler)(engine, pick.choice(SHAPES, size))
+    return made, engine.get_state()
+
+
+def in_python(monkeypatch):
+    """Samples are made by the Python functions from now on."""
+    monkeypatch.setattr(_pages, "available", lambda: False)
+    monkeypatch.setattr(rng_rejection, "_kernel", rng_rejection._kernel.__wrapped__)
+    monkeypatch.setattr(rng_rejection.call, "loops", rng_rejection.call.loops.__wrapped__)
+
+
+@needs_native
+@pytest.mark.parametrize("sampler", ["poisson", "binomial", "standard_gamma", "dirichlet"])
+@pytest.mark.parametrize(("size", "skip"), [(1, 0), (1, BLOCK - 1), (7, 1), (300, 17), (3000, BLOCK), (9000, 3)])
+def test_samples_and_state_are_those_of_python(sampler, size, skip, monkeypatch):
+    made, state = drawn(sampler, size, skip)
+    in_python(monkeypatch)
+    wanted, wanted_state = drawn(sampler, size, skip)
+    assert np.array_equal(made, wanted, equal_nan=True)
+    assert np.array_equal(state, wanted_state)
+
+
+def test_what_needs_no_draws_takes_none():
+    engine = Engine(0)
+    engine.raw(BLOCK - 1)  # one is left, too few for a sample
+    before = engine.get_state()
+    assert rng_rejection.poisson(engine, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert np.array_equal(engine.get_state(), before)
+
+
+def test_without_the_source_python_serves(monkeypatch):
+    wanted = drawn("poisson", 50, 0)
+    monkeypatch.setattr(python, "_definitions", lambda file, module: {})
+    monkeypatch.setattr(rng_rejection, "_kernel", rng_rejection._kernel.__wrapped__)
+    monkeypatch.setattr(rng_rejection.call, "loops", rng_rejection.call.loops.__wrapped__)
+    made = drawn("poisson", 50, 0)
+    assert np.array_equal(made[0], wanted[0]) and np.array_equal(made[1], wanted[1])
