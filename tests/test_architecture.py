@@ -155,6 +155,7 @@ def test_machine_code_is_loaded_by_call_only() -> None:
     """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code]."""
     assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {
         "kernels/call.py",
+        "kernels/compiler/call.py",
         "kernels/native/_pages.py",
     }
 
