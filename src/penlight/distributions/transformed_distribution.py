@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -72,7 +74,7 @@ class TransformedDistribution(Distribution):
     has_rsample = property(lambda d: d.base_dist.has_rsample)  # type: ignore[assignment]
 
     def _forward(self, x: Tensor) -> Tensor:
-        return ComposeTransform(self.transforms)(x)
+        return functools.reduce(lambda value, transform: transform(value), self.transforms, x)
 
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         with penlight.no_grad():
@@ -96,7 +98,7 @@ class TransformedDistribution(Distribution):
 
     def _monotonize_cdf(self, value: Tensor) -> Tensor:
         """Probabilities of the base: the other way round where the transforms are decreasing."""
-        sign = ComposeTransform(self.transforms).sign
+        sign = math.prod(transform.sign for transform in self.transforms)
         return value if type(sign) is int and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
