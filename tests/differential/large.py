@@ -178,6 +178,7 @@ def compare(oracle: Side, other: Side, seed: int, length: int = 12) -> str | Non
     for _ in range(length):
         program.append(maker.statement(oracle))
         expected, found = oracle.run(program[-1]), other.run(program[-1])
+        programs.note_gradient(oracle, maker, program[-1])
         if "not implemented" in (found if expected == "ok" else expected):
             return None  # one of the two has a dtype or a derivative that the other has not, and says so
         wrong = programs.disagreement(oracle, other, close, next_nodes=False)
