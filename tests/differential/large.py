@@ -75,6 +75,7 @@ class LargeSide(Side):
 
         self.names.update(
             leaf=leaf,
+            copy=lambda g: g if g is None else g.clone(),
             classes=lambda a: whole((a.shape[0], *a.shape[2:]), a.shape[1]),
             places=lambda a: whole(tuple(a.shape), a.shape[0]),
             rows=lambda a: whole((a.shape[0],), a.shape[0]),
@@ -123,7 +124,7 @@ class LargeMaker(Maker):
             return choose(STATE).format(a=a)
         if kind < 0.93:
             return choose(BACKWARD).format(a=a, b=b)
-        return f"{self.fresh()} = {choose(GRAD).format(a=a, b=b)}"
+        return f"{self.fresh()} = copy({choose(GRAD).format(a=a, b=b)})"
 
     def _partner(self, side: Side, a: str, names: list[str]) -> str:
         fits = [n for n in names if _fits(side.names[a], side.names[n])]

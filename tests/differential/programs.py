@@ -277,6 +277,13 @@ class Maker:
         return names[-1 - min(int(self.random.expovariate(0.35)), len(names) - 1)]
 
 
+def note_gradient(oracle: Side, maker: Maker, statement: str) -> None:
+    """Remember the memory of a gradient that a statement has got from the engine."""
+    made = oracle.names.get(f"v{maker.count - 1}")
+    if "autograd.grad(" in statement and isinstance(made, oracle.library.Tensor):
+        oracle.gradients.add(memory(made))
+
+
 def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> str | None:
     """Run one random program on both libraries. The first disagreement, with the program so far, or None."""
     oracle, other = Side(oracle_library), Side(library)
@@ -286,10 +293,7 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
         statement = maker.statement(oracle)
         program.append(statement)
         expected, found = oracle.run(statement), other.run(statement)
-        if "autograd.grad(" in statement and isinstance(
-            made := oracle.names.get(f"v{maker.count - 1}"), oracle_library.Tensor
-        ):
-            oracle.gradients.add(memory(made))
+        note_gradient(oracle, maker, statement)
         # A failed assignment leaves its variable unbound on both sides; PyTorch's own line numbers are not compared.
         wrong = None if same_end(expected, found) else f"ended with\n  {expected}\nbut\n  {found}"
         wrong = wrong or disagreement(oracle, other)

@@ -199,7 +199,7 @@ class WeightsUnpickler:
         saved = self._stack.pop()
         if type(saved) is not tuple and type(saved) is not int:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(saved)}")
-        kind = saved[0] if type(saved) is tuple and saved else "storage"
+        kind = saved[0] if isinstance(saved, tuple) and saved else "storage"
         if type(kind) not in (str, bytes) or kind not in ("storage", b"storage"):
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(kind)}")
         self._stack.append(self._persistent_load(saved))
