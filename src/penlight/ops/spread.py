@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
+from ..kernels.silence import silent
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method, warning_free
@@ -48,16 +49,15 @@ def overflowed(input: Any, variance: Any) -> bool:
     return not (math.isfinite(variance.item()) if variance.size == 1 else np.isfinite(variance).all())
 
 
-@warning_free
 def in_double_precision(input: Any, dim: tuple[int, ...], correction: Any, keepdim: bool) -> tuple[Any, Any]:
     """The variance and the mean of single-precision numbers in double precision."""
     wide = input.astype(np.result_type(input.dtype, np.float64))
     count = _count(input.shape, dim)
-    mean = wide.sum(dim, keepdims=True) / np.asarray(count, np.float64)
-    squares = np.square(np.abs(wide - mean)).sum(dim, keepdims=keepdim)
-    return squares / np.asarray(max(count - correction, 0), np.float64), mean if keepdim else mean.reshape(
-        squares.shape
-    )
+    with silent():
+        mean = wide.sum(dim, keepdims=True) / np.asarray(count, np.float64)
+        squares = np.square(np.abs(wide - mean)).sum(dim, keepdims=keepdim)
+        variance = squares / np.asarray(max(count - correction, 0), np.float64)
+    return variance, mean if keepdim else mean.reshape(squares.shape)
 
 
 @in_float32
