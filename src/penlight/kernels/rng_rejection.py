@@ -137,13 +137,17 @@ def each(engine: Engine, sample: Callable[..., float], *columns: np.ndarray) -> 
     return out
 
 
+_AT_A_TIME = 64  # draws
 _NO_DRAWS = np.zeros(1)
 
 
 def _run(engine: Engine, run: Any, table: np.ndarray, width: int, out: np.ndarray) -> None:
     """Run a kernel over a table of rows of so many numbers, with draws as long as it asks for more."""
     left, rows, made = out.size, table, out
-    draws = engine.ahead53((BLOCK - engine._next) // 2)
+    in_block = (BLOCK - engine._next) // 2
+    draws = engine.ahead53(in_block)
+    if draws is None:  # without machine code there are fewer at a time
+        draws = engine.ahead53(min(in_block, _AT_A_TIME))
     assert draws is not None  # they are in the block
     mark: tuple[Any, ...] | None = None  # the place before the latest draws, if they reach beyond a block
     made_now = 0
