@@ -144,3 +144,17 @@ def test_products_with_two_zeros_have_no_second_derivative(name, source):
     words = rf"{name}\(\): Double backward is unsupported for {source} when >1 zeros in {source} are scattered"
     with pytest.raises(RuntimeError, match=words):
         penlight.autograd.grad(of_zeros.sum(), zeros)
+
+
+@pytest.mark.parametrize("name", ["soft_margin_loss", "conv_tbc"])
+def test_gradients_of_complex_numbers_that_pytorch_refuses(name):
+    x = torch.ones(5, 2, 3, dtype=torch.complex64)
+    rest = (torch.ones(5, 2, 3),)
+    if name == "conv_tbc":
+        rest = (torch.ones(2, 3, 4, dtype=torch.complex64), torch.ones(4, dtype=torch.complex64))
+    function = getattr(torch.nn.functional, name)
+    function(x, *rest)
+    with pytest.raises(
+        RuntimeError, match=f"{name} does not support automatic differentiation for outputs with complex"
+    ):
+        function(x.requires_grad_(), *rest)

@@ -146,6 +146,12 @@ def type_name(dtype: dtypes.dtype) -> str:
 _NUMBERS = frozenset((int, float, bool, complex))
 
 
+def refuse_complex_gradient(name: str, *tensors: Tensor) -> None:
+    """Refuse a gradient of complex numbers where PyTorch has none."""
+    if modes.is_grad_enabled() and any(t.requires_grad for t in tensors) and any(t.is_complex() for t in tensors):
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+
+
 def need_number(value: Any) -> None:
     """Refuse what is no number where NumPy would take it: None for NaN, a list for an array."""
     if type(value) not in _NUMBERS and not isinstance(value, (int, float, complex, np.generic, Tensor)):

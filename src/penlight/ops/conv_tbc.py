@@ -9,6 +9,7 @@ from ..kernels import conv as kernels
 from ..tensor import Tensor
 from . import conv as _conv  # noqa: F401  the rules use what it declares
 from ._declare import differentiable
+from ._guards import refuse_complex_gradient
 
 __all__ = [
     "conv_tbc",
@@ -58,4 +59,5 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
     if math.prod(input.shape) and input.shape[0] + 2 * pad < weight.shape[0]:
         raise RuntimeError("Input time dimension, plus padding, must be at least as long as the kernel")
+    refuse_complex_gradient("conv_tbc", input, weight, bias)
     return _conv_tbc(input, weight, bias, pad)

@@ -16,7 +16,7 @@ from ..kernels.silence import silent
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape, values_of, wrap_dim
 from ._declare import differentiable
-from ._guards import unrecorded
+from ._guards import refuse_complex_gradient, unrecorded
 from ._reduce import legacy_word, not_differentiable, reduce_values, reduction_number, unreduce
 from .norms import _norm_array, _norm_rule
 from .pointwise import minimum, where
@@ -77,6 +77,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = 
     """
     number = reduction_number(reduction, size_average, reduce)
     not_differentiable("soft_margin_loss", target=target)
+    refuse_complex_gradient("soft_margin_loss", input)
     kind, shape = input.dtype, broadcast_shape(tuple(input.shape), tuple(target.shape))
     if shape != tuple(input.shape):
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
