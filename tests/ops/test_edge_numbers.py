@@ -148,11 +148,11 @@ def test_products_with_two_zeros_have_no_second_derivative(name, source):
 
 @pytest.mark.parametrize("name", ["soft_margin_loss", "conv_tbc"])
 def test_gradients_of_complex_numbers_that_pytorch_refuses(name):
-    x = torch.ones(5, 2, 3, dtype=torch.complex64)
-    rest = (torch.ones(5, 2, 3),)
+    x = penlight.ones(5, 2, 3, dtype=penlight.complex64)
+    rest = (penlight.ones(5, 2, 3),)
     if name == "conv_tbc":
-        rest = (torch.ones(2, 3, 4, dtype=torch.complex64), torch.ones(4, dtype=torch.complex64))
-    function = getattr(torch.nn.functional, name)
+        rest = (penlight.ones(2, 3, 4, dtype=penlight.complex64), penlight.ones(4, dtype=penlight.complex64))
+    function = getattr(penlight.nn.functional, name)
     function(x, *rest)
     with pytest.raises(
         RuntimeError, match=f"{name} does not support automatic differentiation for outputs with complex"
