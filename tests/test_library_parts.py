@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,13 @@ SOURCE = Path(torch.__file__).parent.parent
 
 def run(program: str, *paths: object) -> str:
     """What a program prints in a process where `import torch` gives Penlight."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *map(str, paths)])}
-    start = "import penlight.as_torch\n"
-    done = subprocess.run([sys.executable, "-c", start + program], capture_output=True, text=True, env=env)
+    found = [str(SOURCE), *map(str, paths), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
+    # In a file, so that the source of a call can be read: how its arguments were given is told from that.
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write("import penlight.as_torch\n" + program)
+        file.flush()
+        done = subprocess.run([sys.executable, file.name], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -205,13 +205,16 @@ def _move(function: FunctionType, public: Any, operator: bool = False) -> None:
 
 def wake() -> None:
     """Let every public function look at its arguments from now on. See Note [Functions taken over]."""
+    from .ops._public_functions import layers_of
+
     with _lock:
         if _originals:
             return
         functions = list(_namespaces())
         for name, function, public in functions:
             own = name.rpartition(".")[2]
-            _move(function, public, own in _OPERATORS)
+            for layer in layers_of(function):  # the package calls the function written by hand itself
+                _move(layer, public, own in _OPERATORS)
             if public not in NAMES or getattr(public, "__name__", None) == own != NAMES[public].rpartition(".")[2]:
                 NAMES[public] = name
             OVERRIDABLE.setdefault(name.rpartition(".")[0], []).append(public)

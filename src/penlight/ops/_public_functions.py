@@ -52,6 +52,11 @@ def public_functions(namespace: Mapping[str, Any], prefix: str, module: str, spa
     return found
 
 
+def layers_of(function: FunctionType) -> tuple[FunctionType, ...]:
+    """A public function, and the function written by hand that it is around, if it is."""
+    return (function, function.__wrapped__) if function.__globals__ is _GLOBALS else (function,)
+
+
 def _is_written_by_hand(function: FunctionType) -> bool:
     return function.__globals__ is not NAMESPACE and function.__globals__ is not _GLOBALS
 
