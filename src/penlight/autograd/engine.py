@@ -105,11 +105,14 @@ def execute(
     if needed is not None and captures.leaves and (len(roots) != 1 or roots[0][0] in needed):  # type: ignore[union-attr]
         # Nodes that need not run have nothing to give, nor to tell anyone: they are left out.
         chosen, picky = [node for node in order if node in needed], None
-    outer, token = task.set(Task(order, last, needed, captures)), grad_mode.set(create_graph)
     some = needed is not None and not _all_wanted(order, last, needed, captures)
-    if some:
-        count_picky(1)
+    this = Task(order, last, needed, captures)
+    # Ctrl-C comes where Python calls a function of ours: none is called between setting the modes and the `try`.
+    counted, outer, token = False, task.set(this), grad_mode.set(create_graph)
     try:
+        if some:
+            count_picky(1)
+            counted = True
         graph = create_graph or (NAMESPACE["SLOW"] != 0 and not _plain(grads))
         token_numpy = None if graph else hush()
         try:
@@ -123,10 +126,10 @@ def execute(
             if token_numpy is not None:
                 unhush(token_numpy)
     finally:
-        if some:
-            count_picky(-1)
         grad_mode.reset(token)
         task.reset(outer)
+        if counted:
+            count_picky(-1)
 
 
 def _plain(grads: Sequence[Any]) -> bool:

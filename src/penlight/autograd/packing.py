@@ -32,8 +32,8 @@ class Pair:
 
     def pack(self, tensor: Tensor, edge: Edge) -> Packed:
         """Call the pack hook on a tensor that a node saves; `edge` is where the unpacked one belongs in the graph."""
-        token = grad_mode.set(False)
         version = version_of(tensor)
+        token = grad_mode.set(False)
         try:
             value = self.pack_hook(tensor)
         finally:
