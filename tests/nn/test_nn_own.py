@@ -273,3 +273,9 @@ def test_an_option_can_become_a_parameter(name):
     setattr(module, name, nn.Parameter(torch.tensor(2.0)))
     assert [key for key, _ in module.named_parameters()] == [name]
     assert f"{name}=Parameter containing" in repr(module)
+
+
+def test_an_unknown_padding_mode_is_refused():
+    """PyTorch prints the modes as a set, whose order differs from process to process."""
+    with pytest.raises(ValueError, match="padding_mode must be one of .*, but got padding_mode='no'"):
+        nn.Conv2d(4, 3, 2, padding_mode="no")

@@ -167,7 +167,10 @@ def after_failure(public: Any, name: str, values: tuple[Any, ...], failure: Exce
 
 
 def failed(name: str, values: tuple[Any, ...], failure: Exception) -> Any:
-    """What a method that explains its failures itself returns after a failure: it raises, unless `after_failure` has an answer."""
+    """What a method that explains its failures itself returns after a failure: it raises, unless `after_failure` has an answer.
+
+    `values` are those of its parameters in the order of `co_varnames`: those by keyword only come before `*args`.
+    """
     answer = after_failure(getattr(Tensor, name), name, values, failure)
     if answer is not None:
         return answer[0]

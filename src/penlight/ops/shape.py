@@ -112,7 +112,7 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
             return view_dtype(input, dtypes.given(args[0] if dtype is None else dtype))
         return _view(input, infer_size(sizes(args if size is None else (size,), "view"), input.numel()))
     except Exception as failure:
-        return failed("view", (input, args, size, dtype), failure)
+        return failed("view", (input, size, dtype, args), failure)
 
 
 @method
@@ -135,7 +135,7 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
             return _unsafe_view(input.contiguous(), size)
         return _reshape_alias(input, size)
     except Exception as failure:
-        return failed("reshape", (input, args, shape), failure)
+        return failed("reshape", (input, shape, args), failure)
 
 
 both("reshape", lambda x, size: x.reshape(size), reshape)
