@@ -277,5 +277,5 @@ def test_an_option_can_become_a_parameter(name):
 
 def test_an_unknown_padding_mode_is_refused():
     """PyTorch prints the modes as a set, whose order differs from process to process."""
-    with pytest.raises(ValueError, match="padding_mode must be one of .*, but got padding_mode='no'"):
+    with pytest.raises(ValueError, match=r"padding_mode must be one of .*, but got padding_mode='no'"):
         nn.Conv2d(4, 3, 2, padding_mode="no")
