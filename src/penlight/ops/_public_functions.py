@@ -54,7 +54,8 @@ def public_functions(namespace: Mapping[str, Any], prefix: str, module: str, spa
 
 def layers_of(function: FunctionType) -> tuple[FunctionType, ...]:
     """A public function, and the function written by hand that it is around, if it is."""
-    return (function, function.__wrapped__) if function.__globals__ is _GLOBALS else (function,)
+    made: Any = function
+    return (function, made.__wrapped__) if function.__globals__ is _GLOBALS else (function,)
 
 
 def _is_written_by_hand(function: FunctionType) -> bool:
