@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import socket
 import weakref
 from collections import deque
-from multiprocessing import reduction
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,22 @@ def memory_file(size: int) -> int | None:
     return file
 
 
+def send_descriptor(connection: Any, file: int) -> None:
+    """Send a file descriptor. `multiprocessing` has a function for that which waits for an answer, from Python 3.14 on everywhere; here another
+    thread reads what comes back on the connection, so that it would wait for ever."""
+    with socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+        socket.send_fds(wire, [b"F"], [file])
+
+
+def receive_descriptor(connection: Any) -> int:
+    """The file descriptor that the other side has sent."""
+    with socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+        _, files, _, _ = socket.recv_fds(wire, 1, 1)
+    if not files:
+        raise EOFError("a DataLoader worker is gone")
+    return files[0]
+
+
 class _Block:
     """One block, as its worker sees it."""
 
@@ -57,7 +73,7 @@ class _Block:
     def hand_over(self, connection: Any) -> None:
         """Send the descriptor to the main process, which needs it once."""
         assert self.file is not None
-        reduction.send_handle(connection, self.file, None)  # type: ignore[arg-type]
+        send_descriptor(connection, self.file)
         self.forget_file()
 
     def forget_file(self) -> None:

@@ -100,7 +100,7 @@ def _sent_beside(connection: Any, part: memoryview, shared: SharedBlocks | None)
     def send_file() -> None:
         try:
             _write(file, part)
-            reduction.send_handle(connection, file, None)
+            blocks.send_descriptor(connection, file)
         finally:
             os.close(file)
 
@@ -138,7 +138,7 @@ def receive(connection: Any, mapped: MappedBlocks | None = None) -> Any:
         if where in (_BLOCK, _NEW_BLOCK):
             assert mapped is not None
             if where == _NEW_BLOCK:
-                mapped.map(number, reduction.recv_handle(connection))
+                mapped.map(number, blocks.receive_descriptor(connection))
             parts.append(mapped.lease(number, size))
             continue
         part = np.empty(size, np.uint8)
@@ -149,7 +149,7 @@ def receive(connection: Any, mapped: MappedBlocks | None = None) -> Any:
         elif where == _APART:
             connection.recv_bytes_into(part)
         else:
-            file = reduction.recv_handle(connection)
+            file = blocks.receive_descriptor(connection)
             try:
                 _read(file, part)
             finally:
