@@ -23,7 +23,8 @@ OWN, REFERENCE = "penlight", "torch"
 
 def environment() -> dict[str, str]:
     """What a measured process sees: this checkout's package, so many threads, compiled files kept."""
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "PENLIGHT_BENCHMARK_THREADS": str(THREADS)}
+    found = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(found), "PENLIGHT_BENCHMARK_THREADS": str(THREADS)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
         env[f"{name}_NUM_THREADS"] = str(THREADS)

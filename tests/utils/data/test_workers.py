@@ -438,7 +438,8 @@ def test_an_early_end_ends_the_workers():
 
 
 def run(program, warn="ignore", **options):
-    program = textwrap.dedent(program)
+    # Only forked workers have the classes of a program that is no file.
+    program = "import multiprocessing; multiprocessing.set_start_method('fork')\n" + textwrap.dedent(program)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
         [sys.executable, "-W", warn, "-c", program],

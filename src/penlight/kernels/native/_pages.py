@@ -21,6 +21,7 @@ from typing import Any
 _NEEDED = ("AVX2", "FMA3", "F16C")
 _ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
 _MEMFD_CREATE = 319  # the number of the system call
+_READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's words
 DATA_OFFSET = getattr(
     object, "__basicsize__", 0
 )  # of the pointer to its data in an ndarray object, behind the object's header
@@ -73,41 +74,36 @@ class _Memory:
 
     def __init__(self) -> None:
         import ctypes
-        import mmap
 
         libc = ctypes.CDLL(None, use_errno=True)
+        # Python's own mmap would keep the file open. What is mapped here stays so until the process ends.
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
         file = libc.syscall(_MEMFD_CREATE, b"penlight", 1)  # closed when another program is started
         if file < 0:
             raise OSError(ctypes.get_errno(), "this system gives no memory for machine code")
         try:
             os.ftruncate(file, _ROOM)
-            self._written = mmap.mmap(file, _ROOM, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-            run = mmap.mmap(file, _ROOM, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+            mapped = [libc.mmap(None, _ROOM, rights, _SHARED, file, 0) for rights in (_READ | _WRITE, _READ | _RUN)]
         finally:
             os.close(file)
-        keep(self._written)
-        keep(run)
-        self._counter = _address(self._written)
-        self._start = _address(run)
-        self._written[_ALIGNMENT : _ALIGNMENT + len(_TAKE)] = _TAKE
-        self._written[:8] = (2 * _ALIGNMENT).to_bytes(8, "little")
+        if _FAILED in mapped:
+            raise OSError(ctypes.get_errno(), "this system does not let memory be executable")
+        self._written, self._start = mapped
+        self._copy = ctypes.memmove
+        self._copy(self._written + _ALIGNMENT, _TAKE, len(_TAKE))
+        self._copy(self._written, (2 * _ALIGNMENT).to_bytes(8, "little"), 8)
         take = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
         self._take = take(self._start + _ALIGNMENT)
 
     def put(self, code: bytes) -> int:
         """The address that code can be run at."""
         size = -(-len(code) // _ALIGNMENT) * _ALIGNMENT
-        offset = self._take(self._counter, size)
+        offset = self._take(self._written, size)
         if offset + size > _ROOM:
             raise MemoryError("there is no memory left for machine code; PENLIGHT_NATIVE=0 does without")
-        self._written[offset : offset + len(code)] = code
+        self._copy(self._written + offset, code, len(code))
         return int(self._start + offset)
-
-
-def _address(memory: Any) -> int:
-    import numpy as np
-
-    return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
 @lru_cache(1)
