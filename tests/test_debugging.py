@@ -69,7 +69,7 @@ y.sum().backward()
 
 def debug(tmp_path: Path, commands: str) -> str:
     (tmp_path / "program.py").write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": str(Path(torch.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "program.py"], input=commands, cwd=tmp_path, env=environment, capture_output=True, text=True
     )

@@ -41,7 +41,7 @@ def test_example(name, tmp_path):
     arguments, words = EXAMPLES[name]
     done = subprocess.run(
         [sys.executable, "-W", "error", str(FOLDER / f"{name}.py"), *arguments.split()],
-        env={**os.environ, "PYTHONPATH": SOURCE, "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path]), "OPENBLAS_NUM_THREADS": "1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -30,7 +30,7 @@ def program(page: str) -> str:
 def test_code_runs(page: str, tmp_path: Path) -> None:
     file = tmp_path / page.replace(".md", ".py")
     file.write_text(program(page))
-    env = {**os.environ, "PYTHONPATH": str(Path(penlight.__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(penlight.__file__).parents[1]), *sys.path])}
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
 

@@ -22,7 +22,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     paths = f"{ROOT / 'src'}:{ROOT}"
     return subprocess.run(
         [sys.executable, "-c", HEAD + textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, timeout=300,
-        env={**os.environ, "PYTHONPATH": paths, **environment},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([paths, *sys.path]), **environment},
     )  # fmt: skip
 
 

@@ -140,7 +140,7 @@ class Child:
         # MALLOC_PERTURB_ fills new and freed memory, so that whoever reads it gets nonsense rather than zeros.
         environment = {
             **os.environ,
-            "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path]),
             "MALLOC_PERTURB_": "165",
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",

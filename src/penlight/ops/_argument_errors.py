@@ -364,8 +364,9 @@ def argument_error(function: Any, name: str, call: Call, error: Exception) -> Ty
         return None
     if call.method is None and (_guessed(found, str(error)) or _fits_by_name(known, own.code, call, method)):
         return None
-    if call.method is None and not method and mistake("Tensor." + name, call.args[1:], call.kwargs) is None:
-        return None  # the call of a method, perhaps in a form that is out of date
+    if call.method is None and not method and call.args and isinstance(call.args[0], Tensor):
+        if forms("Tensor." + name)[0] and mistake("Tensor." + name, call.args[1:], call.kwargs) is None:
+            return None  # the call of a method, perhaps in a form that is out of date
     return TypeError(found)
 
 
