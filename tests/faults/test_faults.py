@@ -190,23 +190,16 @@ def test_ctrl_c_in_training(seed: int) -> None:
         textwrap.dedent(INTERRUPT).replace("SEED", str(seed))
         + textwrap.dedent("""
         watch = Watch(lambda: train(1), ops)
-        def modes():
-            # Python itself has a few instructions before and after a block at which Ctrl-C undoes nothing, so blocks are long.
-            with torch.no_grad(), torch.enable_grad(), torch.autocast("cpu"):
-                for _ in range(50):
-                    (torch.ones(70, 70) @ torch.ones(70, 70)).sum()
-            with torch.inference_mode():
-                for _ in range(50):
-                    torch.ones(500).mul_(2)
+        # Not blocks of the user's own (`with torch.no_grad():`): Ctrl-C at the first instruction of `__exit__` undoes nothing, in any library.
         count = 0
-        works = [(w, duration(w)) for w in (lambda: train(1), ops, modes)]
+        works = [(w, duration(w)) for w in (lambda: train(1), ops)]
         for turn in range(60):
             for work, longest in works:
                 count += disturbed(work, longest)
             if turn % 10 == 9:
                 watch.check()
         assert state() == watch.state
-        assert count > 60, count
+        assert count > 40, count
         print("ok")
     """)
     )
