@@ -443,9 +443,8 @@ def breaches(seeds: Iterator[int]) -> Iterator[tuple[int, str]]:
         ):
             happened.append(f"{event} {arguments!r}"[:200])
 
-    penlight.empty(
-        1, device="meta"
-    )  # what is imported and compiled at its first use should not happen while a file is loaded
+    sys.dont_write_bytecode = True  # modules of our own that a file's kind imports would be renamed into place
+    penlight.empty(1, device="meta")  # what is compiled at its first use should not happen while a file is loaded
     for data in samples():
         with contextlib.suppress(Exception):
             penlight.load(io.BytesIO(data), map_location="cpu")
