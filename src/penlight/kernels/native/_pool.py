@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import call
-from ..parallel import native_thread_count
+from ..parallel import native_thread_count, start_thread
 from . import _pages
 from ._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
@@ -262,12 +262,7 @@ class _Pool:
         """
         with self._lock:
             while self._helpers < helpers:
-                helper = threading.Thread(
-                    target=self._help, args=(self.address, self._helpers), name="penlight-native", daemon=True
-                )
-                try:
-                    helper.start()
-                except RuntimeError:
+                if not start_thread(self._help, (self.address, self._helpers), "penlight-native"):
                     break
                 self._helpers += 1
             self._memory[_LIMIT // 8] = helpers
