@@ -14,6 +14,7 @@ import math as _math
 import typing as _typing
 from typing import Any as _Any
 
+from . import _shutdown  # noqa: F401  # its exit function
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
