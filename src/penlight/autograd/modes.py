@@ -12,6 +12,11 @@ PyTorch never warns about a division by zero or an overflow; NumPy does, through
 `np.errstate` costs more than a small op. CPython drops a warning whose calling frame has no module name, so the
 namespace of the generated code says `__name__ = None`. Kernels in Python use `np.errstate`, the engine
 `hush` and `unhush` (kernels/silence.py).
+
+# Note [Ctrl-C and modes]
+Python raises KeyboardInterrupt after any call, also after one that has just set a mode, and at the first instruction of a Python
+function, also of `__exit__`. So the package does not use `with no_grad():` where a training step passes, nor
+`token = grad_mode.set(...)` before a `try`. It reads the mode, sets it inside the `try`, and sets it back in `finally`.
 """
 
 from __future__ import annotations
