@@ -30,24 +30,29 @@ NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "PICKY": 0}
 
 casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
 
-_lock = threading.Lock()
+_lock: Any = threading.RLock()  # see Note [A lock that Ctrl-C cannot keep] in kernels/parallel.py
+
+
+def _add(count: str, change: int) -> None:
+    _lock.acquire()
+    try:
+        NAMESPACE[count] += change
+    finally:
+        _lock._release_save()
 
 
 def open_slow_mode() -> None:
     """Send all ops through the readable path until `close_slow_mode`. See Note [One flag for everything slow]."""
-    with _lock:
-        NAMESPACE["SLOW"] += 1
+    _add("SLOW", 1)
 
 
 def close_slow_mode() -> None:
-    with _lock:
-        NAMESPACE["SLOW"] -= 1
+    _add("SLOW", -1)
 
 
 def count_picky(change: int) -> None:
     """One more, or one less, pass of the engine that needs only some gradients. See Note [Only what was asked for]."""
-    with _lock:
-        NAMESPACE["PICKY"] += change
+    _add("PICKY", change)
 
 
 def slow() -> bool:
