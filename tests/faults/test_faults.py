@@ -68,11 +68,11 @@ def test_threads_are_refused(chance: float) -> None:
 
 REFUSALS = {
     "from the beginning": """
-        from penlight.kernels.native import _pages
+        from penlight.kernels import executable
         def refuse(self):
             raise OSError(13, "refused")
-        _pages._Memory.__init__ = refuse
-        assert not _pages.available()
+        executable._Memory.__init__ = refuse
+        assert not executable.available()
     """,
     "after the first kernels": """
         import mmap

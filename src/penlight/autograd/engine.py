@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.silence import hush, unhush
+from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
 from .modes import NAMESPACE, count_picky, grad_mode

@@ -11,7 +11,7 @@ if inference mode is all, a copy of the generated function without the check run
 PyTorch never warns about a division by zero or an overflow; NumPy does, through `warnings`, and turning that off by
 `np.errstate` costs more than a small op. CPython drops a warning whose calling frame has no module name, so the
 namespace of the generated code says `__name__ = None`. Kernels in Python use `np.errstate`, the engine
-`hush` and `unhush` (kernels/silence.py).
+`hush` and `unhush` (kernels/numpy_warnings.py).
 
 # Note [Ctrl-C and modes]
 Python raises KeyboardInterrupt after any call, also after one that has just set a mode, and at the first instruction of a Python

@@ -29,7 +29,7 @@ from .memory import keep as keep_memory
 _MAX_THREADS = 8
 MAX_NATIVE_THREADS = 16
 # Multiplications of a matrix product that BLAS wakes its threads for, and of one that is worth sharing between ours, some 20 microseconds:
-# Note [One set of threads] in native/blas.py.
+# Note [One set of threads] in kernels/linalg/blas.py.
 BLAS_THREADS_FROM = 1 << 18
 PRODUCTS_FROM = 1 << 20
 # From here on BLAS does it with its threads where there are more than ours may be, some 10 milliseconds of one of them.
@@ -217,7 +217,7 @@ def thread_count() -> int:
 
 
 def native_thread_count() -> int:
-    """How many threads native kernels may use now: see native/_pool.py."""
+    """How many threads native kernels may use now: see kernels/waiting_threads.py."""
     return 1 if _busy.locked() else min(_limit or thread_limit(), MAX_NATIVE_THREADS)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import conv_flat, conv_places, native, parallel
-from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad
-from penlight.kernels.conv_flat import flat, flat_weight, suits_flat
-from penlight.kernels.conv_gather import gather, gather_weight
+from penlight.kernels import native, parallel
+from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, implicit, implicit_plans
+from penlight.kernels.conv.im2col import gather, gather_weight
+from penlight.kernels.conv.implicit import flat, flat_weight, suits_flat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -40,11 +40,11 @@ def wide(*arrays):
 @pytest.fixture(params=["small blocks", "fours", "eights"])
 def _blocks(request, monkeypatch):
     if request.param == "small blocks":
-        monkeypatch.setattr(conv_flat, "_BLOCK_BYTES", 1)
-        monkeypatch.setattr(conv_flat, "_CHUNK_BYTES", 1)
-        monkeypatch.setattr(conv_flat, "_INNER", 8)
-        monkeypatch.setattr(conv_flat, "_CHUNK", 3)
-    monkeypatch.setattr(conv_places, "_FOURS", 0 if request.param == "fours" else 9)
+        monkeypatch.setattr(implicit, "_BLOCK_BYTES", 1)
+        monkeypatch.setattr(implicit, "_CHUNK_BYTES", 1)
+        monkeypatch.setattr(implicit, "_INNER", 8)
+        monkeypatch.setattr(implicit, "_CHUNK", 3)
+    monkeypatch.setattr(implicit_plans, "_FOURS", 0 if request.param == "fours" else 9)
 
 
 @pytest.mark.usefixtures("_blocks")
@@ -83,11 +83,11 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
     ],
 )  # fmt: skip
 def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, dtype, monkeypatch):
-    monkeypatch.setattr(conv_flat, "_LEAST_WORK", 0)
-    monkeypatch.setattr(conv_flat, "_LEAST_IN_GROUP", 0)
+    monkeypatch.setattr(implicit, "_LEAST_WORK", 0)
+    monkeypatch.setattr(implicit, "_LEAST_IN_GROUP", 0)
     calls = []
     monkeypatch.setattr(
-        "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), conv_flat.flat_together(*args))
+        "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), implicit.flat_together(*args))
     )
     x, w = (5, channels, *size), draw(results, channels // groups, *kernel, dtype=dtype)
     grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation), dtype=dtype)
@@ -115,7 +115,7 @@ def test_several_threads(images):
 
 
 def test_few_images_are_shared_by_rows(monkeypatch):
-    monkeypatch.setattr(conv_places, "job_count", lambda items, cost: 3)
+    monkeypatch.setattr(implicit_plans, "job_count", lambda items, cost: 3)
     for groups in (1, 2):
         x, w, grad = draw(2, 8, 20, 20), draw(40, 8 // groups, 3, 3), draw(2, 40, 10, 10, seed=1)
         args = (2, 2), (1, 1), (1, 1), groups

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import conv_tiles, native, parallel
-from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad
-from penlight.kernels.conv_gather import gather, gather_weight
-from penlight.kernels.conv_tiles import suits_tiles, tiles, tiles_weight
+from penlight.kernels import native, parallel
+from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, winograd
+from penlight.kernels.conv.im2col import gather, gather_weight
+from penlight.kernels.conv.winograd import suits_tiles, tiles, tiles_weight
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 ONE = (1, 1)
@@ -29,8 +29,8 @@ def close(result, expected):
 @pytest.fixture(params=[1 << 14, None], ids=["small blocks", "blocks"])
 def _blocks(request, monkeypatch):
     if request.param:
-        monkeypatch.setattr(conv_tiles, "_BLOCK_BYTES", request.param)
-        monkeypatch.setattr(conv_tiles, "_WEIGHT_BYTES", request.param)
+        monkeypatch.setattr(winograd, "_BLOCK_BYTES", request.param)
+        monkeypatch.setattr(winograd, "_WEIGHT_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("_blocks")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 
-from ..native import _pages
+from .. import executable
 from ..native._x86 import (
     NAMES,
     R8,
@@ -183,7 +183,7 @@ class Emitter:
                 target = place.number if isinstance(place, Register) else RAX
                 self.code.load_register(target, source)
                 if isinstance(parameter, Buffer):
-                    self.code.load_register(target, Address(target, None, _pages.DATA_OFFSET))
+                    self.code.load_register(target, Address(target, None, executable.DATA_OFFSET))
             self._put(op, target)
 
     # ----- Operands ---------------------------------------------------------------------------------------------------
