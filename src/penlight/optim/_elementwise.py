@@ -116,10 +116,11 @@ class Elementwise(Declared):
         cls._formula(p, grad, numbers, *[state[name] for name in cls._buffers(group)])
 
     @classmethod
-    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-        """The numbers that `_on_arrays` takes: floats, True, False, None, and pairs for `lerp_`, see `_raw.Weight`."""
+    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
+        """The numbers that `_on_arrays` takes, one after the other, and how many of them are for `before_formula`."""
         step = float(scalars["step"][0]) if "step" in scalars else None
-        return _raw.plain(decay_of(group)), _raw.plain_pairs(cls._numbers(group, step, scalars))
+        decay = decay_of(group)
+        return len(decay), decay + cls._numbers(group, step, scalars)
 
     @classmethod
     def _on_arrays(cls, p: Any, grad: Any, decay: list[Any], numbers: list[Any], buffers: list[Any]) -> None:
