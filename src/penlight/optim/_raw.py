@@ -315,7 +315,8 @@ class Bucket:
     __slots__ = ("blocks", "copied", "counters", "flat", "grad", "pattern", "program", "rows", "scalars", "work")
 
     def __init__(self, rows: list[int], table: Table, work: Work) -> None:
-        self.rows, self.work, self.pattern = rows, work, None
+        self.rows, self.work = rows, work
+        self.pattern: list[Any] | None = None
         values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
         self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
@@ -356,7 +357,7 @@ class Bucket:
         for lane in self.copied:
             lane.store()
 
-    def _write_out(self, rule: type[Elementwise], pattern: list[Any], decays: int) -> None:
+    def _write_out(self, rule: Any, pattern: list[Any], decays: int) -> None:
         """Make the program for numbers like these, and cut the arrays into the blocks that it runs on."""
         self.pattern = pattern
         self.program, scratch = written_out(rule, tuple(pattern), decays, len(self.flat))
