@@ -329,8 +329,6 @@ class Tanhshrink(Unary, function=F.tanhshrink):
 class _AlongDim(Unary, shown="dim={self.dim}"):
     """A function along one dimension, which is guessed with a warning if it is None."""
 
-    def __init__(self, dim: int | None = None) -> None: ...
-
     def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.dim, _stacklevel=5)
 
@@ -347,6 +345,8 @@ class Softmin(_AlongDim, function=F.softmin):
     tensor([0.5000, 0.5000])
     """
 
+    def __init__(self, dim: int | None = None) -> None: ...
+
 
 class Softmax(_AlongDim, function=F.softmax):
     """exp(x) scaled so that it sums to 1 along a dimension.
@@ -355,6 +355,8 @@ class Softmax(_AlongDim, function=F.softmax):
     >>> torch.nn.Softmax(dim=1)(torch.zeros(1, 4))
     tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
     """
+
+    def __init__(self, dim: int | None = None) -> None: ...
 
 
 class Softmax2d(Module):
@@ -378,3 +380,5 @@ class LogSoftmax(_AlongDim, function=F.log_softmax):
     >>> torch.nn.LogSoftmax(dim=0)(torch.zeros(2))
     tensor([-0.6931, -0.6931])
     """
+
+    def __init__(self, dim: int | None = None) -> None: ...

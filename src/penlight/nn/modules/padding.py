@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from penlight import Tensor
+from penlight._function_code import copy_of
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
@@ -26,8 +27,10 @@ class _PadNd(Unary, shown="{self.padding}"):
     _mode: ClassVar[str]
 
     def __init_subclass__(cls, dims: int | None = None, **declared: Any) -> None:
-        if dims is not None:
-            cls._dims = dims
+        if dims is not None:  # a class of its own for users, so errors name its own `__init__`
+            cls._dims, declared["shown"] = dims, cls._shown
+            cls.__init__ = copy_of(cls.__init__.__wrapped__)  # type: ignore[attr-defined, method-assign]
+            cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
         super().__init_subclass__(**declared)
 
     def __init__(self, padding: _size_any_t) -> None: ...
@@ -149,13 +152,6 @@ class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}")
         return F.pad(input, self.padding, "constant", self.value)
 
 
-class _ZeroPad(_ConstantPadNd):
-    _shown = "{self.padding}"
-
-    def __init__(self, padding: _size_any_t) -> None:
-        super().__init__(padding, 0.0)
-
-
 class ConstantPad1d(_ConstantPadNd, dims=1):
     """Padding with a value: one number or (left, right).
 
@@ -183,7 +179,7 @@ class ConstantPad3d(_ConstantPadNd, dims=3):
     """
 
 
-class ZeroPad1d(_ZeroPad, ConstantPad1d):
+class ZeroPad1d(ConstantPad1d):
     """Padding with zeros: one number or (left, right).
 
     >>> import penlight as torch
@@ -191,8 +187,13 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
     tensor(1.)
     """
 
+    _shown = "{self.padding}"
 
-class ZeroPad2d(_ZeroPad, ConstantPad2d):
+    def __init__(self, padding: _size_any_t) -> None:
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad2d(ConstantPad2d):
     """Padding with zeros: one number or (left, right, top, bottom).
 
     >>> import penlight as torch
@@ -200,11 +201,21 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
     tensor(1.)
     """
 
+    _shown = "{self.padding}"
 
-class ZeroPad3d(_ZeroPad, ConstantPad3d):
+    def __init__(self, padding: _size_any_t) -> None:
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad3d(ConstantPad3d):
     """Padding with zeros: one number or (left, right, top, bottom, front, back).
 
     >>> import penlight as torch
     >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 1, 1, 1)).sum()
     tensor(1.)
     """
+
+    _shown = "{self.padding}"
+
+    def __init__(self, padding: _size_any_t) -> None:
+        super().__init__(padding, 0.0)
