@@ -120,14 +120,8 @@ class MultivariateNormal(_ByCovariance):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(
-        self,
-        loc: Tensor,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         way, matrix = self._given_way(ValueError, scale_tril, covariance_matrix, precision_matrix)
@@ -277,14 +271,8 @@ class Wishart(_ByCovariance, ExponentialFamily):
     has_rsample = True
     _batched = ("df", "covariance_matrix", "scale_tril", "precision_matrix")
 
-    def __init__(
-        self,
-        df: Any,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __init__(self, df: Any, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
         way, matrix = self._given_way(AssertionError, scale_tril, covariance_matrix, precision_matrix)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")

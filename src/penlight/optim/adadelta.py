@@ -34,19 +34,9 @@ class Adadelta(Elementwise):
     }
     _captured_on_xla = (False, False)
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+                 maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod

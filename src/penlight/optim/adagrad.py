@@ -30,20 +30,9 @@ class Adagrad(Elementwise):
     _checks = usual("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
         self._allow_fused()
         for group in self.param_groups:

@@ -30,19 +30,9 @@ class Adamax(Elementwise):
     _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
     _checks = usual("lr", "eps", "betas", "weight_decay")
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod

@@ -15,12 +15,8 @@ from penlight.optim.optimizer import Optimizer
 class _Lambdas(Scheduled):
     """A function of the epoch, or one for each parameter group."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:  # fmt: skip
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         many = isinstance(lr_lambda, (list, tuple))
@@ -176,14 +172,8 @@ class LinearLR(Factored):
     [0.75]
     """
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
         if start_factor <= 0 or start_factor > 1.0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor < 0 or end_factor > 1.0:
