@@ -43,10 +43,13 @@ class Elementwise(Declared):
     def _scalars(group: Group) -> dict[str, float]:
         return {"step": 0.0}
 
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        """The names of the state that is shaped like the parameter, and the value it is filled with at first."""
-        raise NotImplementedError
+    # The names of the state that is shaped like the parameter, and the value it is filled with at first.
+    _slots: ClassVar[dict[str, float]]
+
+    @classmethod
+    def _buffers(cls, group: Group) -> dict[str, float]:
+        """The same, where the options decide."""
+        return cls._slots
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: dict[str, Any]) -> tuple[Any, ...]:

@@ -13,17 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["AdamW"]
 
 
-class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.8500, -1.8000], requires_grad=True)
-    """
+class AdamW(Adam, example=("lr=0.1, weight_decay=0.5", "[ 0.8500, -1.8000]")):
+    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone."""
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
                  betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,

@@ -15,18 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["RMSprop"]
 
 
-class RMSprop(Elementwise):
+class RMSprop(Elementwise, example=("lr=0.01", "[ 0.9000, -1.9000]")):
     """Gradient descent divided by the root of the running mean of the squared gradient.
 
     ``centered`` divides by the standard deviation instead. ``eps`` is added after the root.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.RMSprop([w], lr=0.01)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
     _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"

@@ -39,12 +39,8 @@ class SGD(Elementwise):
         "weight_decay": need(lambda decay: not decay < 0.0, "Invalid weight_decay value: {}"),
     }
     _added: ClassVar[Group] = {
-        "nesterov": False,
-        "maximize": False,
-        "foreach": None,
-        "differentiable": False,
-        "fused": False,
-    }
+        "nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False,
+    }  # fmt: skip
     _complex_as_real = False  # it is linear, so complex numbers need no special care
     _differentiates_lr = True
 

@@ -184,16 +184,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(was_training)
 
 
-class SWALR(Scheduled):
-    """The rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then constant.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.swa_utils.SWALR(opt, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
-    """
+class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear"', "[0.75]")):
+    """The rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then constant."""
 
     def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip
