@@ -11,6 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from pathlib import Path
+
+from penlight.version import __version__ as torch_version
 
 COMMANDS = ("demo", "doctor", "run")
 
@@ -32,11 +37,6 @@ options:
 
 def version() -> str:
     """Penlight's version, and that of the PyTorch it behaves like."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    from penlight.version import __version__ as torch_version
-
     try:
         own = installed("penlight")
     except PackageNotFoundError:
@@ -74,8 +74,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _runnable(name: str) -> bool:
-    from pathlib import Path
-
     return name in ("-m", "-c", "-") or name.endswith(".py") or Path(name).exists()
 
 

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
+
+from penlight._torch_names import NAMES
 
 
 class NotAvailable(AttributeError, NotImplementedError):
@@ -23,8 +27,6 @@ def missing(module: str, name: str) -> AttributeError:
     """The error for a name that is not in a module: whether PyTorch has it, and what to do then."""
     module = module.replace("penlight", "torch")
     words = f"module '{module}' has no attribute '{name}'"
-    from penlight._torch_names import NAMES
-
     if name in submodules(module):
         return NotAvailable(f"{words}: PyTorch has a module of that name, Penlight has not. {_nearest(module, name)}")
     if name not in NAMES.get(module, "").split() and name not in NAMES.get(f"{module} (machinery)", "").split():
@@ -43,8 +45,6 @@ def missing(module: str, name: str) -> AttributeError:
 def submodules(module: str) -> list[str]:
     """The public modules that PyTorch has right below one of its."""
     if not _modules:
-        from importlib.resources import files
-
         for line in files(__name__).joinpath("modules.txt").read_text().splitlines():
             above, _, names = line.partition(":")
             _modules[above] = names.split()
@@ -145,8 +145,6 @@ _names: dict[str, dict[str, str]] = {}
 def names_of(module: str) -> dict[str, str]:
     """What PyTorch has in a module of it: its kind for each name, `f` or `c` with the members of an enumeration."""
     if not _names:
-        from importlib.resources import files
-
         for line in files(__name__).joinpath("names.txt").read_text().splitlines():
             name, _, rest = line.partition(":")
             kinds = _names[name] = {}
@@ -217,8 +215,6 @@ class _Submodule(ModuleType):
     """A module of PyTorch's that has no file here."""
 
     def __init__(self, name: str, why: str) -> None:
-        from importlib.machinery import ModuleSpec
-
         super().__init__(name, f"Refused: {why}")
         self.__dict__["_why"] = why
         self.__path__: list[str] = []

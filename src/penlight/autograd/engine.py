@@ -29,11 +29,15 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from ..kernels.numpy_warnings import hush, unhush
 from . import hooks
 from .accumulate import accumulate, accumulate_graph, accumulate_raw, join
 from .modes import NAMESPACE, count_picky, grad_mode
 from .node import NO_EDGE, ONE_OUTPUT, AccumulateGrad, Edge, Node
+
+_dispatch = lazy_import(globals(), "_dispatch", "..ops._dispatch")
+
 
 add = np.add
 _by_age = attrgetter("seq")
@@ -135,11 +139,9 @@ def execute(
 
 def _plain(grads: Sequence[Any]) -> bool:
     """Whether a pass can run on arrays although a slow mode is open: nobody looks, and there are no tangents nor batches in it."""
-    from ..ops._dispatch import interpreters, unseen
-
-    if everywhere or watchers.get() or not unseen():
+    if everywhere or watchers.get() or not _dispatch.unseen():
         return False
-    return all(level.batching for level in interpreters.get()) and all(g._level is None for g in grads)
+    return all(level.batching for level in _dispatch.interpreters.get()) and all(g._level is None for g in grads)
 
 
 def _all_wanted(order: list[Node], last: dict[Node, int], needed: set[Node], captures: Any) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from .. import dtypes
+from ..creation import empty
 from ..tensor import Tensor
 
 __all__ = ["Variable", "VariableMeta"]
@@ -25,12 +28,7 @@ class Variable(metaclass=VariableMeta):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
-        from .. import dtypes
-        from ..creation import empty
-
         if volatile:
-            import warnings
-
             warnings.warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
                 UserWarning,

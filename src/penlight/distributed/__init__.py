@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from datetime import timedelta
 from typing import Any
 
 from penlight._refused import refuse
@@ -37,7 +39,6 @@ def _decorate(function: Any) -> Any:
 
 def _fill_modules() -> None:
     """What packages need of the modules below when they are imported."""
-    from datetime import timedelta
 
     def module(name: str) -> Any:
         return sys.modules[f"{__name__}.{name}"]
@@ -74,8 +75,6 @@ is_gloo_available = is_mpi_available = is_ucc_available = is_xccl_available = is
 
 def is_torchelastic_launched() -> bool:
     """Whether `torchrun` started this process, which its environment tells."""
-    import os
-
     return os.getenv("TORCHELASTIC_RUN_ID") is not None
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import late
+from .lazy import lazy_import
 
-call = late(globals(), "call", ".compiler.call")
-ir = late(globals(), "ir", ".compiler.ir")
+call = lazy_import(globals(), "call", ".compiler.call")
+ir = lazy_import(globals(), "ir", ".compiler.ir")
 
 Array = np.ndarray
 FUNCTIONS: list[Any] = []  # all that `elementwise` has marked

@@ -14,6 +14,7 @@ threads) do theirs alone: `busy` says so. Which ranges there are does not depend
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from typing import Any
@@ -238,8 +239,6 @@ class _Pool:
     """The helpers and the memory that they share with those who call them."""
 
     def __init__(self) -> None:
-        import ctypes
-
         room = np.zeros(_SIZE // 8 + 8, np.int64)
         executable.keep(room)
         start = -room.ctypes.data // 8 % 8  # at a cache line's begin

@@ -19,9 +19,12 @@ from .._docstrings import in_place
 from .._function_code import Compiled, compile_function, compiled_when_called
 from ..autograd.modes import NAMESPACE
 from ..kernels.large import HALVES, LARGE, least_size
+from ..kernels.lazy import lazy_import
 from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, TENSOR, Op, slot_kind
 from ._public_functions import explaining
+
+_compile_backward = lazy_import(globals(), "_compile_backward", "._compile_backward")
 
 
 def stub(op: Op, operator: str | None = None) -> Any:
@@ -100,9 +103,7 @@ def in_place_function(op: Op) -> Any:
 
 def compile_backward(op: Op) -> None:
     """Give an op's node class its generated `run_raw`."""
-    from ._compile_backward import backward
-
-    code = _make(op, backward(op), "run_raw")
+    code = _make(op, _compile_backward.backward(op), "run_raw")
     op.Backward.run_raw = FunctionType(code, NAMESPACE, "run_raw")
     op.Backward.run_raw.__qualname__ = f"{op.node_name}.run_raw"
 

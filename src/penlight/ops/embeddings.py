@@ -14,6 +14,7 @@ from ..kernels.index.moves import all_inside
 from ..kernels.index.moves import places as nonzero_places
 from ..kernels.index.scatter import embedding_backward as _embedding_back_kernel
 from ..kernels.index.scatter import reduce_rows
+from ..kernels.index.scatter_kernels import reduce_rows as add_rows
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
@@ -229,8 +230,6 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.index.scatter_kernels import reduce_rows as add_rows
-
     return add_rows(out, owners, rows)
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -120,8 +121,6 @@ def register_dataclass(
     cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None
 ) -> None:
     """Make a dataclass a node whose children are its fields."""
-    import dataclasses
-
     names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or [])]
     names = names if field_names is None else field_names
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import executable, waiting_threads
 from ..parallel import parallel_for
-from . import bounds, python, verify, x86
+from . import bounds, python, text, verify, x86
 from .interpret import interpret
 from .ir import Buffer, Kernel, Type
 
@@ -145,8 +145,6 @@ class Entry:
 def _dump(kernel: Kernel, stage: str, emitter: x86.Emitter | None = None) -> None:
     """Print a kernel if PENLIGHT_DUMP asks for it, with the locations of its values if they are known."""
     if os.environ.get("PENLIGHT_DUMP") == kernel.name:
-        from . import text
-
         note = None if emitter is None else lambda op: x86.named(emitter.places.get(op))
         print(f"# {stage}\n{text.printed(kernel, note)}", file=sys.stderr)
 

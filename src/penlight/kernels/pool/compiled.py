@@ -10,6 +10,7 @@ import numpy as np
 from .. import native
 from ..conv.im2col import Ints, overlap, spans
 from ..native._table import Numbers
+from .kernels import LARGEST, PLACED, largest, placed
 from .windows import Windows
 
 _LEAST = 1 << 14  # results: fewer are found as quickly in NumPy
@@ -34,8 +35,6 @@ def fill_largest(
     indices: np.ndarray,
 ) -> None:  # fmt: skip
     """Fill `values` and `indices` as `pool_windows.fill_largest` does."""
-    from .kernels import LARGEST, largest
-
     out = values.shape[2:]
     x = _bordered(x, padding, spans(out, kernel, stride, dilation))
     sizes = x.shape[2:]
@@ -83,8 +82,6 @@ def place(grad: np.ndarray, indices: np.ndarray, input_shape: Ints) -> np.ndarra
         or not native.available()
     ):
         return None
-    from .kernels import PLACED, placed
-
     result = np.empty(input_shape, np.float32)
     numbers = Numbers(PLACED)
     numbers.put(

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..lazy import late
+from ..lazy import lazy_import
 from ..numpy_warnings import silent
 from .engine import BLOCK, Engine
 from .uniform import is_floating, narrow, not_implemented, scalar_name, uniform53
 
-call = late(globals(), "call", "..compiler.call")
-ir = late(globals(), "ir", "..compiler.ir")
+call = lazy_import(globals(), "call", "..compiler.call")
+ir = lazy_import(globals(), "ir", "..compiler.ir")
 
 Doubles: TypeAlias = Any  # arrays of float64, or lists
 _THIRD = np.float32(1.0) / np.float32(3.0)
