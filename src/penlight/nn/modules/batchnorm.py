@@ -121,40 +121,26 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(input, mean, var, self.weight, self.bias, from_batch, factor, self.eps)
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, example=("(100)(torch.randn(20, 100)).shape", "torch.Size([20, 100])")):
     """Normalises each channel of (N, C) or (N, C, L) over the batch.
 
     While training, running statistics are updated with `momentum` (None: the plain average of all batches), and
     when evaluating they are used.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm1d(100)(torch.randn(20, 100)).shape
-    torch.Size([20, 100])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _expect_dims(input, 2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of (N, C, H, W) over the batch; see `BatchNorm1d`.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+class BatchNorm2d(_BatchNorm, example=("(3)(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):
+    """Normalises each channel of (N, C, H, W) over the batch; see `BatchNorm1d`."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         _expect_dims(input, 4)
 
 
-class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of (N, C, D, H, W) over the batch; see `BatchNorm1d`.
-
-    >>> import penlight as torch
-    >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+class BatchNorm3d(_BatchNorm, example=("(3)(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):
+    """Normalises each channel of (N, C, D, H, W) over the batch; see `BatchNorm1d`."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         _expect_dims(input, 5)
@@ -186,37 +172,24 @@ class _LazyNormBase(LazySized, _NormBase):
             self._materialize(**dict.fromkeys(names, (self.num_features,)))
 
 
-class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm1d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm1d()(torch.randn(2, 5)).shape
-    torch.Size([2, 5])
-    """
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm, example=("()(torch.randn(2, 5)).shape", "torch.Size([2, 5])")):
+    """A `BatchNorm1d` that learns `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
     _check_input_dim = BatchNorm1d._check_input_dim
 
 
-class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm2d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm2d()(torch.randn(2, 5, 1, 2)).shape
-    torch.Size([2, 5, 1, 2])
-    """
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm,
+                      example=("()(torch.randn(2, 5, 1, 2)).shape", "torch.Size([2, 5, 1, 2])")):  # fmt: skip
+    """A `BatchNorm2d` that learns `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
     _check_input_dim = BatchNorm2d._check_input_dim
 
 
-class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm3d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyBatchNorm3d()(torch.randn(2, 5, 1, 1, 2)).shape
-    torch.Size([2, 5, 1, 1, 2])
-    """
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm,
+                      example=("()(torch.randn(2, 5, 1, 1, 2)).shape", "torch.Size([2, 5, 1, 1, 2])")):  # fmt: skip
+    """A `BatchNorm3d` that learns `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d
     _check_input_dim = BatchNorm3d._check_input_dim

@@ -120,15 +120,11 @@ class _ConvNd(Module):
         super().__setstate__({"padding_mode": "zeros", **state})
 
 
-class Conv1d(_ConvNd):
+class Conv1d(_ConvNd, example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 24])")):
     """A 1-d convolution of (N, C, L) or (C, L).
 
     `padding` is a number or "same" or "valid"; `padding_mode` is what the margin is filled with: "zeros",
     "reflect", "replicate" or "circular".
-
-    >>> import penlight as torch
-    >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 24])
     """
 
     _function, _expand = staticmethod(F.conv1d), staticmethod(_single)
@@ -158,13 +154,8 @@ class Conv2d(_ConvNd):
         super().__init__(**self._expanded(locals()))
 
 
-class Conv3d(_ConvNd):
-    """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.Conv3d(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape
-    torch.Size([1, 2, 3, 4, 5])
-    """
+class Conv3d(_ConvNd, example=("(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape", "torch.Size([1, 2, 3, 4, 5])")):
+    """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
     _function, _expand = staticmethod(F.conv3d), staticmethod(_triple)
 
@@ -226,13 +217,9 @@ class _ConvTransposeNd(_ConvNd):
         )
 
 
-class ConvTranspose1d(_ConvTransposeNd):
-    """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer.
-
-    >>> import penlight as torch
-    >>> torch.nn.ConvTranspose1d(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape
-    torch.Size([20, 33, 101])
-    """
+class ConvTranspose1d(_ConvTransposeNd,
+        example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 101])")):  # fmt: skip
+    """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer."""
 
     _function, _expand = staticmethod(F.conv_transpose1d), staticmethod(_single)
 
@@ -261,13 +248,9 @@ class ConvTranspose2d(_ConvTransposeNd):
         super().__init__(**self._expanded(locals()))
 
 
-class ConvTranspose3d(_ConvTransposeNd):
-    """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer.
-
-    >>> import penlight as torch
-    >>> torch.nn.ConvTranspose3d(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape
-    torch.Size([1, 2, 5, 6, 7])
-    """
+class ConvTranspose3d(_ConvTransposeNd,
+        example=("(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape", "torch.Size([1, 2, 5, 6, 7])")):  # fmt: skip
+    """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer."""
 
     _function, _expand = staticmethod(F.conv_transpose3d), staticmethod(_triple)
 
@@ -311,13 +294,8 @@ class _LazyConvXdMixin(LazySized):
         return input.shape[-unbatched]
 
 
-class LazyConv1d(_LazyConvXdMixin, Conv1d):
-    """A `Conv1d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv1d(4, 3)(torch.randn(1, 2, 5)).shape
-    torch.Size([1, 4, 3])
-    """
+class LazyConv1d(_LazyConvXdMixin, Conv1d, example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 3])")):
+    """A `Conv1d` that learns `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
@@ -327,13 +305,9 @@ class LazyConv1d(_LazyConvXdMixin, Conv1d):
         self._init_lazily(locals())
 
 
-class LazyConv2d(_LazyConvXdMixin, Conv2d):
-    """A `Conv2d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv2d(4, 3)(torch.randn(1, 2, 5, 5)).shape
-    torch.Size([1, 4, 3, 3])
-    """
+class LazyConv2d(_LazyConvXdMixin, Conv2d,
+                 example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 3, 3])")):  # fmt: skip
+    """A `Conv2d` that learns `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
@@ -343,13 +317,9 @@ class LazyConv2d(_LazyConvXdMixin, Conv2d):
         self._init_lazily(locals())
 
 
-class LazyConv3d(_LazyConvXdMixin, Conv3d):
-    """A `Conv3d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConv3d(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape
-    torch.Size([1, 4, 3, 3, 3])
-    """
+class LazyConv3d(_LazyConvXdMixin, Conv3d,
+                 example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 3, 3, 3])")):  # fmt: skip
+    """A `Conv3d` that learns `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
@@ -359,13 +329,9 @@ class LazyConv3d(_LazyConvXdMixin, Conv3d):
         self._init_lazily(locals())
 
 
-class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
-    """A `ConvTranspose1d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose1d(4, 3)(torch.randn(1, 2, 5)).shape
-    torch.Size([1, 4, 7])
-    """
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d,
+                          example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 7])")):  # fmt: skip
+    """A `ConvTranspose1d` that learns `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
@@ -375,13 +341,9 @@ class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
         self._init_lazily(locals())
 
 
-class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
-    """A `ConvTranspose2d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose2d(4, 3)(torch.randn(1, 2, 5, 5)).shape
-    torch.Size([1, 4, 7, 7])
-    """
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d,
+                          example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 7, 7])")):  # fmt: skip
+    """A `ConvTranspose2d` that learns `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
@@ -391,13 +353,9 @@ class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
         self._init_lazily(locals())
 
 
-class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
-    """A `ConvTranspose3d` that learns `in_channels` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyConvTranspose3d(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape
-    torch.Size([1, 4, 7, 7, 7])
-    """
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d,
+        example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 7, 7, 7])")):  # fmt: skip
+    """A `ConvTranspose3d` that learns `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d
 

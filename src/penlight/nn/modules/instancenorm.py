@@ -76,73 +76,46 @@ class _InstanceNorm(_NormBase):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *keys)
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, L) or (C, L).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm1d(3)(torch.randn(2, 3, 8)).shape
-    torch.Size([2, 3, 8])
-    """
+class InstanceNorm1d(_InstanceNorm, example=("(3)(torch.randn(2, 3, 8)).shape", "torch.Size([2, 3, 8])")):
+    """Normalises each channel of each instance in (N, C, L) or (C, L)."""
 
     def _get_no_batch_dim(self) -> int:
         return 2
 
 
-class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, H, W) or (C, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm2d(3)(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+class InstanceNorm2d(_InstanceNorm, example=("(3)(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):
+    """Normalises each channel of each instance in (N, C, H, W) or (C, H, W)."""
 
     def _get_no_batch_dim(self) -> int:
         return 3
 
 
-class InstanceNorm3d(_InstanceNorm):
-    """Normalises each channel of each instance in (N, C, D, H, W) or (C, D, H, W).
-
-    >>> import penlight as torch
-    >>> torch.nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+class InstanceNorm3d(_InstanceNorm, example=("(3)(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):
+    """Normalises each channel of each instance in (N, C, D, H, W) or (C, D, H, W)."""
 
     def _get_no_batch_dim(self) -> int:
         return 4
 
 
-class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm1d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm1d()(torch.randn(2, 3, 8)).shape
-    torch.Size([2, 3, 8])
-    """
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm,
+                         example=("()(torch.randn(2, 3, 8)).shape", "torch.Size([2, 3, 8])")):  # fmt: skip
+    """An `InstanceNorm1d` that learns `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
     _get_no_batch_dim = InstanceNorm1d._get_no_batch_dim
 
 
-class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm2d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm2d()(torch.randn(2, 3, 4, 4)).shape
-    torch.Size([2, 3, 4, 4])
-    """
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm,
+                         example=("()(torch.randn(2, 3, 4, 4)).shape", "torch.Size([2, 3, 4, 4])")):  # fmt: skip
+    """An `InstanceNorm2d` that learns `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
     _get_no_batch_dim = InstanceNorm2d._get_no_batch_dim
 
 
-class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm3d` that learns `num_features` from its first input.
-
-    >>> import penlight as torch
-    >>> torch.nn.LazyInstanceNorm3d()(torch.randn(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 3, 4, 4, 4])
-    """
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm,
+                         example=("()(torch.randn(2, 3, 4, 4, 4)).shape", "torch.Size([2, 3, 4, 4, 4])")):  # fmt: skip
+    """An `InstanceNorm3d` that learns `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
     _get_no_batch_dim = InstanceNorm3d._get_no_batch_dim
