@@ -49,7 +49,8 @@ class _Window(Unary, shown="kernel_size={self.kernel_size}, stride={self.stride}
 
 class _MaxPoolNd(_Window, shown=_Window._shown + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
-                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None: ...  # fmt: skip
+                 dilation: _size_any_t = 1, return_indices: bool = False,
+                 ceil_mode: bool = False) -> None: ...  # fmt: skip
 
     def forward(self, input: Tensor) -> Any:
         """The maximum of each window, with its position if `return_indices`."""
@@ -73,7 +74,9 @@ class MaxPool3d(_MaxPoolNd, function=F.max_pool3d,
 
 
 class _MaxUnpoolNd(_Window):
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         """The input put back at `indices`, zero elsewhere."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
