@@ -105,8 +105,9 @@ class Declared(Optimizer):
         if closure is not None:
             with penlight.enable_grad():
                 loss = closure()
-        before = grad_mode.set(self.defaults.get("differentiable", False))
+        before = grad_mode.get()
         try:
+            grad_mode.set(self.defaults.get("differentiable", False))
             for index, group in enumerate(self.param_groups):
                 params, grads = [], []
                 for p in group["params"]:
@@ -118,7 +119,7 @@ class Declared(Optimizer):
                     self._check(group, params, grads)
                     self._update(index, group, params, grads)
         finally:
-            grad_mode.reset(before)
+            grad_mode.set(before)
         return loss
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:

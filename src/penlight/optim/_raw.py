@@ -29,9 +29,9 @@ import numpy as np
 import penlight
 from penlight.autograd.modes import NAMESPACE
 from penlight.autograd.views import bump
-from penlight.kernels._rowtools import NATIVE_FROM
 from penlight.kernels.addresses import address
-from penlight.kernels.silence import hush, unhush
+from penlight.kernels.numpy_warnings import hush, unhush
+from penlight.kernels.rows import NATIVE_FROM
 from penlight.tensor import wrap
 
 if TYPE_CHECKING:
