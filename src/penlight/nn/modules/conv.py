@@ -130,27 +130,24 @@ class _ConvNd(Module):
         super().__setstate__({"padding_mode": "zeros", **state})
 
 
-class _Conv(_ConvNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
-                 padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+def _init_conv(self: Any, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+               padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+               padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    _ConvNd.__init__(self, **self._expanded(locals()))
 
 
-class Conv1d(
-    _Conv,
-    function=F.conv1d,
-    expand=_single,
-    example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 24])"),
-):
+class Conv1d(_ConvNd, function=F.conv1d, expand=_single,
+             example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 24])")):  # fmt: skip
     """A 1-d convolution of (N, C, L) or (C, L).
 
     `padding` is a number or "same" or "valid"; `padding_mode` is what the margin is filled with: "zeros",
     "reflect", "replicate" or "circular".
     """
 
+    __init__ = _init_conv
 
-class Conv2d(_Conv, function=F.conv2d, expand=_pair):
+
+class Conv2d(_ConvNd, function=F.conv2d, expand=_pair):
     """A 2-d convolution of (N, C, H, W) or (C, H, W).
 
     Sizes are one number for both dimensions or a pair. `padding` may also be "same" or "valid"; `padding_mode` is
@@ -161,14 +158,14 @@ class Conv2d(_Conv, function=F.conv2d, expand=_pair):
     torch.Size([2, 8, 10, 10])
     """
 
+    __init__ = _init_conv
 
-class Conv3d(
-    _Conv,
-    function=F.conv3d,
-    expand=_triple,
-    example=("(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape", "torch.Size([1, 2, 3, 4, 5])"),
-):
+
+class Conv3d(_ConvNd, function=F.conv3d, expand=_triple,
+             example=("(1, 2, 3)(torch.randn(1, 1, 5, 6, 7)).shape", "torch.Size([1, 2, 3, 4, 5])")):  # fmt: skip
     """A 3-d convolution of (N, C, D, H, W) or (C, D, H, W)."""
+
+    __init__ = _init_conv
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -223,20 +220,21 @@ class _ConvTransposeNd(_ConvNd):
         )
 
 
-class _ConvTranspose(_ConvTransposeNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
-                 padding: _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
-                 dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
-        super().__init__(**self._expanded(locals()))
+def _init_transposed(self: Any, in_channels: int, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                     padding: _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True,
+                     dilation: _size_any_t = 1, padding_mode: str = "zeros", device: Any = None,
+                     dtype: Any = None) -> None:  # fmt: skip
+    _ConvTransposeNd.__init__(self, **self._expanded(locals()))
 
 
-class ConvTranspose1d(_ConvTranspose, function=F.conv_transpose1d, expand=_single,
+class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, expand=_single,
         example=("(16, 33, 3, stride=2)(torch.randn(20, 16, 50)).shape", "torch.Size([20, 33, 101])")):  # fmt: skip
     """A transposed 1-d convolution: the gradient of `Conv1d` with respect to its input, as a layer."""
 
+    __init__ = _init_transposed
 
-class ConvTranspose2d(_ConvTranspose, function=F.conv_transpose2d, expand=_pair):
+
+class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, expand=_pair):
     """A transposed 2-d convolution: the gradient of `Conv2d` with respect to its input, as a layer.
 
     >>> import penlight as torch
@@ -245,10 +243,14 @@ class ConvTranspose2d(_ConvTranspose, function=F.conv_transpose2d, expand=_pair)
     torch.Size([1, 16, 12, 12])
     """
 
+    __init__ = _init_transposed
 
-class ConvTranspose3d(_ConvTranspose, function=F.conv_transpose3d, expand=_triple,
+
+class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, expand=_triple,
         example=("(1, 2, 3)(torch.randn(1, 1, 3, 4, 5)).shape", "torch.Size([1, 2, 5, 6, 7])")):  # fmt: skip
     """A transposed 3-d convolution: the gradient of `Conv3d` with respect to its input, as a layer."""
+
+    __init__ = _init_transposed
 
 
 class _LazyConvXdMixin(LazySized):
@@ -284,46 +286,56 @@ class _LazyConvXdMixin(LazySized):
         return input.shape[-unbatched]
 
 
-class _LazyConv(_LazyConvXdMixin):
-    def __init__(self, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
-                 padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+def _init_lazy_conv(self: Any, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                    padding: str | _size_any_t = 0, dilation: _size_any_t = 1, groups: int = 1, bias: bool = True,
+                    padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    self._init_lazily(locals())
 
 
-class _LazyConvTranspose(_LazyConvXdMixin):
-    def __init__(self, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1, padding: _size_any_t = 0,
-                 output_padding: _size_any_t = 0, groups: int = 1, bias: bool = True, dilation: _size_any_t = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
-        self._init_lazily(locals())
+def _init_lazy_transposed(self: Any, out_channels: int, kernel_size: _size_any_t, stride: _size_any_t = 1,
+                          padding: _size_any_t = 0, output_padding: _size_any_t = 0, groups: int = 1,
+                          bias: bool = True, dilation: _size_any_t = 1, padding_mode: str = "zeros",
+                          device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    self._init_lazily(locals())
 
 
-class LazyConv1d(
-    _LazyConv, Conv1d, becomes=Conv1d, example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 3])")
-):
+class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d,
+                 example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 3])")):  # fmt: skip
     """A `Conv1d` that learns `in_channels` from its first input."""
 
+    __init__ = _init_lazy_conv
 
-class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d,
+
+class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d,
                  example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 3, 3])")):  # fmt: skip
     """A `Conv2d` that learns `in_channels` from its first input."""
 
+    __init__ = _init_lazy_conv
 
-class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d,
+
+class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d,
                  example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 3, 3, 3])")):  # fmt: skip
     """A `Conv3d` that learns `in_channels` from its first input."""
 
+    __init__ = _init_lazy_conv
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d,
+
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d,
                           example=("(4, 3)(torch.randn(1, 2, 5)).shape", "torch.Size([1, 4, 7])")):  # fmt: skip
     """A `ConvTranspose1d` that learns `in_channels` from its first input."""
 
+    __init__ = _init_lazy_transposed
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d,
+
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d,
                           example=("(4, 3)(torch.randn(1, 2, 5, 5)).shape", "torch.Size([1, 4, 7, 7])")):  # fmt: skip
     """A `ConvTranspose2d` that learns `in_channels` from its first input."""
 
+    __init__ = _init_lazy_transposed
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d,
+
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d,
         example=("(4, 3)(torch.randn(1, 2, 5, 5, 5)).shape", "torch.Size([1, 4, 7, 7, 7])")):  # fmt: skip
     """A `ConvTranspose3d` that learns `in_channels` from its first input."""
+
+    __init__ = _init_lazy_transposed
