@@ -38,7 +38,7 @@ _WRONG = "only integers, slices (`:`), ellipsis (`...`), None and long or byte V
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`."""
-    if type(index) is int and not modes.slow():
+    if type(index) is int and not modes.NAMESPACE["SLOW"]:
         shape = self._array.shape
         if not shape:
             raise IndexError(

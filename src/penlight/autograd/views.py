@@ -142,9 +142,9 @@ def _window(view: Tensor, source: Tensor) -> Any:
 
 
 def _prune(family: list[Any]) -> None:
-    """Forget dead views; the next pruning comes when the family has doubled."""
+    """Forget dead views; the next pruning comes when the family has grown to four times its size."""
     alive = [ref for ref in family[1:] if ref() is not None]
-    family[:] = [2 * len(alive) + 8, *alive]
+    family[:] = [4 * len(alive) + 8, *alive]
 
 
 def bump(tensor: Tensor) -> None:

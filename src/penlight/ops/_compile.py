@@ -338,7 +338,9 @@ def _record(op: Op, number: str | None = None) -> list[str]:
     if not op.rules:
         return ["wrapped._edge = NO_EDGE", "return wrapped"]
     body = _edges(op, number)
-    none_of = "NO_EDGE" if not op.view else "unrecorded_edge(wrapped)"
+    none_of = "unrecorded_edge(wrapped)" if op.view else "NO_EDGE"
+    if op.view and "input" in op.rules and not joins(op):  # what that gives if the input is the base
+        none_of = f"NO_EDGE if input_edge is NO_EDGE and input._view is None else {none_of}"
     body += [f"    wrapped._edge = {none_of}", "    return wrapped"]
     body += _node(op, number) + _fit(op, number) + _save(op, number)
     body += ["wrapped._edge = (node, 0)", "return wrapped"]

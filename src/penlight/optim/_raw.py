@@ -413,9 +413,10 @@ def _apply(rule: Any, numbers: list[Any], decays: int, arrays: list[Any], scratc
 
 @lru_cache(None)
 def written_out(rule: Any, pattern: tuple[Any, ...], decays: int, count: int) -> tuple[Callable[..., None], int]:
-    """The update as a function without a loop or a condition, and how many arrays of intermediate results it takes.
+    """The update as a function that is nothing but calls of NumPy, and how many arrays of intermediate results it takes.
 
-    Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
+    For few elements the time of a step is that of its Python calls. The formula is therefore run once on arrays that
+    write down what is done with them, and what they wrote is compiled. Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
     """
     lines: list[str] = []
     results: list[str] = []
