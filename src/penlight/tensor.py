@@ -211,8 +211,13 @@ class Tensor(_Parts):
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not requires_grad or _is_leaf(self):
-            self.requires_grad = requires_grad
+        try:
+            if not requires_grad or _is_leaf(self):
+                self.requires_grad = requires_grad
+        except RuntimeError:
+            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
+            if self._view is None or hasattr(self, "_edge"):
+                raise
         return self
 
     @property
