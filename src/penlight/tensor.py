@@ -453,10 +453,15 @@ def _notice(cls: type) -> None:
     noticed(cls)
 
 
-def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:
-    """Make a pickled tensor anew. A non-leaf comes back as a leaf, as in PyTorch."""
+def rebuild(
+    cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any], layout: Any = None
+) -> Tensor:
+    """Make a pickled tensor anew, in memory as it was: `layout` has its shape and strides if it was not contiguous. A non-leaf comes
+    back as a leaf, as in PyTorch."""
     if special == "bfloat16":
         array = array.view(dtypes.bfloat16.np)
+    if layout is not None:
+        array = np.ndarray(layout[0], array.dtype, array, 0, layout[1])
     out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out

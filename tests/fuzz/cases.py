@@ -283,7 +283,7 @@ def case_of(seed: int, guarded: bool = False) -> Case:
     args = tuple([_written(a, operand) for a in sample.args])
     kwargs = tuple([(k, _written(v, operand)) for k, v in sample.kwargs.items()])
     case = Case(name, args, kwargs, mode)
-    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith("_scatter"):
+    if "in place" in mode or name.startswith(ALL_DIFFERENT) or name.endswith(("_scatter", "_")):
         case = case.changed(
             lambda o: replace(o, layout="plain") if o.layout.startswith(("overlapping", "expanded")) else o
         )

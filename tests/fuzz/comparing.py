@@ -104,6 +104,8 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("(histogramdd|linalg.cond|norm_except_dim|frobenius_norm|native_norm|nuclear_norm|ormqr|conv_tbc|put|addbmm|linalg.ldl_solve|linalg.lstsq"
      "|linalg.matrix_rank|linalg.pinv|nn.functional.embedding_bag|nn.functional.cosine_embedding_loss|view_as_complex|Tensor.exponential_)",
      r"Error: .*(instead of \w+Error|in other words than)", _ORDER),
+    ("addbmm", r"doesn't match the broadcast shape .* instead of no error", "PyTorch gives a tensor another shape in place"),
+    ("mvlgamma", r"in other words than mvlgamma: result type", "PyTorch says it the wrong way round"),
     ("floor_divide", r"derivative for aten::floor_divide is not .* in other words than", "a rule does not know that its op was in place"),
     ("(linalg\\.|nanmedian|median|svd)", r"not implemented for '\w+' instead of no error", "PyTorch does not look at the dtype of empty matrices"),
     ("nn.functional.(adaptive_)?max_pool", r"no error instead of RuntimeError: Expected input_depth", _MORE),

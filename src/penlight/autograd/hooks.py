@@ -82,12 +82,7 @@ def _as_tensor(grad: Any) -> Tensor | None:
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
     """Put a gradient into the `.grad` of a tensor that called retain_grad()."""
-    from .modes import grad_mode
-
-    if owner._grad is None:
-        owner._grad = grad if grad_mode.get() else grad.clone()
-    else:
-        owner._grad = owner._grad + grad
+    owner._grad = grad.clone() if owner._grad is None else owner._grad + grad
 
 
 def _replaced(result: Any, grad: Tensor | None, function: Any) -> Tensor | None:

@@ -89,10 +89,10 @@ def _var_rule(grad: Any, input: Any, dim: tuple[int, ...], correction: Any, keep
     shape = tuple(input.shape)
     free = _count(shape, dim) - correction
     mean = xp._mean_dims(input, dim, True)
-    if free <= 0:
+    if free <= 0 and len(dim) == len(shape):
         grad = xp.spread(grad, shape, dim, keepdim)
         return xp.where(input == mean, grad * math.nan, grad * math.inf)
-    scale, centred = 2.0 / free, input - mean
+    scale, centred = 2.0 / free if free else math.inf, input - mean
     return xp.spread(grad * scale, shape, dim, keepdim) * centred
 
 
