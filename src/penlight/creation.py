@@ -15,7 +15,7 @@ from ._from_data import NEGATIVE_STRIDES, array_of
 from ._user_warnings import warn_user
 from .autograd import modes
 from .device import CPU, on_meta, require_cpu
-from .kernels.order import empty_like_expanded
+from .kernels.copies.order import empty_like_expanded
 from .tensor import Tensor, wrap
 
 # ----- From data ----------------------------------------------------------------------------------------------------

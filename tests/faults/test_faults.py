@@ -15,7 +15,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals as on Linux")
-HEAD = "import faulthandler; faulthandler.enable(); faulthandler.dump_traceback_later(240, exit=True)\nfrom tests.faults.common import *\n"
+HEAD = """
+import faulthandler, multiprocessing
+faulthandler.enable()
+faulthandler.dump_traceback_later(240, exit=True)
+multiprocessing.set_start_method("fork")  # Python 3.14 has a server that forks, which faults end for all workers to come
+from tests.faults.common import *
+"""
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -62,11 +68,11 @@ def test_threads_are_refused(chance: float) -> None:
 
 REFUSALS = {
     "from the beginning": """
-        from penlight.kernels.native import _pages
+        from penlight.kernels import executable
         def refuse(self):
             raise OSError(13, "refused")
-        _pages._Memory.__init__ = refuse
-        assert not _pages.available()
+        executable._Memory.__init__ = refuse
+        assert not executable.available()
     """,
     "after the first kernels": """
         import mmap

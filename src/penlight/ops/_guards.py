@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
-from ..kernels.silence import hush, unhush
+from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor, wrap
 
 Kernel = Callable[..., Any]

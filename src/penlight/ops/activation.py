@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import activation as _activation_kernels
-from ..kernels import rows_loops
 from ..kernels import softmax as _softmax_kernels
-from ..kernels._rowtools import ones_column
+from ..kernels.copies.order import in_memory_order
 from ..kernels.large import COSTLY, one_pass
-from ..kernels.order import in_memory_order
-from ..kernels.slim import moveaxis
+from ..kernels.numpy_calls import moveaxis
+from ..kernels.rows import ones_column
+from ..kernels.softmax import loops
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
@@ -406,7 +406,7 @@ def _softmax(input: Tensor, dim: int) -> Tensor: ...
 
 def _log_softmax_array(input: Any, dim: int) -> Any:
     if input.dtype.char == "d" and input.ndim:
-        found = rows_loops.softmax(input, dim, True)
+        found = loops.softmax(input, dim, True)
         if found is not None:
             return found
     if 0 < input.size <= _SMALL and input.dtype.char in "fd" and input.ndim:  # small: without blocks

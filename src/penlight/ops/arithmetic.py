@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
-from ..kernels._late import late
 from ..kernels.large import one_pass, run_function
+from ..kernels.lazy import late
 from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
