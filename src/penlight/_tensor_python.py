@@ -187,7 +187,9 @@ class AsPython:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         array, layout = self._array, None
-        if not array.flags.c_contiguous and array.size:  # its memory from the first element to the last, and how it lies there
+        if (
+            not array.flags.c_contiguous and array.size
+        ):  # its memory from the first element to the last, and how it lies there
             layout = array.shape, array.strides
             span = sum((n - 1) * s for n, s in zip(*layout)) // array.itemsize + 1
             array = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))

@@ -376,7 +376,9 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
                 return False  # which may be all of the tensor, and no view
             part = tensor._array[place]
             if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
-                return False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
+                return (
+                    False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
+                )
             part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False

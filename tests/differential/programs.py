@@ -326,12 +326,14 @@ def compare(oracle_library: Any, library: Any, seed: int, length: int = 14) -> s
 
 
 # What PyTorch says about gradients because its engine hands out some as views.
-OF_ENGINE_VIEWS = ("A view was created in no_grad mode", "Can't detach views in-place", "modified by an inplace operation")
-
-
-_DETAILS = (
-    r"Output \d+ of [\w:]+ is a view of a view which|A view|, which is output \d+ of [\w:]+,|(?<=index )\d+ |(?<=dimension )\d+ "
+OF_ENGINE_VIEWS = (
+    "A view was created in no_grad mode",
+    "Can't detach views in-place",
+    "modified by an inplace operation",
 )
+
+
+_DETAILS = r"Output \d+ of [\w:]+ is a view of a view which|A view|, which is output \d+ of [\w:]+,|(?<=index )\d+ |(?<=dimension )\d+ "
 
 
 def same_end(expected: str, found: str) -> bool:

@@ -29,9 +29,31 @@ from penlight.ops import OPS
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "penlight"
 FLOATS = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")
 DTYPES = (*("float32",) * 8, *("float64",) * 4, *FLOATS, "int64", "int32", "int16", "int8", "uint8", "bool")
-ORIGINS = ("pickled", "worker", "metadata", "alias", "subclass", "read-only", "npy", "memory-mapped", "memory-mapped read-only", "bytes")
+ORIGINS = (
+    "pickled",
+    "worker",
+    "metadata",
+    "alias",
+    "subclass",
+    "read-only",
+    "npy",
+    "memory-mapped",
+    "memory-mapped read-only",
+    "bytes",
+)
 WAYS = ("deepcopy", "pickle", "saved", "clone")
-OUTS = ("like", "empty", "gaps", "transposed", "offset", "fenced at the end", "fenced at the start", "over 0", "over 1", "over 7")
+OUTS = (
+    "like",
+    "empty",
+    "gaps",
+    "transposed",
+    "offset",
+    "fenced at the end",
+    "fenced at the start",
+    "over 0",
+    "over 1",
+    "over 7",
+)
 MOST = 70_000  # elements of an operand
 # Functions whose work grows faster than their operands: the largest size of a dimension.
 COSTLY = {

@@ -68,7 +68,11 @@ def test_arrays_between_elements_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["relu", "isinf", "isnan", "isfinite", "trace"])
 def test_functions_without_out(name: str) -> None:
-    refused("unexpected keyword argument 'out'", lambda: getattr(torch, name)(torch.ones(2, 2), out=torch.ones(2, 2)), TypeError)
+    refused(
+        "unexpected keyword argument 'out'",
+        lambda: getattr(torch, name)(torch.ones(2, 2), out=torch.ones(2, 2)),
+        TypeError,
+    )
 
 
 @pytest.mark.parametrize("make", [torch.ones, torch.rand, torch.randn])
@@ -178,6 +182,14 @@ def test_requires_grad_of_a_view_without_history() -> None:
 def test_products_by_einsum_are_views() -> None:
     a, b = torch.ones(2, 3), torch.ones(4, 3)
     assert [torch.einsum(e, a, o)._is_view() for e, o in (("ij,kj->ik", b), ("ij,ij->ij", a))] == [True, False]
+
+
+def test_complex_embeddings_have_no_gradient() -> None:
+    weight = torch.ones(3, 2, dtype=torch.complex64)
+    assert F.embedding(torch.tensor([1]), weight).shape == (1, 2)
+    refused(
+        "embedding does not support automatic diff", lambda: F.embedding(torch.tensor([1]), weight.requires_grad_())
+    )
 
 
 def test_layouts_of_pooled_sequences() -> None:
