@@ -112,6 +112,8 @@ ACCEPTED: list[tuple[str, str, str]] = [
     ("floor_divide", r"derivative for aten::floor_divide is not .* in other words than", "a rule does not know that its op was in place"),
     ("(linalg\\.|nanmedian|median|svd)", r"not implemented for '\w+' instead of no error", "PyTorch does not look at the dtype of empty matrices"),
     ("nn.functional.(adaptive_)?max_pool", r"no error instead of RuntimeError: Expected input_depth", _MORE),
+    ("where", r"no error instead of TypeError: where\(\): argument .* must be Tensor", _MORE),
+    ("nn.functional.nll_loss", r"no error instead of RuntimeError: grad_input must be contiguous", _MORE),
     ("dist", r"no error instead of RuntimeError: Expected a proper Tensor but got None", _MORE),
     ("atan2", r"no error instead of RuntimeError: Negation, the `-` operator, on a bool tensor", _MORE),
     ("cum(max|min)", r"gradient \d+: requires_grad False", "PyTorch's gradient of an empty tensor is a leaf that requires one"),

@@ -75,6 +75,11 @@ def test_functions_without_out(name: str) -> None:
     )
 
 
+def test_indices_of_triangles_have_no_out() -> None:
+    refused("unexpected keyword argument 'out'", lambda: torch.tril_indices(2, 2, out=torch.ones(2, 3)), TypeError)
+    assert torch.triu_indices(2, 2, requires_grad=False, layout=torch.strided).tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
 @pytest.mark.parametrize("make", [torch.ones, torch.rand, torch.randn])
 def test_out_that_requires_a_gradient(make: Any) -> None:
     assert make(3, out=torch.zeros(3), requires_grad=True).requires_grad
