@@ -187,9 +187,15 @@ class AsPython:
         return out
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        array = self._array
+        array, layout = self._array, None
+        if (
+            not array.flags.c_contiguous and array.size
+        ):  # its memory from the first element to the last, and how it lies there
+            layout = array.shape, array.strides
+            span = sum((n - 1) * s for n, s in zip(*layout)) // array.itemsize + 1
+            array = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
-        return _tensor.rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
+        return _tensor.rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__), layout)
 
 
 def _copied_with_storage(array: np.ndarray[Any, Any], memo: dict[int, Any]) -> np.ndarray[Any, Any]:

@@ -255,7 +255,7 @@ def _slice(tensor: Tensor, dim: int, part: slice, always: bool = False) -> Tenso
         raise ValueError("step must be greater than zero")
     n = tensor._array.shape[dim]
     start, stop, step = part.indices(n)
-    if start == 0 and stop == n and step == 1 and not always:
+    if not part.start and stop == n and step == 1 and not always:
         return tensor
     return slice_op(tensor, dim, start, stop if stop > start else start, step)
 
@@ -376,8 +376,10 @@ def _write_recorded(tensor: Tensor, place: tuple[Any, ...], value: Any, source: 
             elif not any([type(item) is int for item in place]):
                 return False  # which may be all of the tensor, and no view
             part = tensor._array[place]
-            if np.shape(source) not in ((), part.shape):
-                return False  # it is expanded first, which is a step of the graph
+            if np.shape(source) not in ((), part.shape) or part.shape == tensor._array.shape:
+                return (
+                    False  # it is expanded first, which is a step of the graph, or may be no view but all of the tensor
+                )
             part[...] = source
     except (AttributeError, IndexError, ValueError, TypeError):
         return False

@@ -213,8 +213,13 @@ class Tensor(_Parts):
                 return self
         if requires_grad and self.dtype.category < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not requires_grad or _is_leaf(self):
-            self.requires_grad = requires_grad
+        try:
+            if not requires_grad or _is_leaf(self):
+                self.requires_grad = requires_grad
+        except RuntimeError:
+            # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
+            if self._view is None or hasattr(self, "_edge"):
+                raise
         return self
 
     @property
@@ -446,10 +451,15 @@ def _notice(cls: type) -> None:
     _takeover.noticed(cls)
 
 
-def rebuild(cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any]) -> Tensor:
-    """Make a pickled tensor anew. A non-leaf comes back as a leaf, as in PyTorch."""
+def rebuild(
+    cls: type, array: Any, special: str | None, requires_grad: bool, extra: dict[str, Any], layout: Any = None
+) -> Tensor:
+    """Make a pickled tensor anew, in memory as it was: `layout` has its shape and strides if it was not contiguous. A non-leaf comes
+    back as a leaf, as in PyTorch."""
     if special == "bfloat16":
         array = array.view(dtypes.bfloat16.np)
+    if layout is not None:
+        array = np.ndarray(layout[0], array.dtype, array, 0, layout[1])
     out: Tensor = Tensor._make_subclass(cls, wrap(dtypes.with_own_dtype(array)), requires_grad)
     out.__dict__.update(extra)
     return out

@@ -175,7 +175,7 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
     if not grad_mode.get():
         accumulate_raw(leaf, grad._array)
     elif present is None:
-        variable._grad = creation.empty_strided(variable.shape, variable.stride(), dtype=grad.dtype).copy_(grad)
+        variable._grad = _wrap(copy_like(np.empty(grad.shape, grad._array.dtype), variable._array)).copy_(grad)
     else:
         variable._grad = present + grad
 

@@ -221,7 +221,11 @@ def _start(
     grads.clear()
     for root, _ in roots:
         if root in last and last[root] == NONE and buffers.get(root) is not None:
-            _run_leaf(root, buffers.pop(root), graph, captures)
+            grad = buffers.pop(root)
+            if captures is None or root in captures.places:
+                _run_leaf(root, grad, graph, captures)
+            elif len(roots) == 1 and root._hooks is not None:  # as `_go_on` does for a node
+                hooks.before(root, grad, graph, run_pre=False)
 
 
 def _run(

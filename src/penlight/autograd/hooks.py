@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernels.lazy import lazy_import
 from .accumulate import writable
-from .modes import grad_mode
 from .node import AccumulateGrad, Node
 
 if TYPE_CHECKING:
@@ -84,10 +83,7 @@ def _as_tensor(grad: Any) -> Tensor | None:
 
 def _retain(owner: Tensor, grad: Tensor, graph: bool) -> None:
     """Put a gradient into the `.grad` of a tensor that called retain_grad()."""
-    if owner._grad is None:
-        owner._grad = grad if grad_mode.get() else grad.clone()
-    else:
-        owner._grad = owner._grad + grad
+    owner._grad = grad.clone() if owner._grad is None else owner._grad + grad
 
 
 def _replaced(result: Any, grad: Tensor | None, function: Any) -> Tensor | None:

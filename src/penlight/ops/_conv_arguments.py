@@ -153,6 +153,7 @@ def _check_sizes(
                 for side, n in zip(names, v)
             )
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {listed}")
+        _refuse_empty_images(x)
         return
     padded = [n + 2 * p for n, p in zip(x[2:], padding)]
     kernel = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation)]
@@ -161,6 +162,10 @@ def _check_sizes(
             f"Calculated padded input size per channel: ({_times(padded)}). Kernel size: ({_times(kernel)}). Kernel size "
             "can't be greater than actual input size"
         )
+    _refuse_empty_images(x)
+
+
+def _refuse_empty_images(x: Ints) -> None:
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
 

@@ -209,10 +209,13 @@ def check_overlap(op: Op, env: dict[str, Any], array: np.ndarray[Any, Any]) -> N
     for i in op.inputs[1:]:
         other = getattr(env[i], "_array", None)
         if other is not None and i not in op.exempt and _partly_over(array, other):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
+            raise RuntimeError(_PARTLY_OVER)
+
+
+_PARTLY_OVER = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
 
 
 def _partly_over(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
@@ -251,6 +254,8 @@ def write_out(op: Op, env: dict[str, Any], raw: Any, out: Any) -> Any:
     raws = raw if several else (raw,)
     inputs = [t for v in env.values() for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Tensor)]
     refuse_graph(op.public, inputs, outs)
+    if any(_partly_over(o._array, t._array) for o in outs for t in inputs):
+        raise RuntimeError(_PARTLY_OVER)
     fill_outs(op.name.lstrip("_"), outs, [as_array(r) for r in raws])
     return out
 

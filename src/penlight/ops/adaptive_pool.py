@@ -181,7 +181,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
     array = input._array
-    if size > 0 and unrecorded(input) and loops.suits(array):
+    if size > 0 and array.flags.c_contiguous and unrecorded(input) and loops.suits(array):
         return wrap(loops.mean(array, loops.even(array.shape, (size,)), None))
     return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
 

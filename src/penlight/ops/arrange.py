@@ -12,6 +12,7 @@ from .. import dtypes
 from .._user_warnings import warn_user
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
+from ..creation import _accept
 from ..device import require_cpu
 from ..kernels.copies import fresh
 from ..kernels.index.moves import places
@@ -302,7 +303,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return _triangle(False, row, col, offset, dtype, device)
+    return _triangle(False, row, col, offset, dtype, device, more)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **more: Any) -> Tensor:
@@ -313,10 +314,12 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return _triangle(True, row, col, offset, dtype, device)
+    return _triangle(True, row, col, offset, dtype, device, more)
 
 
-def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+def _triangle(upper: bool, row: int, col: int, offset: int, dtype: Any, device: Any, more: dict[str, Any]) -> Tensor:
+    more.pop("requires_grad", None)
+    _accept("triu_indices" if upper else "tril_indices", more)
     if dtype is not None:
         dtype = dtypes.given(dtype)
     require_cpu(device)

@@ -185,6 +185,13 @@ def _cdist_array(x1: Any, x2: Any, p: float, by_product: bool) -> Any:
     return _by_blocks(x1, x2, lambda a, b, rows: _norm_array(_pairs(a, b), p, (len(batch) + 2,), False), out)
 
 
+def _pairs_rule(grad: Any, pairs: Any, result: Any, p: float, xp: Any) -> Any:
+    """The gradient of the differences of rows. Unlike `norm`, PyTorch gives every largest difference the whole of it."""
+    if p == float("inf"):
+        return grad[..., None] * xp.sign(pairs) * (abs(pairs) == result[..., None])
+    return _norm_rule(grad, pairs, result, p, (len(pairs.shape) - 1,), False, xp)
+
+
 def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
     """The gradient for the rows of x1."""
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -200,14 +207,14 @@ def _cdist_back_array(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any
     def compute(a: Any, b: Any, rows: slice) -> Any:
         pairs = np.broadcast_to(_pairs(a, b), (*batch, a.shape[-2], *b.shape[-2:]))
         with silent():
-            return _norm_rule(grad[..., rows, :], pairs, result[..., rows, :], p, (len(batch) + 2,), False, raw).sum(-2)
+            return _pairs_rule(grad[..., rows, :], pairs, result[..., rows, :], p, raw).sum(-2)
 
     return _by_blocks(x1, x2, compute, out)
 
 
 def _cdist_back_graph(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
     pairs = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return _norm_rule(grad, pairs, result, p, (pairs.dim() - 1,), False, graph).sum(-2)
+    return _pairs_rule(grad, pairs, result, p, graph).sum(-2)
 
 
 both("cdist_backward", _cdist_back_array, _cdist_back_graph)

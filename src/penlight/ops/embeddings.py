@@ -18,7 +18,7 @@ from ..kernels.index.scatter_kernels import reduce_rows as add_rows
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
-from ._guards import type_name
+from ._guards import refuse_complex_gradient, type_name
 from ._sparse_gradient import follow
 
 __all__ = [
@@ -86,6 +86,8 @@ def lookup(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices(indices, "embedding")
+    if weight._array.dtype.kind == "c":
+        refuse_complex_gradient("embedding", weight)
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.node import NO_EDGE
-from ..autograd.views import history_first
+from ..autograd.views import bump, history_first
 from ..kernels.lazy import lazy_import
 from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
@@ -238,7 +238,10 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
         return mv(a, b)
     if _plain(a, b):
         try:
-            return wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
+            product = wrap(NAMESPACE["call"](_small_product, (a._array, b._array)))
+            if da == 1 and db == 2:
+                bump(product)  # as `squeeze_` below does
+            return product
         except ValueError:
             pass  # which is explained below
     if da == 1 and db == 2:
