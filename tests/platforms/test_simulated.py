@@ -22,6 +22,8 @@ from penlight.kernels import parallel
 from penlight.kernels.compiler import x86
 from penlight.multiprocessing import _shared
 
+from . import integers
+
 WINDOWS = SimpleNamespace(platform="win32", maxsize=sys.maxsize)
 
 
@@ -150,3 +152,7 @@ def test_other_interpreters_are_refused() -> None:
     )  # fmt: skip
     assert result.returncode == 1
     assert "ImportError: Penlight runs on CPython only, and this is pypy: it counts references" in result.stderr
+
+
+def test_indices_and_counts_are_int64() -> None:
+    integers.check()
