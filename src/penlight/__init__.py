@@ -21,6 +21,7 @@ if _sys.implementation.name != "cpython":
         "may reuse, and calls NumPy's C functions for each op, which other interpreters do slowly. Use CPython 3.11 or newer."
     )
 
+from . import _shutdown  # noqa: F401  # its exit function
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
     enable_grad as enable_grad,

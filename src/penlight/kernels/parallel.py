@@ -16,6 +16,7 @@ there are does not depend on who does them, so results do not either.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -100,12 +101,21 @@ def _start_helpers(count: int) -> int:
     global _helpers
     with _lock:
         while _helpers < count:
-            try:
-                threading.Thread(target=_helper, args=(_jobs,), name="penlight-kernel", daemon=True).start()
-            except RuntimeError:
+            if not start_thread(_helper, (_jobs,), "penlight-kernel"):
                 break
             _helpers += 1
         return min(_helpers, count)
+
+
+def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -> bool:
+    """Start a thread; whether the system allows it. While Python ends, a thread would never run, and until Python 3.12 `start` waits for it."""
+    if sys.is_finalizing():
+        return False
+    try:
+        threading.Thread(target=target, args=args, name=name, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def numpy_library() -> Any:

@@ -109,7 +109,9 @@ def _kernel(sample: Any) -> Any:
         return entry.enter
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int, _: int) -> Any:
-        rows = memoryview(table.reshape(-1))  # a list of all rows for each few draws would take time by the square of their number
+        rows = memoryview(
+            table.reshape(-1)
+        )  # a list of all rows for each few draws would take time by the square of their number
         samples(begin, end, rows, draws.tolist(), out.reshape(-1), state, size, count, sample=sample, width=width)
         return out, state
 
