@@ -330,7 +330,8 @@ def _divisor(input: Any, other: Any) -> Any:
             other -= 1 << bits
     if not (other if isinstance(other, (int, float)) else other.all()) and input.size:
         raise RuntimeError("ZeroDivisionError")
-    return other
+    # NumPy would divide bools by a Python number as its own integers, which 32 bit systems have 32 bits for.
+    return np.int64(other) if type(other) is int and input.dtype.kind == "b" else other
 
 
 @partial(one_pass, least=1 << 9)

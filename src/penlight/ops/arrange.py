@@ -16,6 +16,7 @@ from ..creation import _accept
 from ..device import require_cpu
 from ..kernels.copies import fresh
 from ..kernels.index.moves import places
+from ..kernels.index_width import native_counts
 from ..kernels.lazy import lazy_import
 from ..kernels.numpy_calls import lower
 from ..layout import contiguous_format
@@ -128,7 +129,7 @@ def _repeated_places(repeats: Tensor, n: int | None, dim: int) -> np.ndarray[Any
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
             f"input.size({dim}) = {n}"
         )
-    return np.repeat(np.arange(len(counts)), counts)
+    return np.repeat(np.arange(len(counts), dtype=np.int64), native_counts(counts))
 
 
 @method
@@ -178,7 +179,8 @@ def _batched_places(repeats: Tensor, n: int, output_size: int | None) -> Tensor:
         )
     if output_size is not None and totals.size and output_size != totals.flat[0]:
         raise RuntimeError("allocated size does not match required size")
-    places = np.repeat(np.broadcast_to(np.arange(n), counts.shape).reshape(-1), counts.reshape(-1))
+    each = np.broadcast_to(np.arange(n, dtype=np.int64), counts.shape).reshape(-1)
+    places = np.repeat(each, native_counts(counts).reshape(-1))
     return batched.wrap_all(batched.levels_of(repeats), wrap(places.reshape(*totals.shape, -1)))
 
 

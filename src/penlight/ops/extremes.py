@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.index import moves
+from ..kernels.index_width import wide_indices
 from ..kernels.numpy_calls import expand_dims, put_along, take_along
 from ..kernels.reduce.large import FROM as FOLDS_FROM
 from ..kernels.reduce.large import fold
@@ -136,13 +137,19 @@ both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
 
 
 @differentiable(
-    _pick(lambda array, dim: array.argmax(dim)), node="MaxBackward0", results=("values", "indices"), input=_place_rule
+    _pick(wide_indices()(lambda array, dim: array.argmax(dim))),
+    node="MaxBackward0",
+    results=("values", "indices"),
+    input=_place_rule,
 )
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @differentiable(
-    _pick(lambda array, dim: array.argmin(dim)), node="MinBackward0", results=("values", "indices"), input=_place_rule
+    _pick(wide_indices()(lambda array, dim: array.argmin(dim))),
+    node="MinBackward0",
+    results=("values", "indices"),
+    input=_place_rule,
 )
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 

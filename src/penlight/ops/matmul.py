@@ -17,7 +17,7 @@ from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape
-from ._declare import OPS, bilinear, install_method, method
+from ._declare import OPS, bilinear, install_method, method, warning_free
 from ._guards import not_implemented, unrecorded
 from ._product_checks import check_factors
 from ._raw import both, graph
@@ -53,6 +53,7 @@ _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 
 
+@warning_free
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
     dtype = a.dtype
@@ -249,6 +250,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
 
 
+@warning_free
 def _small_product(x: Any, y: Any) -> Any:
     """np.matmul; a batch times one matrix or vector as one tall matrix."""
     if x.ndim > 2 >= y.ndim and x.flags.c_contiguous:

@@ -221,7 +221,7 @@ def places(mask: np.ndarray) -> np.ndarray:
     if mask.dtype == np.bool_:
         mask = plain_mask(mask)
     if move_kernels is None or mask.ndim == 0:
-        return np.array(mask.nonzero())
+        return np.array(mask.nonzero(), _INDEX)
     count = int(np.count_nonzero(mask))
     out = np.empty((mask.ndim, count), _INDEX)
     if mask.ndim == 1:

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import call, executable, parallel, waiting_threads
 from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..numpy_warnings import silent
 
 _CUTS = "rows", "columns", "batch"
 _LEAST = 8  # rows, columns and inner size; smaller ones are other functions of BLAS
@@ -214,19 +215,25 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
     if a.size * b.shape[-1] >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
-        return np.matmul(a, b, out)
+        return _numpy_product(a, b, out)
     result = product(a, b, out)
     if result is not None:
         return result
     if parallel.native_thread_count() < 2 or not executable.available():
-        return np.matmul(a, b, out)
+        return _numpy_product(a, b, out)
     if a.dtype == b.dtype and a.dtype in _FORMS:
         a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
         result = product(a, b, out)
     if result is None:
         with parallel.blas_alone():
-            result = np.matmul(a, b, out)
+            result = _numpy_product(a, b, out)
     return result
+
+
+def _numpy_product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """np.matmul without warnings: of overflows, and on ARM of divisions by zero that there are none of."""
+    with silent():
+        return np.matmul(a, b, out)
 
 
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..copies import contiguous
+from ..index_width import wide_indices
 from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
 from ..reduce.large import short_columns, turned
@@ -119,11 +120,13 @@ def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarra
     return found
 
 
+@wide_indices(1)
 def cummax(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the running maximum along `dim`; of equal elements the last one's index."""
     return _accumulate_with_index(x, dim, np.maximum)
 
 
+@wide_indices(1)
 def cummin(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the running minimum along `dim`; of equal elements the last one's index."""
     return _accumulate_with_index(x, dim, np.minimum)
