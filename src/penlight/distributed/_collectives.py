@@ -37,10 +37,11 @@ def _expect(value: Any, name: str) -> None:
 
 
 def _expect_list(values: Any, name: str) -> None:
-    if not isinstance(values, (list, tuple)) or not all(isinstance(value, Tensor) for value in values):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(values)} instead."
-        )
+    words = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(values)}"
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"{words} instead.")
+    if not all(isinstance(value, Tensor) for value in values):
+        raise TypeError(f"{words} with elements of type {[type(value) for value in values]}.")
     for value in values:
         _expect(value, name)
 

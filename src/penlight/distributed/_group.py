@@ -380,7 +380,9 @@ class ProcessGroup:
         return self._broken is None and _mpi.wait(done, seconds, 0, lambda: False)
 
     def _free(self) -> None:
-        if self._drain(GRACE):
+        drained = self._drain(GRACE)
+        self._broken = self._broken or "Connection closed: this process group was destroyed"
+        if drained:
             for part in (self._data, self._agreements):
                 part.free()
         elif _mpi.job is not None:
@@ -411,7 +413,9 @@ class _Groups:
         if group is None:
             return self.default()
         if not isinstance(group, ProcessGroup):
-            raise TypeError(f"group must be a ProcessGroup or None, but got {type(group).__name__}")
+            raise ValueError(
+                f"Process group {group} is not initialized in the world group map. Please initialize the group first."
+            )
         return group
 
     def member(self, group: Any, name: str) -> ProcessGroup | None:
@@ -708,7 +712,7 @@ def new_group(
     inside = world.rank() in chosen
     if use_local_synchronization:
         if not inside:
-            return NOT_MEMBER
+            return None
         _meet(world, chosen)
     else:
         world._begin("new_group", world._data.barrier, same=[chosen]).wait()

@@ -340,6 +340,13 @@ class FileStore(Store):
     def _timed_out(self, keys: Sequence[str], waited: timedelta) -> Exception:
         return RuntimeError("Wait timeout")
 
+    def get(self, key: str) -> bytes:
+        """The value of a key, once it is there; RuntimeError after the timeout."""
+        if not self._call("try_get", ([key],), self._timeout.total_seconds()):
+            waited = self._timeout // timedelta(milliseconds=1)
+            raise RuntimeError(f"Timeout waiting for key: {key} after {waited} ms")
+        return super().get(key)
+
     def has_extended_api(self) -> bool:
         """False."""
         return False
@@ -425,15 +432,21 @@ class _Server:
         said = b""
         with suppress(OSError):
             said = connection.recv(16)
-        word = b"left %d\n" % rank if said else b"dead %d\n" % rank
+        if said:
+            self._tell(b"left %d\n" % rank)
+            with suppress(OSError):
+                connection.recv(16)  # until it is closed: a rank that waits for the others to end listens, too
+        with self.lock:
+            del self.watching[rank]
+        if not said:
+            self._tell(b"dead %d\n" % rank)
+
+    def _tell(self, word: bytes) -> None:
         with self.lock:
             self.gone.append(word)
-            del self.watching[rank]
             for other in self.watching.values():
                 with suppress(OSError):
                     other.sendall(word)
-        with suppress(OSError):
-            connection.recv(16)  # until it is closed from the other side
 
     def close(self) -> None:
         with suppress(OSError):
@@ -449,7 +462,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise DistNetworkError(
             f"The server socket has failed to listen on any local network address. port: {port}, host: {host}, "
-            f"code: -{error.errno}, message: {(error.strerror or str(error)).lower()}"
+            f"code: -{error.errno}, message: {os.strerror(error.errno or 0).lower()}"
         ) from None
 
 
