@@ -1,6 +1,7 @@
 """The command `penlight`, also as `python -m penlight`.
 
 penlight run script.py ...     run a PyTorch script without PyTorch
+penlight launch script.py ...  the same in several processes
 penlight demo                  train a small network on handwritten digits
 penlight doctor                what is installed, and whether gradients are right
 """
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-COMMANDS = ("demo", "doctor", "run")
+COMMANDS = ("demo", "doctor", "launch", "run")
 
 USAGE = """\
 usage: penlight <command> ...
@@ -21,6 +22,8 @@ usage: penlight <command> ...
 commands:
   run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
   run -m module [args]     the same for a module
+  launch --nproc-per-node N script.py [args]
+                           the same in N processes that find each other; takes the options of torchrun
   demo                     train a small network on handwritten digits, and draw what happened
   doctor                   what is installed, and whether gradients come out right
 

@@ -88,13 +88,23 @@ _WHY = "Penlight has data parallelism: collectives and DistributedDataParallel."
 _INSTEAD = "Use torch.nn.parallel.DistributedDataParallel."
 
 # The modules of ours that have names of the modules below this one.
+_HOOKS, _JOIN = ["penlight.distributed._comm_hooks"], ["penlight.distributed._join"]
 _PROVIDED = {
+    "algorithms": _JOIN,
+    "algorithms.ddp_comm_hooks.default_hooks": _HOOKS,
+    "algorithms.ddp_comm_hooks.post_localSGD_hook": _HOOKS,
+    "algorithms.join": _JOIN,
+    "algorithms.model_averaging.averagers": _HOOKS,
+    "algorithms.model_averaging.utils": _HOOKS,
     "constants": ["penlight.distributed._group"],
     "distributed_c10d": ["penlight.distributed", "penlight.distributed._group", "penlight.distributed._collectives"],
+    "optim": ["penlight.distributed._zero", *_HOOKS],
+    "optim.post_localSGD_optimizer": _HOOKS,
+    "optim.zero_redundancy_optimizer": ["penlight.distributed._zero"],
     "rendezvous": ["penlight.distributed._group"],
 }
 
-__getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run", "launch"))
+__getattr__ = refuse(__name__, _WHY, _INSTEAD, _PROVIDED, files=("run",))
 
 
 def _decorate(function: Any) -> Any:

@@ -621,7 +621,7 @@ def init_process_group(
     if known is not None and rank < 0:  # again: MPI goes on as it is
         rank, world_size = known.rank, known.size
     elif known is None and store is None and init_method in (None, "env://") and _mpi.started_by_mpiexec():
-        known = _start_under_mpiexec()
+        known = _mpi.start_under_mpiexec()
         rank, world_size = known.rank, known.size
     elif known is None and store is None:
         store, rank, world_size = next(iter(rendezvous(init_method or "env://", rank, world_size, timeout=limit)))
@@ -638,14 +638,6 @@ def init_process_group(
     shared.set_timeout(limit)
     engines = [Communicator(known.MPI, known.world.Dup()) for _ in range(2)]
     _register(engines[0], engines[1], range(world_size), name, limit, shared, "default_pg")
-
-
-def _start_under_mpiexec() -> _mpi.Job:
-    MPI = _mpi.load()
-    if not MPI.Is_initialized():
-        _mpi._initialize(MPI)
-    comm = MPI.COMM_WORLD
-    return _mpi.start(None, comm.Get_rank(), comm.Get_size())
 
 
 def _register(

@@ -111,7 +111,7 @@ job: Job | None = None
 
 
 def start(store: TCPStore | None, rank: int, size: int) -> Job:
-    """Start MPI in this process, which is one of `size` ranks that have a store in common (None under `mpiexec`)."""
+    """Start MPI in this process, which is one of `size` ranks that have a store in common. None: MPI runs already."""
     global job
     if job is not None:
         if job.process != os.getpid():
@@ -123,22 +123,28 @@ def start(store: TCPStore | None, rank: int, size: int) -> Job:
             )
         return job
     MPI = load()
-    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two ways over TCP
     if not MPI.Is_initialized():
-        if store is None:
-            _initialize(MPI)
-        else:
-            _initialize_by_store(MPI, store, rank, size)
-        _unname_shared_memory(MPI)
+        assert store is not None
+        _initialize_by_store(MPI, store, rank, size)
+    _unname_shared_memory(MPI)
     job = Job(MPI, rank, size)
     job.store, job.watch = _watched(job, store)
     _at_the_end(job)
     return job
 
 
+def start_under_mpiexec() -> Job:
+    """Start MPI in a process that `mpiexec` started: MPI knows what rank it is."""
+    MPI = load()
+    if not MPI.Is_initialized():
+        _initialize(MPI)
+    return start(None, MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
+
+
 def _initialize(MPI: Any) -> None:
     import ctypes
 
+    os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two ways over TCP
     provided = ctypes.c_int()
     ctypes.CDLL(MPI.__file__).MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided))
 
