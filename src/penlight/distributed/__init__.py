@@ -73,6 +73,8 @@ from ._objects import gather_object as gather_object
 from ._objects import recv_object_list as recv_object_list
 from ._objects import scatter_object_list as scatter_object_list
 from ._objects import send_object_list as send_object_list
+from ._reducer import GradBucket as GradBucket
+from ._reducer import Reducer as Reducer
 from ._store import DistBackendError as DistBackendError
 from ._store import DistError as DistError
 from ._store import DistNetworkError as DistNetworkError
@@ -95,7 +97,6 @@ _PROVIDED = {
     "algorithms.ddp_comm_hooks.post_localSGD_hook": _HOOKS,
     "algorithms.join": _JOIN,
     "algorithms.model_averaging.averagers": _HOOKS,
-    "algorithms.model_averaging.utils": _HOOKS,
     "constants": ["penlight.distributed._group"],
     "distributed_c10d": ["penlight.distributed", "penlight.distributed._group", "penlight.distributed._collectives"],
     "optim": ["penlight.distributed._zero", *_HOOKS],
