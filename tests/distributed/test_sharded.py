@@ -1,4 +1,4 @@
-"""State that is shared out between ranks: ZeroRedundancyOptimizer."""
+"""State that is shared out between ranks: ZeroRedundancyOptimizer, checkpoints that all ranks write."""
 
 from __future__ import annotations
 
@@ -60,3 +60,46 @@ def sharded(torch, rank, size):
 @pytest.mark.parametrize("size", [2, 4])
 def test_zero_redundancy_optimizer(size):
     assert all(run(penlight, size, sharded))
+
+
+def written(torch, rank, size, folder):
+    import penlight.distributed.checkpoint as checkpoint
+
+    model = mlp(torch)
+    set_parameters(torch, model)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 20)).sum().backward()
+    optimizer.step()
+    checkpoint.save({"model": model, "optimizer": optimizer, "epoch": 3}, checkpoint_id=folder)
+    return [p.tolist() for p in model.parameters()][-1]
+
+
+def read(torch, rank, size, folder):
+    import penlight.distributed.checkpoint as checkpoint
+
+    model = mlp(torch)
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 20)).sum().backward()
+    optimizer.step()
+    state = {"model": model, "optimizer": optimizer, "epoch": 0}
+    checkpoint.load(state, checkpoint_id=folder)
+    assert state["epoch"] == 3
+    assert torch.equal(optimizer.state_dict()["state"][0]["exp_avg"], optimizer.state[model[0].weight]["exp_avg"])
+    with pytest.raises(RuntimeError, match="Missing key"):
+        checkpoint.load({"other": torch.ones(1)}, checkpoint_id=folder)
+    with pytest.raises(ValueError, match="Size mismatch"):
+        checkpoint.load({"model": {"0.weight": torch.ones(1)}}, checkpoint_id=folder)
+    return [p.tolist() for p in model.parameters()][-1]
+
+
+@needs_mpi
+def test_checkpoint_of_another_number_of_ranks(tmp_path):
+    saved = run(penlight, 4, written, str(tmp_path))
+    assert len(list(tmp_path.glob("*.distcp"))) == 4
+    assert run(penlight, 2, read, str(tmp_path)) == saved[:2]
+    assert read(penlight, 0, 1, str(tmp_path)) == saved[0]
+
+
+def test_checkpoint_of_one_process(tmp_path):
+    saved = written(penlight, 0, 1, str(tmp_path))
+    assert read(penlight, 0, 1, str(tmp_path)) == saved
