@@ -105,8 +105,13 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     left = [len(futures)]
     lock = threading.Lock()
     drives = [future._drive for future in futures if future._drive is not None]
+
+    def drive_all() -> None:
+        for drive in drives:
+            drive()
+
     if drives:
-        result._drive = lambda: [drive() for drive in drives] and None
+        result._drive = drive_all
 
     def one_done(_: Any) -> None:
         with lock:

@@ -25,7 +25,9 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-def _rank(library: Any, rank: int, size: int, port: int, seconds: float, function: Any, args: Any, results: Any) -> None:
+def _rank(
+    library: Any, rank: int, size: int, port: int, seconds: float, function: Any, args: Any, results: Any
+) -> None:
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     library.set_num_threads(1)
     dist = library.distributed

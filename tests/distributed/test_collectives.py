@@ -13,7 +13,9 @@ import penlight
 
 from .ranks import needs_mpi, run
 
-DTYPES = "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool complex64 complex128".split()
+DTYPES = (
+    "float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool", "complex64", "complex128"
+)  # fmt: skip
 OPS = {
     "SUM": np.add, "AVG": np.add, "PRODUCT": np.multiply, "MIN": np.minimum, "MAX": np.maximum, "BAND": np.bitwise_and,
     "BOR": np.bitwise_or, "BXOR": np.bitwise_xor,
@@ -54,14 +56,19 @@ def reductions(torch, rank, size):
                     or (name[0] == "B" and floating)
                     or (name == "AVG" and not (floating or complex_))
                 )
-                words = error_of(lambda: dist.all_reduce(mine, op))
+                words = error_of(lambda mine=mine, op=op: dist.all_reduce(mine, op))
                 if refused:
                     assert words is not None
                     continue
                 assert words is None, (dtype, name, words)
                 every = [values(torch, dtype, other)._array for other in range(size)]
                 if dtype == "bool":
-                    ufunc = {"SUM": np.logical_or, "PRODUCT": np.logical_and, "MIN": np.logical_and, "MAX": np.logical_or}.get(name, ufunc)  # fmt: skip
+                    ufunc = {
+                        "SUM": np.logical_or,
+                        "PRODUCT": np.logical_and,
+                        "MIN": np.logical_and,
+                        "MAX": np.logical_or,
+                    }.get(name, ufunc)
                 want = every[0].copy()
                 for other in every[1:]:
                     want = ufunc(want, other).astype(want.dtype)
@@ -69,7 +76,10 @@ def reductions(torch, rank, size):
                 np.testing.assert_array_equal(mine._array, want.astype(mine._array.dtype), f"{dtype} {name} {layout}")
                 once = values(torch, dtype, rank)
                 dist.reduce(once, size - 1, op)
-                np.testing.assert_array_equal(once._array, want.astype(once._array.dtype) if rank == size - 1 else values(torch, dtype, rank)._array)  # fmt: skip
+                np.testing.assert_array_equal(
+                    once._array,
+                    want.astype(once._array.dtype) if rank == size - 1 else values(torch, dtype, rank)._array,
+                )
                 piece = torch.empty(2, 3, dtype=mine.dtype)
                 dist.reduce_scatter(piece, [values(torch, dtype, rank)] * size, op)
                 np.testing.assert_array_equal(piece._array, want.astype(piece._array.dtype))
@@ -246,7 +256,9 @@ def disagreements(torch, rank, size):
         "gather": lambda: dist.gather(torch.ones(2), [torch.ones(2)] * size),
         "scatter": lambda: dist.scatter(torch.ones(2), [torch.ones(3)] * size if first else None),
         "list": lambda: dist.all_gather([torch.ones(2)] * (size if first else size + 1), torch.ones(2)),
-        "splits": lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size + 1), [1] * size, [1] * (size - 1) + [2]),  # fmt: skip
+        "splits": lambda: dist.all_to_all_single(
+            torch.ones(size), torch.ones(size + 1), [1] * size, [1] * (size - 1) + [2]
+        ),
     }
     words = {}
     for name, call in calls.items():
@@ -260,12 +272,12 @@ def disagreements(torch, rank, size):
 @needs_mpi
 @pytest.mark.parametrize("size", [2, 4])
 def test_disagreements_are_refused_on_every_rank(size):
-    for rank, words in enumerate(run(penlight, size, disagreements)):
+    for words in run(penlight, size, disagreements):
         assert all(words.values()), words
         for name in ("shape", "dtype", "op", "root", "kind"):
             assert "Detected mismatch between collectives on ranks. Rank 0 is running collective:" in words[name]
         assert "2 elements" in words["shape"] and "3 elements" in words["shape"]
-        assert ("must NOT be specified" in words["gather"])
+        assert "must NOT be specified" in words["gather"]
         assert "expected (2), got (3)" in words["scatter"]
         assert "split sizes" in words["splits"]
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -137,7 +136,7 @@ def test_signals_to_the_launcher_end_all_ranks(program, number):
 def test_restarts(tmp_path):
     path = tmp_path / "program.py"
     path.write_text("import os, sys\nsys.exit(os.environ['TORCHELASTIC_RESTART_COUNT'] == '0')")
-    printed, errors = finish([*LAUNCH, "--max-restarts", "1", str(path)], 0)
+    _, errors = finish([*LAUNCH, "--max-restarts", "1", str(path)], 0)
     assert "ended with exit code 1" in errors
     assert finish([*LAUNCH, str(path)], 1)
 
@@ -146,7 +145,16 @@ def test_environment(tmp_path):
     path = tmp_path / "program.py"
     names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS"
     path.write_text(f"import os, sys\nprint(*[os.environ.get(n) for n in '{names}'.split()], sys.argv[1:])")
-    command = [sys.executable, "-m", "penlight.distributed.run", "--nproc_per_node=2", "--nnodes", "2", "--node-rank", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "penlight.distributed.run",
+        "--nproc_per_node=2",
+        "--nnodes",
+        "2",
+        "--node-rank",
+        "1",
+    ]
     printed, _ = finish([*command, "--rdzv-endpoint", "host:123", str(path), "--flag"], 0)
     assert sorted(printed.splitlines()) == [f"{2 + n} {n} 4 2 host 123 1 ['--flag']" for n in range(2)]
 
@@ -165,5 +173,3 @@ def test_without_mpi4py():
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert "pip install 'penlight[mpi]'" in done.stdout, done.stderr
-
-

@@ -117,7 +117,7 @@ def behaviour(torch, rank, size):
     mean = sum(range(size)) / size
     np.testing.assert_allclose(seen, [mean, 2 * mean, 2 * mean + rank, 4 * mean], rtol=1e-5)
     sampler = torch.utils.data.DistributedSampler(range(10), shuffle=False)
-    assert list(sampler)[0] == rank and len(sampler) == -(-10 // size)
+    assert next(iter(sampler)) == rank and len(sampler) == -(-10 // size)
     with pytest.raises(RuntimeError, match="exhausted"), wrapped.join(throw_on_early_termination=True):
         for _ in range(2 + rank):
             wrapped(torch.ones(1, 1)).sum().backward()
@@ -136,7 +136,6 @@ def test_behaviour(size):
 @pytest.mark.parametrize("size", [2, 4])
 def test_losses_are_those_of_pytorch(size):
     torch = pytest.importorskip("torch")
-    import torch.distributed.algorithms.join  # noqa: F401
 
     names = list(SETTINGS)
     ours, theirs = (run(library, size, losses, names, STEPS, seconds=300) for library in (penlight, torch))

@@ -88,6 +88,7 @@ def _train(torch: Any, rank: int, size: int, steps: int, model: Any, accumulate:
     set_parameters(torch, made, seed=rank)  # rank 0's are taken
     parallel = torch.nn.parallel.DistributedDataParallel(made, **options)
     if hook:
+
         def halved(state, bucket):  # without annotations, which PyTorch reads
             work = torch.distributed.all_reduce(bucket.buffer().div_(size), async_op=True)
             return work.get_future().then(lambda future: future.value()[0] * 0.5)

@@ -94,7 +94,9 @@ def save(
     group, rank, size = _ranks(process_group, no_dist)
     os.makedirs(folder, exist_ok=True)
     items = dict(_flat(_states(state_dict)))
-    by_size = sorted((key for key in items if isinstance(items[key], Tensor)), key=lambda key: (-items[key].numel(), key))
+    by_size = sorted(
+        (key for key in items if isinstance(items[key], Tensor)), key=lambda key: (-items[key].numel(), key)
+    )
     owner = {key: place % size for place, key in enumerate(by_size)}
     mine = {
         key: value.detach() if isinstance(value, Tensor) else value

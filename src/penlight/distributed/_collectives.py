@@ -156,14 +156,18 @@ def _check_shapes(group: ProcessGroup, name: str, tensors: Sequence[Tensor], lik
 
 def _deprecated(old: str, new: str) -> None:
     warnings.warn(
-        f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.", FutureWarning, stacklevel=3
+        f"`torch.distributed.{old}` is deprecated. Please use `torch.distributed.{new}` instead.",
+        FutureWarning,
+        stacklevel=3,
     )
 
 
 # ----- All ranks -------------------------------------------------------------------------------------------------------
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """Reduce the tensors of all ranks into one, which every rank's tensor becomes.
 
     Args:
@@ -198,7 +202,9 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | Non
     return _done(work, async_op)
 
 
-def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Any:
+def all_reduce_coalesced(
+    tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """`all_reduce` of several tensors; the last `Work` of them with `async_op`, which ends after the others."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     _expect_list(tensors, "tensor")
@@ -211,7 +217,13 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGro
     return None
 
 
-def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None) -> Work | None:  # fmt: skip
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Give the tensor of one rank to all: every other rank's tensor is overwritten.
 
     Args:
@@ -233,7 +245,14 @@ def broadcast(tensor: Tensor, src: int | None = None, group: ProcessGroup | None
     return _done(work, async_op)
 
 
-def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Reduce the tensors of all ranks into that of rank `dst`; the others stay as they are.
 
     Args:
@@ -264,7 +283,9 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     return _done(work, async_op)
 
 
-def all_gather(tensor_list: Sequence[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_gather(
+    tensor_list: Sequence[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """Give every rank the tensors of all.
 
     Args:
@@ -297,7 +318,12 @@ def _deal(received: Array, tensors: Sequence[Tensor]) -> None:
         tensor._array[...] = row.reshape(tensor._array.shape)
 
 
-def all_gather_coalesced(output_tensor_lists: Sequence[Sequence[Tensor]], input_tensor_list: Sequence[Tensor], group: ProcessGroup | None = None, async_op: bool = False) -> Any:  # fmt: skip
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Tensor]],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """`all_gather` of several tensors; `output_tensor_lists` has a list for each rank."""
     _expect_list(input_tensor_list, "tensor_list")
     works = [
@@ -312,7 +338,9 @@ def all_gather_coalesced(output_tensor_lists: Sequence[Sequence[Tensor]], input_
     return None
 
 
-def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_gather_single(
+    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """Give every rank the tensors of all, one after the other in one tensor.
 
     Args:
@@ -343,13 +371,22 @@ def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Proces
     return _done(work, async_op)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """The older name of `all_gather_single`."""
     _deprecated("all_gather_into_tensor", "all_gather_single")
     return all_gather_single(output_tensor, input_tensor, group, async_op)
 
 
-def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int | None = None, group: ProcessGroup | None = None, async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+def gather(
+    tensor: Tensor,
+    gather_list: Sequence[Tensor] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Give rank `dst` the tensors of all.
 
     Args:
@@ -385,7 +422,14 @@ def gather(tensor: Tensor, gather_list: Sequence[Tensor] | None = None, dst: int
     return _done(work, async_op)
 
 
-def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None) -> Work | None:  # fmt: skip
+def scatter(
+    tensor: Tensor,
+    scatter_list: Sequence[Tensor] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Give each rank one of the tensors of rank `src`.
 
     Args:
@@ -421,7 +465,13 @@ def scatter(tensor: Tensor, scatter_list: Sequence[Tensor] | None = None, src: i
     return _done(work, async_op)
 
 
-def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def reduce_scatter(
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Reduce lists of tensors over the ranks, and give each rank one of the results.
 
     Args:
@@ -445,7 +495,9 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = Reduc
     return _reduce_scatter(ranks, "reduce_scatter", output, sent, op, async_op)
 
 
-def _reduce_scatter(ranks: ProcessGroup, called: str, output: Tensor, sent: Array, op: Any, async_op: bool) -> Work | None:
+def _reduce_scatter(
+    ranks: ProcessGroup, called: str, output: Tensor, sent: Array, op: Any, async_op: bool
+) -> Work | None:
     name = _reduction(op, called, output)
     memory, back = _filled(output)
 
@@ -461,7 +513,9 @@ def _reduce_scatter(ranks: ProcessGroup, called: str, output: Tensor, sent: Arra
     return _done(work, async_op)
 
 
-def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def reduce_scatter_single(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """Reduce the tensors of all ranks, and give each rank one of equal pieces of the result.
 
     Args:
@@ -486,13 +540,20 @@ def reduce_scatter_single(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     return _reduce_scatter(ranks, "reduce_scatter_tensor", output, _sent(input), op, async_op)
 
 
-def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Work | None:
     """The older name of `reduce_scatter_single`."""
     _deprecated("reduce_scatter_tensor", "reduce_scatter_single")
     return reduce_scatter_single(output, input, op, group, async_op)
 
 
-def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_to_all(
+    output_tensor_list: Sequence[Tensor],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Give each rank one tensor, and get one from each. Sizes may differ, if both sides know them.
 
     Args:
@@ -548,10 +609,19 @@ def _all_to_all(
         if finish is not None:
             finish()
 
-    return _done(ranks._begin(called, start, same=None, after=told, finish=end, result=result, size=sent.nbytes), async_op)
+    return _done(
+        ranks._begin(called, start, same=None, after=told, finish=end, result=result, size=sent.nbytes), async_op
+    )
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None, input_split_sizes: Sequence[int] | None = None, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:  # fmt: skip
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
     """Cut a tensor along its first dimension, give each rank one piece, and join the pieces that come from each.
 
     Args:
@@ -589,7 +659,9 @@ def _splits(ranks: ProcessGroup, tensor: Tensor, given: Sequence[int] | None) ->
     return [size * math.prod(tensor.shape[1:]) for size in given]
 
 
-def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:  # fmt: skip
+def barrier(
+    group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
     """Wait until all ranks have come here.
 
     Args:
@@ -607,7 +679,9 @@ def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_id
     return None
 
 
-def monitored_barrier(group: ProcessGroup | None = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:  # fmt: skip
+def monitored_barrier(
+    group: ProcessGroup | None = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
     """A barrier that tells which ranks have not come: rank 0 raises an error that names them.
 
     Args:
@@ -627,7 +701,9 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: timedelta | No
 
     def token(way: Callable[[Array, int, int], Request], peer: int) -> Work:
         called = "monitored_barrier"
-        return ranks._begin(called, lambda: way(nothing, peer, BARRIER_TAG), same=None, peers=frozenset([ranks._ranks[peer]]))
+        return ranks._begin(
+            called, lambda: way(nothing, peer, BARRIER_TAG), same=None, peers=frozenset([ranks._ranks[peer]])
+        )
 
     if ranks.rank():
         try:
@@ -666,9 +742,7 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: timedelta | No
 def _peer(ranks: ProcessGroup, role: str, rank: int | None, group_rank: int | None) -> int:
     peer = _root(ranks, role, rank, group_rank)
     if peer == ranks.rank():
-        raise ValueError(
-            f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process."
-        )
+        raise ValueError(f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process.")
     return peer
 
 
@@ -679,7 +753,13 @@ def _contiguous(tensor: Tensor) -> Array:
     return tensor._array
 
 
-def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> Work | None:  # fmt: skip
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
     """Start to send a tensor to another rank.
 
     Args:
@@ -701,7 +781,13 @@ def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = N
     )  # fmt: skip
 
 
-def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> Work | None:  # fmt: skip
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
     """Start to receive a tensor from another rank.
 
     Args:
@@ -725,14 +811,26 @@ def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = N
     )  # fmt: skip
 
 
-def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:  # fmt: skip
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send a tensor to another rank; see `isend` for the arguments."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> int:  # fmt: skip
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
     """Receive a tensor from another rank; see `irecv` for the arguments. Returns the rank that sent it."""
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
@@ -752,7 +850,15 @@ class P2POp:
         tag: a number by which both know the message.
     """
 
-    def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_peer: int | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
         if op not in (isend, irecv):
             raise ValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
@@ -775,9 +881,7 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     """Start several sends and receives; a `Work` for each."""
     if not all(isinstance(op, P2POp) for op in p2p_op_list):
-        raise ValueError(
-            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
-        )
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
     p2p_op_list[0]  # none is refused
     return [op.op(op.tensor, group=op.group, tag=op.tag, **{_PEER[op.op]: op.group_peer}) for op in p2p_op_list]
 

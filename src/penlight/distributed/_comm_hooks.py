@@ -77,9 +77,18 @@ class PostLocalSGDState:
         post_local_gradient_allreduce: whether the subgroup averages gradients at all then.
     """
 
-    def __init__(self, process_group: ProcessGroup | None, subgroup: ProcessGroup | None, start_localSGD_iter: int, post_local_gradient_allreduce: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        process_group: ProcessGroup | None,
+        subgroup: ProcessGroup | None,
+        start_localSGD_iter: int,
+        post_local_gradient_allreduce: bool = True,
+    ) -> None:
         self.process_group, self.subgroup = process_group, subgroup
-        self.start_localSGD_iter, self.post_local_gradient_allreduce = start_localSGD_iter, post_local_gradient_allreduce
+        self.start_localSGD_iter, self.post_local_gradient_allreduce = (
+            start_localSGD_iter,
+            post_local_gradient_allreduce,
+        )
         self.iter = 0
 
     def maybe_increase_iter(self, bucket: GradBucket) -> None:

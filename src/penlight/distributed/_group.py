@@ -59,8 +59,8 @@ class ReduceOp(metaclass=_ReduceOpMeta):
     SUM, AVG, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.AVG, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
     BAND, BOR, BXOR, PREMUL_SUM = RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR, RedOpType.PREMUL_SUM
 
-    def __init__(self, op: RedOpType | ReduceOp) -> None:
-        self.op = op.op if isinstance(op, ReduceOp) and not isinstance(op, RedOpType) else op
+    def __init__(self, op: Any) -> None:
+        self.op: Any = getattr(op, "op", op)
 
     def __eq__(self, other: object) -> bool:
         return self.op is (other if isinstance(other, RedOpType) else getattr(other, "op", None))
@@ -720,13 +720,12 @@ def new_group(
 def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
     """Wait until these ranks have come here."""
     nothing, tag = np.zeros(0, np.uint8), 30001
+
+    def token(way: Callable[..., Request], rank: int) -> Work:
+        return world._begin("new_group", lambda: way(nothing, rank, tag), same=None, peers=frozenset([rank]))
+
     others = [rank for rank in ranks if rank != world.rank()]
-    both = (world._data.send, world._data.receive)
-    for work in [
-        world._begin("new_group", lambda start=start, rank=rank: start(nothing, rank, tag), same=None, peers=frozenset([rank]))
-        for rank in others
-        for start in both
-    ]:
+    for work in [token(way, rank) for rank in others for way in (world._data.send, world._data.receive)]:
         work.wait()
 
 
@@ -737,7 +736,9 @@ def new_subgroups(
     """Groups of `group_size` ranks each, in their order; the one of this rank, and all of them."""
     size = groups.default().size()
     if group_size is None:
-        raise ValueError("Default group size only takes effect when CUDA is available.If your subgroup using a backend that does not depend on CUDA,please pass in 'group_size' correctly.")  # fmt: skip
+        raise ValueError(
+            "Default group size only takes effect when CUDA is available.If your subgroup using a backend that does not depend on CUDA,please pass in 'group_size' correctly."
+        )
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     if size < group_size:
@@ -786,9 +787,7 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
 
 def _registered(group: ProcessGroup) -> None:
     if group not in groups.all:
-        raise ValueError(
-            f"Group {group} is not registered, please create group with torch.distributed.new_group API"
-        )
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:

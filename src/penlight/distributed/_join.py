@@ -56,7 +56,9 @@ class Join:
         kwargs: handed to `join_hook` of each.
     """
 
-    def __init__(self, joinables: list[Any], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self, joinables: list[Any], enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
+    ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
         self._joinables, self._enabled, self._throw = joinables, enable, throw_on_early_termination
@@ -68,7 +70,9 @@ class Join:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if self._enabled and kind is None:
                 self._shadow()

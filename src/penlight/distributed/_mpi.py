@@ -182,9 +182,7 @@ def _initialize_by_store(MPI: Any, store: TCPStore, rank: int, size: int) -> Non
     ours, theirs = socket.socketpair()
     given = {"PMI_FD": str(theirs.fileno()), "PMI_RANK": str(rank), "PMI_SIZE": str(size)}
     os.environ.update(given)
-    answers = threading.Thread(
-        target=_answer, args=(ours, store, name, hosts), name="penlight-pmi", daemon=True
-    )
+    answers = threading.Thread(target=_answer, args=(ours, store, name, hosts), name="penlight-pmi", daemon=True)
     answers.start()
     try:
         _initialize(MPI)
@@ -360,7 +358,9 @@ class Alone:
         return self.all_gather(sent, received)
 
     def send(self, array: Array, to: int, tag: int) -> Request:
-        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
 
     def receive(self, array: Array, source: int | None, tag: int) -> Request:
         raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
@@ -414,7 +414,10 @@ class Communicator:
 
     def all_to_all(self, sent: Array, sizes: Sequence[int], received: Array, expected: Sequence[int]) -> Request:
         """`sizes` and `expected` are the numbers of bytes to and from each rank."""
-        both = [[self._bytes(array)[0], (counts, _starts(counts)), self.MPI.BYTE] for array, counts in ((sent, sizes), (received, expected))]
+        both = [
+            [self._bytes(array)[0], (counts, _starts(counts)), self.MPI.BYTE]
+            for array, counts in ((sent, sizes), (received, expected))
+        ]
         return self.comm.Ialltoallv(*both)
 
     def send(self, array: Array, to: int, tag: int) -> Request:

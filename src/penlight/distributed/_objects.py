@@ -60,7 +60,13 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
         object_list[place] = _unpickled(table[place], size)
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: ProcessGroup | None = None, group_dst: int | None = None) -> None:  # fmt: skip
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    group_dst: int | None = None,
+) -> None:
     """Give rank `dst` the objects of all.
 
     Args:
@@ -88,7 +94,13 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
             object_gather_list[place] = _unpickled(row, size)
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None, device: Any = None, group_src: int | None = None) -> None:  # fmt: skip
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_src: int | None = None,
+) -> None:
     """Give the objects of one rank to all.
 
     Args:
@@ -111,7 +123,13 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
             object_list[place] = _unpickled(piece, size)
 
 
-def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: int | None = None, group: ProcessGroup | None = None, group_src: int | None = None) -> None:  # fmt: skip
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    group_src: int | None = None,
+) -> None:
     """Give each rank one of the objects of rank `src`.
 
     Args:
@@ -139,14 +157,28 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
     scatter_object_output_list[0] = _unpickled(piece, int(sizes[ranks.rank()]))
 
 
-def send_object_list(object_list: list[Any], dst: int | None = None, group: ProcessGroup | None = None, device: Any = None, group_dst: int | None = None, use_batch: bool = False) -> None:  # fmt: skip
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
     """Send objects to another rank, which calls `recv_object_list` with a list of the same length."""
     pickles = [_pickled(value) for value in object_list]
     send(penlight.tensor([one.numel() for one in pickles], dtype=penlight.int64), dst, group, group_dst=group_dst)
     send(penlight.cat(pickles), dst, group, group_dst=group_dst)
 
 
-def recv_object_list(object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None, device: Any = None, group_src: int | None = None, use_batch: bool = False) -> int:  # fmt: skip
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
     """Receive objects from another rank into a list; returns the rank that sent them."""
     sizes = penlight.zeros(len(object_list), dtype=penlight.int64)
     source = recv(sizes, src, group, group_src=group_src)

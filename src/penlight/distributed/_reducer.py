@@ -92,7 +92,13 @@ class Reducer:
     """Averages the gradients of parameters over the ranks of a group, once for each backward pass that follows `expect`."""
 
     def __init__(
-        self, parameters: Sequence[Tensor], group: ProcessGroup, limit: int, as_views: bool, find_unused: bool, static: bool
+        self,
+        parameters: Sequence[Tensor],
+        group: ProcessGroup,
+        limit: int,
+        as_views: bool,
+        find_unused: bool,
+        static: bool,
     ) -> None:
         self.parameters, self.group = list(parameters), group
         self.as_views, self.find_unused, self.static = as_views, find_unused, static

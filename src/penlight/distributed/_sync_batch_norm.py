@@ -17,7 +17,9 @@ class SyncBatchNorm(Function):
     """Normalises the channels of an input by mean and variance over all ranks; gives these, too."""
 
     @staticmethod
-    def forward(ctx: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, group: ProcessGroup) -> Any:  # fmt: skip
+    def forward(
+        ctx: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, group: ProcessGroup
+    ) -> Any:
         dims = [dim for dim in range(input.dim()) if dim != 1]
         count = input.numel() // input.shape[1]
         mean, var = penlight.zeros(2, input.shape[1], dtype=input.dtype)

@@ -34,7 +34,15 @@ class ZeroRedundancyOptimizer(Optimizer):
     >>> dist.destroy_process_group()
     """
 
-    def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: ProcessGroup | None = None, parameters_as_bucket_view: bool = False, overlap_with_ddp: bool = False, **defaults: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: ProcessGroup | None = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError("ZeroRedundancyOptimizer has no overlap_with_ddp in Penlight: leave it out")
         self.process_group = groups.find(process_group)
@@ -111,7 +119,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         if self._whole is None:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call "
-                "`consolidate_state_dict(to={})` on all ranks beforehand if you meant to save the global state.".format(self.rank)  # fmt: skip
+                f"`consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save the global "
+                "state."
             )
         return self._whole
 

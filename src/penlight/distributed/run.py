@@ -27,7 +27,11 @@ def get_args_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
 
     def option(*names: str, **settings: Any) -> None:
-        both = [name for given in names for name in dict.fromkeys((given, "--" + given[2:].replace("-", "_") if given.startswith("--") else given))]  # fmt: skip
+        both = [
+            name
+            for given in names
+            for name in dict.fromkeys((given, "--" + given[2:].replace("-", "_") if given.startswith("--") else given))
+        ]
         parser.add_argument(*both, **settings)
 
     option("--nproc-per-node", default="1", help='how many ranks to start here; "auto": one for each CPU')
@@ -36,7 +40,11 @@ def get_args_parser() -> argparse.ArgumentParser:
     option("--master-addr", default="127.0.0.1", help="the address of the machine with number 0")
     option("--master-port", type=int, default=29500, help="a free port there")
     option("--standalone", action="store_true", help="one machine only: take any free port")
-    option("--rdzv-endpoint", default="", help="address:port of the machine with number 0, instead of --master-addr and --master-port")
+    option(
+        "--rdzv-endpoint",
+        default="",
+        help="address:port of the machine with number 0, instead of --master-addr and --master-port",
+    )
     option("--rdzv-backend", default="static", help="accepted")
     option("--rdzv-id", default="none", help="a name for the job")
     option("--rdzv-conf", default="", help="accepted")
@@ -82,7 +90,10 @@ class Launcher:
                 return 0
             rank, code = failed
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            print(f"penlight launch: rank {rank} (pid {self.ranks[rank - self._first()].pid}) ended with {how}; the others are ended", file=sys.stderr)  # fmt: skip
+            print(
+                f"penlight launch: rank {rank} (pid {self.ranks[rank - self._first()].pid}) ended with {how}; the others are ended",
+                file=sys.stderr,
+            )
         return 1
 
     def _first(self) -> int:

@@ -53,7 +53,11 @@ class DistributedDataParallel(Module):
         from penlight.distributed._reducer import Reducer, broadcast_coalesced
 
         super().__init__()
-        for name, given in (("mixed_precision", mixed_precision), ("device_mesh", device_mesh), ("delay_all_reduce_named_params", delay_all_reduce_named_params)):  # fmt: skip
+        for name, given in (
+            ("mixed_precision", mixed_precision),
+            ("device_mesh", device_mesh),
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params),
+        ):
             if given is not None:
                 raise NotImplementedError(f"DistributedDataParallel has no {name} in Penlight")
         self.process_group = groups.find(process_group)
@@ -165,7 +169,9 @@ class DistributedDataParallel(Module):
 
     # ----- Ranks with different numbers of inputs -----------------------------------------------------------------------
 
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Any:  # fmt: skip
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Any:
         """A context in which ranks may have different numbers of inputs: those without take part with gradients of zero.
 
         Args:
