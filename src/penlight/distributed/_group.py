@@ -370,6 +370,12 @@ class ProcessGroup:
         self._begin(f"refused {name}", lambda: DONE, same=[f"{type(error).__name__}: {error}"])
         return error
 
+    def _apart(self) -> ProcessGroup:
+        """The same ranks for operations that need no agreement, since nothing else can come between them."""
+        return ProcessGroup(
+            self._data.copy(), Alone(), self._ranks, self._backend, self.group_name, self._timeout, self._store, self.group_desc
+        )  # fmt: skip
+
     def _drain(self, seconds: float) -> bool:
         """Wait a while for what has not ended; whether all has."""
 

@@ -298,20 +298,15 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
         size: how many bytes are on their way.
         alarm: called now and then; True ends the wait.
     """
-    if done():
-        return True
-    start = time.monotonic()
-    eager, end, look = start + 0.005 + size * 5e-9, start + seconds, start + 0.05
-    rest = os.sched_yield if hasattr(os, "sched_yield") else lambda: time.sleep(0)
-    pause = 0.0
+    start = now = time.monotonic()
+    eager, end, look, pause = start + 0.005 + size * 5e-9, start + seconds, start + 0.05, 0.0001
     while not done():
-        if not pause:
-            rest()
+        if now < eager:
+            _let_others_run()
         else:
             time.sleep(pause)
+            pause = min(0.002, pause * 1.1)
         now = time.monotonic()
-        if now > eager:
-            pause = min(0.002, max(0.0001, pause * 1.1))
         if now > look:
             if alarm():
                 return done()
@@ -319,6 +314,9 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
         if now > end:
             return done()
     return True
+
+
+_let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 # ----- Operations ------------------------------------------------------------------------------------------------------
@@ -366,6 +364,9 @@ class Alone:
         raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
 
     def part(self, ranks: Sequence[int], number: int) -> Communicator | Alone:
+        return self
+
+    def copy(self) -> Communicator | Alone:
         return self
 
     def free(self) -> None:
@@ -438,6 +439,10 @@ class Communicator:
         finally:
             some.Free()
             everyone.Free()
+
+    def copy(self) -> Communicator | Alone:
+        """The same ranks, whose operations are matched by themselves; all call this."""
+        return Communicator(self.MPI, self.comm.Dup())
 
     def free(self) -> None:
         """Give back what MPI keeps for the group."""

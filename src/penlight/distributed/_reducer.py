@@ -4,7 +4,8 @@
 Many small reductions cost more than a few large ones, and one large one could not begin before the last gradient is there.
 So parameters are put into buckets in the reverse of their order, which is about the order in which their gradients become
 ready: a first small one, so that communication begins early, then larger ones. A bucket whose gradients are all there is
-reduced while the backward pass goes on. All ranks begin the buckets in the same order.
+reduced while the backward pass goes on. All ranks begin the buckets in the same order, in a communicator of their own, so
+that they need no agreement (see Note [Agreement before data]): the models were compared at the beginning.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Reducer:
         find_unused: bool,
         static: bool,
     ) -> None:
-        self.parameters, self.group = list(parameters), group
+        self.parameters, self.group = list(parameters), group._apart()
         self.as_views, self.find_unused, self.static = as_views, find_unused, static
         self.divisor = group.size()
         self.hook: tuple[Any, Callable[[Any, GradBucket], Future[Any]]] | None = None
@@ -221,10 +222,7 @@ class Reducer:
                 raise RuntimeError(f"Communication hook must return a torch.futures.Future, but got {type(future)}")
             return future
         engine, flat = self.group._data, bucket.flat
-        return self.group._begin(
-            "gradients", lambda: engine.all_reduce(flat, "SUM"), same=[bucket.index, flat.size, flat.dtype.name],
-            size=flat.nbytes,
-        )  # fmt: skip
+        return self.group._begin("gradients", lambda: engine.all_reduce(flat, "SUM"), same=None, size=flat.nbytes)
 
     def _end(self) -> None:
         """When the backward pass has ended: wait for the averages, and bring them to the parameters."""
@@ -253,7 +251,7 @@ class Reducer:
         if not (self.find_unused or self.static):
             return None
         engine, used = self.group._data, self.used
-        self.group._begin("used parameters", lambda: engine.all_reduce(used, "MAX"), same=[used.size]).wait()
+        self.group._begin("used parameters", lambda: engine.all_reduce(used, "MAX"), same=None).wait()
         return used
 
     def complete(self, bucket: Bucket) -> None:
