@@ -159,7 +159,7 @@ def test_machine_code_is_loaded_by_call_only() -> None:
     assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {
         "kernels/call.py",
         "kernels/compiler/call.py",
-        "kernels/native/_pages.py",
+        "kernels/executable.py",
     }
 
 

@@ -14,7 +14,7 @@ from . import dtypes
 from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE, AccumulateGrad
-from .kernels.moves import fill, places, spread
+from .kernels.index.moves import fill, places, spread
 from .ops import _dispatch
 from .ops._declare import OPS
 from .ops.indices import index as select_index

@@ -12,8 +12,8 @@ from . import dtypes
 from .autograd.modes import slow
 from .creation import _check, _leaf, _plain, _size
 from .device import CPU, on_meta, require_cpu
-from .kernels._late import late
-from .kernels.rng_engine import Engine
+from .kernels.lazy import late
+from .kernels.random.engine import Engine
 from .ops._args import broadcast_shape
 from .ops._dispatch import interpreters
 from .ops._guards import lazy
@@ -22,12 +22,12 @@ from .tensor import Tensor, wrap
 _sampling = late(globals(), "_sampling", ".ops.sampling")
 # Kernels that are imported when they are first called.
 _uniform, _normal, _normal_tensors = (
-    lazy("rng_uniform", "uniform"),
-    lazy("rng_normal", "normal"),
-    lazy("rng_normal", "normal_tensors"),
+    lazy("random.uniform", "uniform"),
+    lazy("random.normal", "normal"),
+    lazy("random.normal", "normal_tensors"),
 )
-_randint, _randperm = lazy("rng_integers", "randint"), lazy("rng_integers", "randperm")
-_bernoulli, _bernoulli_each = lazy("rng_uniform", "bernoulli"), lazy("rng_uniform", "bernoulli_each")
+_randint, _randperm = lazy("random.integers", "randint"), lazy("random.integers", "randperm")
+_bernoulli, _bernoulli_each = lazy("random.uniform", "bernoulli"), lazy("random.uniform", "bernoulli_each")
 
 
 class Generator:
@@ -278,7 +278,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 
         if tuple(out.shape) != array.shape:
             resize_to(out, array.shape)
-        return out.copy_(wrap(array))
+        return _leaf(out.copy_(wrap(array)), requires_grad)
     return _leaf(wrap(array), requires_grad)
 
 

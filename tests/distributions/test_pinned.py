@@ -9,7 +9,7 @@ import pytest
 
 import penlight as torch
 from penlight.distributions import constraints
-from penlight.kernels import rng_gradients
+from penlight.kernels.random import gradients
 
 from .families import FAMILIES
 
@@ -41,7 +41,7 @@ def test_samples_of_seed_zero(make, expected):
     ],
 )
 def test_slope_of_gamma_samples(alpha, x, slope):
-    np.testing.assert_allclose(rng_gradients.gamma_grad(np.array([alpha]), np.array([x])), [slope], rtol=1e-9)
+    np.testing.assert_allclose(gradients.gamma_grad(np.array([alpha]), np.array([x])), [slope], rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_slope_of_gamma_samples(alpha, x, slope):
     ],
 )
 def test_slope_of_beta_samples(a, b, x, slope):
-    ours = rng_gradients.dirichlet_grad(np.array([x]), np.array([a]), np.array([a + b]))
+    ours = gradients.dirichlet_grad(np.array([x]), np.array([a]), np.array([a + b]))
     np.testing.assert_allclose(ours, [slope], rtol=1e-9)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import penlight
 from penlight.func import batching
-from penlight.kernels.rng_engine import Engine
+from penlight.kernels.random.engine import Engine
 from penlight.ops import OPS
 
 from . import capturing

@@ -2,7 +2,8 @@
 
 import pytest
 
-from penlight.kernels import conv, conv_flat, conv_tiles, fold, native
+from penlight.kernels import conv, fold, native, strategy
+from penlight.kernels.conv import implicit, winograd
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -28,8 +29,9 @@ def _small_as_large(request, monkeypatch):
 
 
 def forget_plans():
-    for kept in (conv_flat._forward, conv_flat._several, conv_flat._weigh, conv_tiles._forward, conv_tiles._weigh):
+    for kept in (implicit._forward, implicit._several, implicit._weigh, winograd._forward, winograd._weigh):
         kept.cache_clear()
+    strategy.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from penlight.kernels import call, native
-from penlight.kernels.native import _pages, _pool
+from penlight.kernels import call, executable, native, waiting_threads
 
 here = pytest.mark.skipif(not native.available(), reason="this machine runs no machine code")
 
@@ -133,13 +132,13 @@ def test_kernels_are_had_after_the_system_refuses_executable_memory():
     program = """
 import os
 import penlight as torch
-from penlight.kernels.native import _pages
+from penlight.kernels import executable
 
 torch.randn(70000).exp()
 before = len(os.listdir("/proc/self/fd"))
 def refuse(*args, **kwargs):
     raise PermissionError(1, "refused")
-_pages._Memory.__init__ = refuse
+executable._Memory.__init__ = refuse
 x = torch.linspace(-2, 2, 70000)
 assert abs(torch.erf(x)[-1].item() - 0.99532) < 1e-4
 assert torch.nn.functional.max_pool2d(x[:6400].reshape(1, 1, 80, 80), 2).shape[-1] == 40
@@ -154,9 +153,9 @@ def test_without_memory_for_code_numpy_does_the_work():
 import ctypes
 import penlight as torch
 from penlight.kernels import native
-from penlight.kernels.native import _pages
+from penlight.kernels import executable
 
-_pages._Memory.__init__ = lambda self: (_ for _ in ()).throw(OSError(1, "refused"))
+executable._Memory.__init__ = lambda self: (_ for _ in ()).throw(OSError(1, "refused"))
 assert not native.available()
 x = torch.linspace(-2, 2, 70000, requires_grad=True)
 torch.erf(x).sum().backward()
@@ -187,8 +186,8 @@ torch.special.gammaln(torch.rand(100000)).sum().item()
 
 @here
 def test_there_is_an_end_to_the_memory_of_code(monkeypatch):
-    memory = _pages._memory()
-    monkeypatch.setattr(memory, "_take", lambda counter, size: _pages._ROOM)
+    memory = executable._memory()
+    monkeypatch.setattr(memory, "_take", lambda counter, size: executable._ROOM)
     with pytest.raises(MemoryError, match="PENLIGHT_NATIVE=0"):
         memory.put(b"\xc3")
 
@@ -200,7 +199,7 @@ def test_ranges_are_shared_with_the_same_checks():
         b.each(lambda: x.store(x.load() + 1.0))
 
     kernel, x = native.Kernel(define), np.zeros((50, 8), np.float32)
-    _pool.shared(kernel.run)(10, 50, 8, x)
+    waiting_threads.shared(kernel.run)(10, 50, 8, x)
     assert (x == 1).all()
     with pytest.raises(ValueError, match="400 elements where 408"):
-        _pool.shared(kernel.run)(10, 51, 8, x)
+        waiting_threads.shared(kernel.run)(10, 51, 8, x)

@@ -5,8 +5,8 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import native
-from penlight.kernels.convert import cast, truncate
-from penlight.kernels.folds import FROM, fold
+from penlight.kernels.copies.convert import cast, truncate
+from penlight.kernels.reduce.large import FROM, fold
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from penlight.kernels.few_logits import few_logits_backward, few_targets, nll_of_few
+from penlight.kernels.loss.few_logits import few_logits_backward, few_targets, nll_of_few
 from penlight.kernels.softmax import nll_from_logits, nll_from_logits_backward
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import gufuncs, lapack, lapack_calls, ldl, linalg
+from penlight.kernels import linalg
+from penlight.kernels.linalg import gufuncs, lapack, lapack_calls, ldl
 
 SHAPES = [(), (3,), (2, 1), (70,)]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import moves, native
+from penlight.kernels import native
+from penlight.kernels.index import moves
 
 needs_native = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
 DTYPES = ["f4", "f8", "i8", "i4", "i2", "i1", "c8", "c16", "?"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import norm as K
-from penlight.kernels import norm_channels as C
+from penlight.kernels.norm import channels as C
 
 rng = np.random.default_rng(0)
 EPS = 1e-5

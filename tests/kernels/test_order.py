@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import penlight as torch
+from penlight.kernels.copies.order import in_memory_order, order_of
 from penlight.kernels.native import operands
-from penlight.kernels.order import in_memory_order, order_of
 
 rng = np.random.default_rng(0)
 

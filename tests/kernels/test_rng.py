@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from penlight.kernels import rng, rng_integers, rng_normal
 from penlight.kernels.fma import fma64
-from penlight.kernels.rng_engine import PIECE
+from penlight.kernels.random import integers, normal, rejection, samplers, uniform
+from penlight.kernels.random.engine import DEFAULT_SEED, PIECE, Engine
 
 F16, F32, F64, I64 = (np.dtype(name) for name in ("float16", "float32", "float64", "int64"))
 
@@ -103,22 +103,22 @@ MIXED: dict[int, list[tuple[float, int, int]]] = {
 
 @pytest.mark.parametrize("seed", MIXED)
 def test_mixed_sequence(seed: int) -> None:
-    engine = rng.Engine(seed)
+    engine = Engine(seed)
     steps = [
-        lambda: rng.uniform(engine, (3,), F32),
-        lambda: rng.normal(engine, (5,), F32),
-        lambda: rng.normal(engine, (20,), F32),
-        lambda: rng.randperm(engine, 10, I64),
-        lambda: rng.randint(engine, (4, 3), -2, 9, I64),
-        lambda: rng.bernoulli(engine, 0.3, (7,), F32),
-        lambda: rng.normal(engine, (1,), F32),
-        lambda: rng.uniform(engine, (2, 4), F64),
-        lambda: rng.normal(engine, (100,), F32),
-        lambda: rng.uniform(engine, (33,), F32, -0.5, 0.25),
-        lambda: rng.randperm(engine, 700, I64),
-        lambda: rng.randint(engine, (5,), 0, 2**40, I64),
-        lambda: rng.normal(engine, (40,), F16, 1, 3),
-        lambda: rng.normal(engine, (2,), F32),
+        lambda: uniform.uniform(engine, (3,), F32),
+        lambda: normal.normal(engine, (5,), F32),
+        lambda: normal.normal(engine, (20,), F32),
+        lambda: integers.randperm(engine, 10, I64),
+        lambda: integers.randint(engine, (4, 3), -2, 9, I64),
+        lambda: uniform.bernoulli(engine, 0.3, (7,), F32),
+        lambda: normal.normal(engine, (1,), F32),
+        lambda: uniform.uniform(engine, (2, 4), F64),
+        lambda: normal.normal(engine, (100,), F32),
+        lambda: uniform.uniform(engine, (33,), F32, -0.5, 0.25),
+        lambda: integers.randperm(engine, 700, I64),
+        lambda: integers.randint(engine, (5,), 0, 2**40, I64),
+        lambda: normal.normal(engine, (40,), F16, 1, 3),
+        lambda: normal.normal(engine, (2,), F32),
     ]
     for step, (value, place, kept) in zip(steps, MIXED[seed], strict=True):
         result = step()
@@ -135,62 +135,65 @@ def test_mixed_sequence(seed: int) -> None:
     "draw, expected",
     [
         (
-            lambda e: rng.uniform(e, (4,), F32),
+            lambda e: uniform.uniform(e, (4,), F32),
             [0.8822692632675171, 0.9150039553642273, 0.38286375999450684, 0.9593056440353394],
         ),
-        (lambda e: rng.uniform(e, (3,), F16), [0.88232421875, 0.9150390625, 0.3828125]),
-        (lambda e: rng.normal(e, (3,), F64), [0.33669035438385886, 0.1288094051365897, 0.23446236336153173]),
+        (lambda e: uniform.uniform(e, (3,), F16), [0.88232421875, 0.9150390625, 0.3828125]),
+        (lambda e: normal.normal(e, (3,), F64), [0.33669035438385886, 0.1288094051365897, 0.23446236336153173]),
         (
-            lambda e: rng.normal(e, (20,), F32)[:5],
+            lambda e: normal.normal(e, (20,), F32)[:5],
             [1.9269152879714966, 1.4872840642929077, 0.9007171988487244, -2.1055209636688232, -0.7581311464309692],
         ),
         (
-            lambda e: rng.normal(e, (20,), F32, contiguous=False)[[0, 9, 19]],
+            lambda e: normal.normal(e, (20,), F32, contiguous=False)[[0, 9, 19]],
             [0.33669036626815796, 0.2673508822917938, -0.7506223320960999],
         ),
-        (lambda e: rng.randint(e, (8,), 0, 10, I64), [2, 7, 6, 4, 6, 5, 0, 4]),
-        (lambda e: rng.random(e, (4,), np.dtype("uint8")), [102, 179, 92, 14]),
-        (lambda e: rng.randperm(e, 10, I64), [2, 6, 1, 8, 4, 5, 0, 9, 3, 7]),
-        (lambda e: rng.bernoulli_each(e, np.array([0.1, 0.5, 0.9, 0.5], F32), F32), [0, 0, 1, 0]),
-        (lambda e: rng.multinomial(e, np.array([0.1, 0.2, 0.3, 0.4], F32), 3), [3, 1, 2]),
-        (lambda e: rng.multinomial(e, np.array([0.1, 0.2, 0.3, 0.4], F32), 6, True), [0, 0, 1, 0, 2, 2]),
-        (lambda e: rng.exponential(e, (3,), F64, 2), [0.029957007845401073, 0.03248806439669265, 0.06595838999204529]),
-        (lambda e: rng.geometric(e, (6,), F32, 0.2), [13, 13, 10, 14, 3, 4]),
-        (lambda e: rng.cauchy(e, (3,), F64, 1, 2), [-9.824974593994627, -8.987402160112728, -3.8897486534543475]),
-        (lambda e: rng.log_normal(e, (3,), F64), [5.330157080559128, 3.517036776692234, 4.34456103815977]),
+        (lambda e: integers.randint(e, (8,), 0, 10, I64), [2, 7, 6, 4, 6, 5, 0, 4]),
+        (lambda e: integers.random(e, (4,), np.dtype("uint8")), [102, 179, 92, 14]),
+        (lambda e: integers.randperm(e, 10, I64), [2, 6, 1, 8, 4, 5, 0, 9, 3, 7]),
+        (lambda e: uniform.bernoulli_each(e, np.array([0.1, 0.5, 0.9, 0.5], F32), F32), [0, 0, 1, 0]),
+        (lambda e: samplers.multinomial(e, np.array([0.1, 0.2, 0.3, 0.4], F32), 3), [3, 1, 2]),
+        (lambda e: samplers.multinomial(e, np.array([0.1, 0.2, 0.3, 0.4], F32), 6, True), [0, 0, 1, 0, 2, 2]),
         (
-            lambda e: rng.standard_gamma(e, np.array([0.1, 1.0, 5.0])),
+            lambda e: samplers.exponential(e, (3,), F64, 2),
+            [0.029957007845401073, 0.03248806439669265, 0.06595838999204529],
+        ),
+        (lambda e: samplers.geometric(e, (6,), F32, 0.2), [13, 13, 10, 14, 3, 4]),
+        (lambda e: samplers.cauchy(e, (3,), F64, 1, 2), [-9.824974593994627, -8.987402160112728, -3.8897486534543475]),
+        (lambda e: samplers.log_normal(e, (3,), F64), [5.330157080559128, 3.517036776692234, 4.34456103815977]),
+        (
+            lambda e: rejection.standard_gamma(e, np.array([0.1, 1.0, 5.0])),
             [0.6927260634293273, 0.841549601940394, 1.1093966000580933],
         ),
-        (lambda e: rng.poisson(e, np.array([0.5, 4.0, 30.0], F32)), [0, 1, 18]),
-        (lambda e: rng.binomial(e, np.array([5.0, 40, 1000], F32), np.array([0.5, 0.9, 0.3], F32)), [1, 39, 301]),
+        (lambda e: rejection.poisson(e, np.array([0.5, 4.0, 30.0], F32)), [0, 1, 18]),
+        (lambda e: rejection.binomial(e, np.array([5.0, 40, 1000], F32), np.array([0.5, 0.9, 0.3], F32)), [1, 39, 301]),
         (
-            lambda e: rng.dirichlet(e, np.array([0.5, 2.0, 3.0], F32)),
+            lambda e: rejection.dirichlet(e, np.array([0.5, 2.0, 3.0], F32)),
             [0.4079904556274414, 0.506523609161377, 0.08548595756292343],
         ),
     ],
 )
 def test_pinned_values(draw: object, expected: list[float]) -> None:
-    result = draw(rng.Engine(42))
+    result = draw(Engine(42))
     np.testing.assert_allclose(result.astype(np.float64), expected, rtol=1e-14)
 
 
 def test_pinned_large() -> None:
-    assert zlib.crc32(rng.normal(rng.Engine(42), (100_000,), F32).tobytes()) == 285774096
-    engine = rng.Engine(42)
-    assert zlib.crc32(rng.uniform(engine, (1000,), F32, 0.1, 0.7).tobytes()) == 266520172
-    assert zlib.crc32(rng.uniform(engine, (1000,), F64, 0.1, 0.7).tobytes()) == 3412112686
+    assert zlib.crc32(normal.normal(Engine(42), (100_000,), F32).tobytes()) == 285774096
+    engine = Engine(42)
+    assert zlib.crc32(uniform.uniform(engine, (1000,), F32, 0.1, 0.7).tobytes()) == 266520172
+    assert zlib.crc32(uniform.uniform(engine, (1000,), F64, 0.1, 0.7).tobytes()) == 3412112686
 
 
 def test_first_draws() -> None:
-    assert rng.Engine(0).random32(4).tolist() == [2357136044, 2546248239, 3071714933, 3626093760]
-    assert rng.Engine(0).random64(2).tolist() == [(2357136044 << 32) + 2546248239, (3071714933 << 32) + 3626093760]
-    assert rng.Engine().initial_seed() == rng.DEFAULT_SEED == 67280421310721
+    assert Engine(0).random32(4).tolist() == [2357136044, 2546248239, 3071714933, 3626093760]
+    assert Engine(0).random64(2).tolist() == [(2357136044 << 32) + 2546248239, (3071714933 << 32) + 3626093760]
+    assert Engine().initial_seed() == DEFAULT_SEED == 67280421310721
 
 
 @pytest.mark.parametrize("sizes", [(1, 2, 3), (623, 1, 1), (624, 624), (625, 1247, 1), (PIECE, 7, 3 * PIECE + 5, 624)])
 def test_draws_do_not_depend_on_how_they_are_asked_for(sizes: tuple[int, ...]) -> None:
-    engine, other, whole = rng.Engine(5), rng.Engine(5), rng.Engine(5)
+    engine, other, whole = Engine(5), Engine(5), Engine(5)
     expected = whole.random32(sum(sizes))
     np.testing.assert_array_equal(np.concatenate([engine.random32(n) for n in sizes]), expected)
     np.testing.assert_array_equal(np.concatenate([np.concatenate(list(other.pieces(n))) for n in sizes]), expected)
@@ -200,19 +203,19 @@ def test_draws_do_not_depend_on_how_they_are_asked_for(sizes: tuple[int, ...]) -
 @pytest.mark.parametrize("n", [10, 624, PIECE, 40_000])
 @pytest.mark.parametrize("skip", [0, 1, 2, 623])
 def test_pairs_of_draws(n: int, skip: int) -> None:
-    engine, other = rng.Engine(5), rng.Engine(5)
+    engine, other = Engine(5), Engine(5)
     engine.raw(skip)
     words = other.random32(skip + 2 * n)[skip:].astype(np.uint64)
     np.testing.assert_array_equal(engine.random64(n), (words[0::2] << 32) | words[1::2])
 
 
 def test_state_layout() -> None:
-    engine = rng.Engine(7)
+    engine = Engine(7)
     fresh = engine.get_state()
     assert fresh.dtype == np.uint8 and fresh.shape == (5056,) and fresh.flags.writeable
     assert fresh[:24].tolist() == [7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0] + [0] * 8
-    rng.uniform(engine, (5,), F32)
-    rng.normal(engine, (3,), F32)
+    uniform.uniform(engine, (5,), F32)
+    normal.normal(engine, (3,), F32)
     state = engine.get_state()
     assert state[:28].tolist() == [7] + [0] * 7 + [100, 2, 0, 0, 1, 0, 0, 0, 13] + [0] * 7 + [249, 163, 137, 120]
     assert state[5040:].tolist() == [1] + [0] * 15
@@ -220,33 +223,41 @@ def test_state_layout() -> None:
 
 
 def test_state_restores_the_kept_samples() -> None:
-    engine = rng.Engine(7)
-    rng.normal(engine, (3,), F32)
+    engine = Engine(7)
+    normal.normal(engine, (3,), F32)
     state = engine.get_state()
-    expected = [rng.normal(engine, (3,), F64), rng.normal(engine, (64,), F32), rng.uniform(engine, (700,), F32)]
-    other = rng.Engine(1).set_state(state)
+    expected = [
+        normal.normal(engine, (3,), F64),
+        normal.normal(engine, (64,), F32),
+        uniform.uniform(engine, (700,), F32),
+    ]
+    other = Engine(1).set_state(state)
     for want, draw in zip(expected, (3, 64, 700), strict=True):
-        got = rng.uniform(other, (700,), F32) if draw == 700 else rng.normal(other, (draw,), F64 if draw == 3 else F32)
+        got = (
+            uniform.uniform(other, (700,), F32)
+            if draw == 700
+            else normal.normal(other, (draw,), F64 if draw == 3 else F32)
+        )
         np.testing.assert_array_equal(got, want)
     state[5048:5056] = np.frombuffer(np.float32(1.5).tobytes() + b"\x01\0\0\0", np.uint8)  # the kept float sample
-    assert rng.Engine(1).set_state(state).get_state().tobytes() == state.tobytes()
+    assert Engine(1).set_state(state).get_state().tobytes() == state.tobytes()
 
 
 def test_clone_is_independent() -> None:
-    engine = rng.Engine(3)
-    rng.normal(engine, (17,), F32)
+    engine = Engine(3)
+    normal.normal(engine, (17,), F32)
     other = engine.clone()
-    np.testing.assert_array_equal(rng.normal(engine, (33,), F32), rng.normal(other, (33,), F32))
-    rng.uniform(other, (1,), F32)
+    np.testing.assert_array_equal(normal.normal(engine, (33,), F32), normal.normal(other, (33,), F32))
+    uniform.uniform(other, (1,), F32)
     assert engine.get_state().tobytes() != other.get_state().tobytes()
 
 
 def test_entropy() -> None:
-    engine = rng.Engine(1)
-    rng.normal(engine, (1,), F32)
+    engine = Engine(1)
+    normal.normal(engine, (1,), F32)
     seed = engine.seed()
     assert engine.initial_seed() == seed != 1 and 0 <= seed < 2**64
-    np.testing.assert_array_equal(rng.normal(engine, (4,), F32), rng.normal(rng.Engine(seed), (4,), F32))
+    np.testing.assert_array_equal(normal.normal(engine, (4,), F32), normal.normal(Engine(seed), (4,), F32))
 
 
 @pytest.mark.parametrize(
@@ -258,14 +269,14 @@ def test_entropy() -> None:
     ],
 )
 def test_bad_seed_changes_nothing(seed: object, error: type[Exception], message: str) -> None:
-    engine = rng.Engine(1)
+    engine = Engine(1)
     with pytest.raises(error, match=message):
         engine.manual_seed(seed)
     assert engine.initial_seed() == 1
 
 
 def test_bad_state_changes_nothing() -> None:
-    engine = rng.Engine(1)
+    engine = Engine(1)
     before = engine.get_state()
     for state, error, message in (
         (
@@ -286,7 +297,7 @@ def test_bad_state_changes_nothing() -> None:
 
 def test_uniform_never_reaches_its_upper_bound() -> None:
     for dtype in (F16, F32, F64):
-        samples = rng.uniform(rng.Engine(3), (200_000,), dtype, 1, 1 + 4 * float(np.finfo(dtype).eps))
+        samples = uniform.uniform(Engine(3), (200_000,), dtype, 1, 1 + 4 * float(np.finfo(dtype).eps))
         assert len(np.unique(samples)) == 4 and samples.min() == 1
 
 
@@ -311,59 +322,59 @@ def test_shuffle_without_a_loop(n: int) -> None:
     source = np.random.default_rng(n)
     targets = [source.integers(np.arange(n), n), np.arange(n), np.full(n, n - 1), np.minimum(np.arange(n) + 1, n - 1)]
     for target in targets:
-        assert rng_integers._shuffle(target).tolist() == plain_shuffle(target.tolist())
+        assert integers._shuffle(target).tolist() == plain_shuffle(target.tolist())
     draws = source.integers(0, 2**63, n).astype(np.uint64)
     inside_out = [draw % (i + 1) for i, draw in enumerate(draws.tolist())]
-    assert rng_integers._inside_out(draws).tolist() == plain_shuffle(inside_out)
+    assert integers._inside_out(draws).tolist() == plain_shuffle(inside_out)
 
 
 def test_huge_permutations_take_pairs_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rng_integers, "_LARGE_PERMUTATION", 50)
-    engine, other = rng.Engine(3), rng.Engine(3)
+    monkeypatch.setattr(integers, "_LARGE_PERMUTATION", 50)
+    engine, other = Engine(3), Engine(3)
     target = [draw % (i + 1) for i, draw in enumerate(other.random64(60).tolist())]
-    assert rng.randperm(engine, 60, I64).tolist() == plain_shuffle(target)
+    assert integers.randperm(engine, 60, I64).tolist() == plain_shuffle(target)
     assert engine.get_state().tobytes() == other.get_state().tobytes()
 
 
 @pytest.mark.parametrize("n", [0, 1, 499, 500, 501, 5000])
 def test_permutation(n: int) -> None:
-    assert sorted(rng.randperm(rng.Engine(n), n, I64).tolist()) == list(range(n))
+    assert sorted(integers.randperm(Engine(n), n, I64).tolist()) == list(range(n))
 
 
 def test_box_muller_at_the_ends() -> None:
     last = 1 - 2.0**-24
     u = np.array([0, last, 0, last] + [0.25] * 4 + [0, 0, last, last, 0.125, 0.375, 0.625, 0.875], F32)
     samples = u.copy()
-    rng_normal.box_muller32(samples)
+    normal.box_muller32(samples)
     radius, angle = np.sqrt(-2 * np.log(1 - u[:8].astype(np.float64))), 2 * math.pi * u[8:].astype(np.float64)
     np.testing.assert_allclose(samples[:8], radius * np.cos(angle), atol=1e-6)
     np.testing.assert_allclose(samples[8:], radius * np.sin(angle), atol=2e-6)
 
 
 def test_c_library_functions_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = rng.normal(rng.Engine(1), (100,), F64), rng.exponential(rng.Engine(1), (4, 5), F64)
-    monkeypatch.setattr(rng_normal, "_FUNCTIONS", {})
+    expected = normal.normal(Engine(1), (100,), F64), samplers.exponential(Engine(1), (4, 5), F64)
+    monkeypatch.setattr(normal, "_FUNCTIONS", {})
     for name in ("log", "log1p", "sin", "cos"):  # as if NumPy's differed from the C library's
         monkeypatch.setattr(np, name, lambda x, out: out)
-    result = rng.normal(rng.Engine(1), (100,), F64), rng.exponential(rng.Engine(1), (4, 5), F64)
+    result = normal.normal(Engine(1), (100,), F64), samplers.exponential(Engine(1), (4, 5), F64)
     for got, want in zip(result, expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13)
 
 
 def test_moments() -> None:
-    engine = rng.Engine(0)
-    samples = rng.normal(engine, (200_000,), F32, 3, 2)
+    engine = Engine(0)
+    samples = normal.normal(engine, (200_000,), F32, 3, 2)
     assert abs(samples.mean() - 3) < 0.02 and abs(samples.std() - 2) < 0.02
-    gamma = rng.standard_gamma(engine, np.full(20_000, 2.5))
+    gamma = rejection.standard_gamma(engine, np.full(20_000, 2.5))
     assert abs(gamma.mean() - 2.5) < 0.05 and abs(gamma.var() - 2.5) < 0.15
-    poisson = rng.poisson(engine, np.full(20_000, 25.0))
+    poisson = rejection.poisson(engine, np.full(20_000, 25.0))
     assert abs(poisson.mean() - 25) < 0.2 and abs(poisson.var() - 25) < 1
-    binomial = rng.binomial(engine, np.full(20_000, 100.0), np.full(20_000, 0.3))
+    binomial = rejection.binomial(engine, np.full(20_000, 100.0), np.full(20_000, 0.3))
     assert abs(binomial.mean() - 30) < 0.2 and abs(binomial.var() - 21) < 1
 
 
 def test_multinomial_errors() -> None:
-    engine = rng.Engine(0)
+    engine = Engine(0)
     before = engine.get_state()
     for weights, count, replacement, message in (
         ([0.5, -1.0], 1, False, "probability tensor contains either `inf`, `nan` or element < 0"),
@@ -376,6 +387,6 @@ def test_multinomial_errors() -> None:
         ([[[1.0]]], 1, False, "prob_dist must be 1 or 2 dim"),
     ):
         with pytest.raises(RuntimeError) as raised:
-            rng.multinomial(engine, np.array(weights, F32), count, replacement)
+            samplers.multinomial(engine, np.array(weights, F32), count, replacement)
         assert str(raised.value) == message
     assert np.array_equal(engine.get_state(), before)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from penlight.kernels import rng
+from penlight.kernels.random import integers, normal, rejection, samplers, uniform
+from penlight.kernels.random.engine import Engine
 
 torch = pytest.importorskip("torch")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -34,17 +35,17 @@ DTYPES = FLOATS | INTS | {torch.bool: np.dtype("bool")}
 F32, F64, I64 = np.dtype("float32"), np.dtype("float64"), np.dtype("int64")
 
 
-def start(seed: int) -> rng.Engine:
+def start(seed: int) -> Engine:
     """Put both libraries at the start of the same stream."""
     torch.manual_seed(seed)
-    return rng.Engine(seed)
+    return Engine(seed)
 
 
 def bits(tensor: torch.Tensor) -> bytes:
     return tensor.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
 
 
-def assert_same(engine: rng.Engine, ours: np.ndarray, theirs: torch.Tensor) -> None:
+def assert_same(engine: Engine, ours: np.ndarray, theirs: torch.Tensor) -> None:
     assert ours.shape == tuple(theirs.shape)
     assert ours.flags.c_contiguous
     if ours.tobytes() != bits(theirs):
@@ -58,21 +59,21 @@ def assert_same(engine: rng.Engine, ours: np.ndarray, theirs: torch.Tensor) -> N
 def test_mixed_sequence(seed: int) -> None:
     engine = start(seed)
     for _ in range(12):  # enough to pass the end of a block of 624 draws several times
-        assert_same(engine, rng.uniform(engine, (3,), F32), torch.rand(3))
-        assert_same(engine, rng.normal(engine, (5,), F32), torch.randn(5))
-        assert_same(engine, rng.normal(engine, (20,), F32), torch.randn(20))
-        assert_same(engine, rng.randperm(engine, 10, I64), torch.randperm(10))
-        assert_same(engine, rng.randint(engine, (4, 3), -2, 9, I64), torch.randint(-2, 9, (4, 3)))
-        assert_same(engine, rng.bernoulli(engine, 0.3, (7,), F32), torch.empty(7).bernoulli_(0.3))
-        assert_same(engine, rng.normal(engine, (1,), F32), torch.randn(1))
-        assert_same(engine, rng.uniform(engine, (2, 4), F64), torch.rand(2, 4, dtype=torch.float64))
-        assert_same(engine, rng.normal(engine, (64,), F32), torch.randn(64))
-        assert_same(engine, rng.normal(engine, (2, 16), F32, 1.5, 0.1), torch.empty(2, 16).normal_(1.5, 0.1))
-        assert_same(engine, rng.normal(engine, (3,), F64), torch.randn(3, dtype=torch.float64))
-        assert_same(engine, rng.exponential(engine, (3,), F32), torch.empty(3).exponential_())
+        assert_same(engine, uniform.uniform(engine, (3,), F32), torch.rand(3))
+        assert_same(engine, normal.normal(engine, (5,), F32), torch.randn(5))
+        assert_same(engine, normal.normal(engine, (20,), F32), torch.randn(20))
+        assert_same(engine, integers.randperm(engine, 10, I64), torch.randperm(10))
+        assert_same(engine, integers.randint(engine, (4, 3), -2, 9, I64), torch.randint(-2, 9, (4, 3)))
+        assert_same(engine, uniform.bernoulli(engine, 0.3, (7,), F32), torch.empty(7).bernoulli_(0.3))
+        assert_same(engine, normal.normal(engine, (1,), F32), torch.randn(1))
+        assert_same(engine, uniform.uniform(engine, (2, 4), F64), torch.rand(2, 4, dtype=torch.float64))
+        assert_same(engine, normal.normal(engine, (64,), F32), torch.randn(64))
+        assert_same(engine, normal.normal(engine, (2, 16), F32, 1.5, 0.1), torch.empty(2, 16).normal_(1.5, 0.1))
+        assert_same(engine, normal.normal(engine, (3,), F64), torch.randn(3, dtype=torch.float64))
+        assert_same(engine, samplers.exponential(engine, (3,), F32), torch.empty(3).exponential_())
         alpha = np.linspace(0.2, 3, 5)
-        assert_same(engine, rng.standard_gamma(engine, alpha), torch._standard_gamma(torch.from_numpy(alpha)))
-        assert_same(engine, rng.randperm(engine, 600, I64), torch.randperm(600))
+        assert_same(engine, rejection.standard_gamma(engine, alpha), torch._standard_gamma(torch.from_numpy(alpha)))
+        assert_same(engine, integers.randperm(engine, 600, I64), torch.randperm(600))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -81,43 +82,43 @@ def test_mixed_sequence_of_some_hundreds(n: int, seed: int) -> None:
     engine = start(seed)
     p = torch.linspace(-0.0, 1, n)
     for _ in range(5):
-        assert_same(engine, rng.uniform(engine, (n,), F32), torch.rand(n))
-        assert_same(engine, rng.normal(engine, (n,), F32), torch.randn(n))
-        assert_same(engine, rng.normal(engine, (5,), F32), torch.randn(5))
-        assert_same(engine, rng.randint(engine, (n,), -2, 9, I64), torch.randint(-2, 9, (n,)))
-        assert_same(engine, rng.uniform(engine, (n,), F64, -1, 3), torch.empty(n, dtype=torch.float64).uniform_(-1, 3))
-        assert_same(engine, rng.bernoulli(engine, 0.3, (n,), F32), torch.empty(n).bernoulli_(0.3))
-        assert_same(engine, rng.bernoulli_each(engine, p.numpy(), F32), torch.bernoulli(p))
-        assert_same(engine, rng.uniform(engine, (3,), F32), torch.rand(3))
-        assert_same(engine, rng.normal(engine, (n,), F64), torch.randn(n, dtype=torch.float64))
-        assert_same(engine, rng.exponential(engine, (n,), F32), torch.empty(n).exponential_())
-        assert_same(engine, rng.bernoulli_each(engine, p.double().numpy(), F64), torch.bernoulli(p.double()))
+        assert_same(engine, uniform.uniform(engine, (n,), F32), torch.rand(n))
+        assert_same(engine, normal.normal(engine, (n,), F32), torch.randn(n))
+        assert_same(engine, normal.normal(engine, (5,), F32), torch.randn(5))
+        assert_same(engine, integers.randint(engine, (n,), -2, 9, I64), torch.randint(-2, 9, (n,)))
+        assert_same(
+            engine, uniform.uniform(engine, (n,), F64, -1, 3), torch.empty(n, dtype=torch.float64).uniform_(-1, 3)
+        )
+        assert_same(engine, uniform.bernoulli(engine, 0.3, (n,), F32), torch.empty(n).bernoulli_(0.3))
+        assert_same(engine, uniform.bernoulli_each(engine, p.numpy(), F32), torch.bernoulli(p))
+        assert_same(engine, uniform.uniform(engine, (3,), F32), torch.rand(3))
+        assert_same(engine, normal.normal(engine, (n,), F64), torch.randn(n, dtype=torch.float64))
+        assert_same(engine, samplers.exponential(engine, (n,), F32), torch.empty(n).exponential_())
+        assert_same(engine, uniform.bernoulli_each(engine, p.double().numpy(), F64), torch.bernoulli(p.double()))
 
 
 @pytest.mark.parametrize("draws", [0, 1, 3, 623, 624, 625, 5000])
 def test_state_travels_both_ways(draws: int) -> None:
     engine = start(9)
-    torch.rand(draws), rng.uniform(engine, (draws,), F32)
-    torch.randn(3), rng.normal(engine, (3,), F32)
+    torch.rand(draws), uniform.uniform(engine, (draws,), F32)
+    torch.randn(3), normal.normal(engine, (3,), F32)
     state = torch.get_rng_state()
-    other = rng.Engine(1).set_state(state.numpy())
+    other = Engine(1).set_state(state.numpy())
     assert other.get_state().tobytes() == state.numpy().tobytes()
     assert other.initial_seed() == torch.initial_seed() == 9
     torch.manual_seed(3)
     torch.set_rng_state(torch.from_numpy(engine.get_state()))
-    assert_same(other, rng.normal(other, (1,), F64), torch.randn(1, dtype=torch.float64))
-    assert_same(other, rng.uniform(other, (700,), F32), torch.rand(700))
+    assert_same(other, normal.normal(other, (1,), F64), torch.randn(1, dtype=torch.float64))
+    assert_same(other, uniform.uniform(other, (700,), F32), torch.rand(700))
     fresh = torch.Generator().manual_seed(-5)
-    assert (
-        rng.Engine(4).set_state(fresh.get_state().numpy()).get_state().tobytes() == fresh.get_state().numpy().tobytes()
-    )
+    assert Engine(4).set_state(fresh.get_state().numpy()).get_state().tobytes() == fresh.get_state().numpy().tobytes()
 
 
 @pytest.mark.parametrize("seed", [-1, -(2**63), 2**63, 2**64 - 1, 2**32 + 7])
 def test_seeds(seed: int) -> None:
     engine = start(seed)
     assert engine.initial_seed() == torch.initial_seed()
-    assert_same(engine, rng.uniform(engine, (5,), F32), torch.rand(5))
+    assert_same(engine, uniform.uniform(engine, (5,), F32), torch.rand(5))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -128,7 +129,7 @@ def test_seeds(seed: int) -> None:
 def test_uniform(dtype: torch.dtype, bounds: tuple[float, float]) -> None:
     engine = start(3)
     for n in (0, 1, 7, 700, 40001):
-        ours = rng.uniform(engine, (n,), FLOATS[dtype], *bounds)
+        ours = uniform.uniform(engine, (n,), FLOATS[dtype], *bounds)
         assert_same(engine, ours, torch.empty(n, dtype=dtype).uniform_(*bounds))
 
 
@@ -137,7 +138,7 @@ def test_uniform(dtype: torch.dtype, bounds: tuple[float, float]) -> None:
 def test_normal(dtype: torch.dtype, mean: float, std: float) -> None:
     engine = start(3)
     for n in (0, 1, 2, 15, 16, 17, 31, 32, 33, 100, 629, 20000, 70001):
-        ours = rng.normal(engine, (n,), FLOATS[dtype], mean, std)
+        ours = normal.normal(engine, (n,), FLOATS[dtype], mean, std)
         assert_same(engine, ours, torch.empty(n, dtype=dtype).normal_(mean, std))
 
 
@@ -150,26 +151,26 @@ def test_what_is_a_probability(value: float, dtype: torch.dtype) -> None:
         expected = torch.bernoulli(p)
     except RuntimeError:
         with pytest.raises(RuntimeError, match="p_in >= 0"):
-            rng.bernoulli_each(engine, p.numpy(), p.numpy().dtype)
+            uniform.bernoulli_each(engine, p.numpy(), p.numpy().dtype)
     else:
-        assert_same(engine, rng.bernoulli_each(engine, p.numpy(), p.numpy().dtype), expected)
+        assert_same(engine, uniform.bernoulli_each(engine, p.numpy(), p.numpy().dtype), expected)
 
 
 def test_bounds_at_the_ends_of_the_range() -> None:
     engine = start(3)
     for bounds in ((-1e308, 5e307), (1e-300, 3e-299), (1e-200, 1e-199), (-1e-300, 1e300), (1e307, 1.7e308)):
-        ours = rng.uniform(engine, (5000,), F64, *bounds)
+        ours = uniform.uniform(engine, (5000,), F64, *bounds)
         assert_same(engine, ours, torch.empty(5000, dtype=torch.float64).uniform_(*bounds))
     for bounds in ((-1e38, 5e37), (1e-44, 3e-39), (1e-30, 1e-29)):
-        ours = rng.uniform(engine, (5000,), F32, *bounds)
+        ours = uniform.uniform(engine, (5000,), F32, *bounds)
         assert_same(engine, ours, torch.empty(5000).uniform_(*bounds))
 
 
 def test_many_normal_samples() -> None:
     engine = start(123)
-    assert_same(engine, rng.normal(engine, (1500, 1000), F32), torch.randn(1500, 1000))
+    assert_same(engine, normal.normal(engine, (1500, 1000), F32), torch.randn(1500, 1000))
     engine = start(124)
-    half = rng.normal(engine, (2_000_000,), np.dtype("float16"))
+    half = normal.normal(engine, (2_000_000,), np.dtype("float16"))
     assert_same(engine, half, torch.randn(2_000_000, dtype=torch.float16))
 
 
@@ -177,12 +178,12 @@ def test_many_normal_samples() -> None:
 def test_small_normals_made_ahead(sizes: tuple[int, ...]) -> None:
     engine = start(8)
     for n in sizes:
-        assert_same(engine, rng.normal(engine, (n,), F32), torch.randn(n))
+        assert_same(engine, normal.normal(engine, (n,), F32), torch.randn(n))
     again = engine.clone()
     assert again.get_state().tobytes() == engine.get_state().tobytes()
     engine.manual_seed(8)
     torch.manual_seed(8)
-    assert_same(engine, rng.normal(engine, (16,), F32), torch.randn(16))
+    assert_same(engine, normal.normal(engine, (16,), F32), torch.randn(16))
 
 
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
@@ -190,9 +191,9 @@ def test_complex(dtype: torch.dtype) -> None:
     engine = start(3)
     for n in (3, 8, 21):
         np_dtype = np.dtype(str(dtype).removeprefix("torch."))
-        assert_same(engine, rng.normal(engine, (n,), np_dtype), torch.randn(n, dtype=dtype))
-        assert_same(engine, rng.uniform(engine, (n,), np_dtype), torch.rand(n, dtype=dtype))
-        ours = rng.normal(engine, (n,), np_dtype, 1, 2)
+        assert_same(engine, normal.normal(engine, (n,), np_dtype), torch.randn(n, dtype=dtype))
+        assert_same(engine, uniform.uniform(engine, (n,), np_dtype), torch.rand(n, dtype=dtype))
+        ours = normal.normal(engine, (n,), np_dtype, 1, 2)
         assert_same(engine, ours, torch.empty(n, dtype=dtype).normal_(1, 2))
 
 
@@ -204,7 +205,7 @@ def test_normal_of_tensors(dtype: torch.dtype, n: int) -> None:
     for one, two in ((mean, std), (mean, 1.7), (0.3, std), (mean.view(1, -1), std.view(-1, 1))):
         arrays = [x.numpy() if isinstance(x, torch.Tensor) else x for x in (one, two)]
         shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
-        ours = rng.normal_tensors(engine, shape, FLOATS[dtype], *arrays)
+        ours = normal.normal_tensors(engine, shape, FLOATS[dtype], *arrays)
         assert_same(engine, ours, torch.normal(one, two))
 
 
@@ -218,12 +219,12 @@ def test_randint(dtype: torch.dtype) -> None:
         engine = start(3)
         compare(
             engine,
-            lambda e, low=low, high=high: rng.randint(e, (70,), low, high, np_dtype),
+            lambda e, low=low, high=high: integers.randint(e, (70,), low, high, np_dtype),
             lambda low=low, high=high: torch.empty(70, dtype=dtype).random_(low, high),
         )
 
 
-def compare(engine: rng.Engine, ours: Callable[[rng.Engine], np.ndarray], theirs: Callable[[], torch.Tensor]) -> None:
+def compare(engine: Engine, ours: Callable[[Engine], np.ndarray], theirs: Callable[[], torch.Tensor]) -> None:
     """The same result and warnings from both, or the same error."""
     with warnings.catch_warnings(record=True) as expected_warnings:
         warnings.simplefilter("always")
@@ -246,21 +247,21 @@ def compare(engine: rng.Engine, ours: Callable[[rng.Engine], np.ndarray], theirs
 @pytest.mark.parametrize("dtype", DTYPES | UNSIGNED | {torch.complex64: np.dtype("complex64")})
 def test_random(dtype: torch.dtype) -> None:
     np_dtype = np.dtype("complex64") if dtype is torch.complex64 else (DTYPES | UNSIGNED)[dtype]
-    compare(start(3), lambda e: rng.random(e, (500,), np_dtype), lambda: torch.empty(500, dtype=dtype).random_())
+    compare(start(3), lambda e: integers.random(e, (500,), np_dtype), lambda: torch.empty(500, dtype=dtype).random_())
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 99, 500, 501, 1000, 65536, 65537, 100_000])
 def test_randperm(n: int) -> None:
     engine = start(4)
     for _ in range(2):
-        assert_same(engine, rng.randperm(engine, n, I64), torch.randperm(n))
+        assert_same(engine, integers.randperm(engine, n, I64), torch.randperm(n))
 
 
 @pytest.mark.parametrize("dtype", DTYPES | UNSIGNED)
 def test_randperm_dtypes(dtype: torch.dtype) -> None:
     np_dtype = (DTYPES | UNSIGNED)[dtype]
     for n in (-1, 1, 100, 128, 129, 255, 256, 257, 300, 2049, 2050):
-        compare(start(2), lambda e, n=n: rng.randperm(e, n, np_dtype), lambda n=n: torch.randperm(n, dtype=dtype))
+        compare(start(2), lambda e, n=n: integers.randperm(e, n, np_dtype), lambda n=n: torch.randperm(n, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -269,7 +270,7 @@ def test_bernoulli(dtype: torch.dtype) -> None:
     for p in (0, 1e-3, 0.3, 0.5, 0.75, 1):
         assert_same(
             engine,
-            rng.bernoulli(engine, p, (30, 31), DTYPES[dtype]),
+            uniform.bernoulli(engine, p, (30, 31), DTYPES[dtype]),
             torch.empty(30, 31, dtype=dtype).bernoulli_(p),
         )
     p = torch.linspace(0, 1, 1000)
@@ -277,7 +278,7 @@ def test_bernoulli(dtype: torch.dtype) -> None:
         array = p.to(kind).numpy()
         compare(
             engine,
-            lambda e, array=array: rng.bernoulli_each(e, array, DTYPES[dtype]),
+            lambda e, array=array: uniform.bernoulli_each(e, array, DTYPES[dtype]),
             lambda kind=kind: torch.empty(1000, dtype=dtype).bernoulli_(p.to(kind)),
         )
 
@@ -285,7 +286,7 @@ def test_bernoulli(dtype: torch.dtype) -> None:
 def test_dropout_is_bernoulli_of_what_stays() -> None:
     engine = start(11)
     x = torch.linspace(-1, 1, 300)
-    kept = rng.bernoulli(engine, 1 - 0.3, (300,), F32)
+    kept = uniform.bernoulli(engine, 1 - 0.3, (300,), F32)
     assert_same(engine, x.numpy() * (kept / np.float32(1 - 0.3)), torch.nn.functional.dropout(x, 0.3))
 
 
@@ -300,7 +301,7 @@ def test_multinomial(dtype: torch.dtype, replacement: bool, count: int) -> None:
         if count == 50 and array.dtype.itemsize == 2:
             count = 5  # sorting all the 16-bit scores meets equal ones, whose order torch leaves open
         engine = start(2)
-        ours = rng.multinomial(engine, array, count, replacement)
+        ours = samplers.multinomial(engine, array, count, replacement)
         assert_same(engine, ours, torch.multinomial(w, count, replacement))
 
 
@@ -310,15 +311,15 @@ def test_transformed_uniforms(dtype: torch.dtype) -> None:
     np_dtype = FLOATS[dtype]
     for n in (1, 9, 30000):
         for a in (1.0, 0.3, 2.5):
-            ours = rng.exponential(engine, (n,), np_dtype, a)
+            ours = samplers.exponential(engine, (n,), np_dtype, a)
             assert_same(engine, ours, torch.empty(n, dtype=dtype).exponential_(a))
         for p in (0.01, 0.3, 0.9):
-            ours = rng.geometric(engine, (n,), np_dtype, p)
+            ours = samplers.geometric(engine, (n,), np_dtype, p)
             assert_same(engine, ours, torch.empty(n, dtype=dtype).geometric_(p))
         for a, b in ((0.0, 1.0), (1.3, 2.7), (0.0, 0.5)):
-            ours = rng.cauchy(engine, (n,), np_dtype, a, b)
+            ours = samplers.cauchy(engine, (n,), np_dtype, a, b)
             assert_same(engine, ours, torch.empty(n, dtype=dtype).cauchy_(a, b))
-            ours = rng.log_normal(engine, (n,), np_dtype, a, b)
+            ours = samplers.log_normal(engine, (n,), np_dtype, a, b)
             assert_same(engine, ours, torch.empty(n, dtype=dtype).log_normal_(a, b))
 
 
@@ -326,7 +327,7 @@ def test_transformed_uniforms(dtype: torch.dtype) -> None:
 def test_geometric_of_integers(dtype: torch.dtype) -> None:
     engine = start(6)
     for p in (0.02, 0.5):
-        ours = rng.geometric(engine, (2000,), INTS[dtype], p)
+        ours = samplers.geometric(engine, (2000,), INTS[dtype], p)
         assert_same(engine, ours, torch.empty(2000, dtype=dtype).geometric_(p))
 
 
@@ -334,21 +335,21 @@ def test_geometric_of_integers(dtype: torch.dtype) -> None:
 def test_rejection_samplers(dtype: torch.dtype) -> None:
     engine = start(7)
     alpha = torch.linspace(0.01, 6, 1500, dtype=dtype)
-    assert_same(engine, rng.standard_gamma(engine, alpha.numpy()), torch._standard_gamma(alpha))
+    assert_same(engine, rejection.standard_gamma(engine, alpha.numpy()), torch._standard_gamma(alpha))
     for bad in (torch.tensor([0.0, -1.0, -0.01, 2.0], dtype=dtype), torch.tensor([float("nan"), 1.0], dtype=dtype)):
-        assert_same(engine, rng.standard_gamma(engine, bad.numpy()), torch._standard_gamma(bad))
+        assert_same(engine, rejection.standard_gamma(engine, bad.numpy()), torch._standard_gamma(bad))
     rate = torch.linspace(0, 40, 1501, dtype=dtype)
-    assert_same(engine, rng.poisson(engine, rate.numpy()), torch.poisson(rate))
+    assert_same(engine, rejection.poisson(engine, rate.numpy()), torch.poisson(rate))
     prob = torch.linspace(-0.1, 1.1, 700, dtype=dtype)
     prob[13] = float("nan")
     for count in (-1, 2.5, 5, 30, 1000, 10**6):
         n = torch.full_like(prob, count)
-        assert_same(engine, rng.binomial(engine, n.numpy(), prob.numpy()), torch.binomial(n, prob))
+        assert_same(engine, rejection.binomial(engine, n.numpy(), prob.numpy()), torch.binomial(n, prob))
     alpha = torch.linspace(0.001, 5, 1200, dtype=dtype).view(-1, 4)
-    assert_same(engine, rng.dirichlet(engine, alpha.numpy()), torch._sample_dirichlet(alpha))
+    assert_same(engine, rejection.dirichlet(engine, alpha.numpy()), torch._sample_dirichlet(alpha))
     for size in (1, 6, 30):
         alpha = torch.linspace(0.05, 5, 40 * size, dtype=dtype).view(-1, size)
-        ours, theirs = rng.dirichlet(engine, alpha.numpy()), torch._sample_dirichlet(alpha)
+        ours, theirs = rejection.dirichlet(engine, alpha.numpy()), torch._sample_dirichlet(alpha)
         np.testing.assert_array_almost_equal_nulp(ours, theirs.numpy(), 4)
         assert engine.get_state().tobytes() == torch.get_rng_state().numpy().tobytes()
 
@@ -364,16 +365,16 @@ def test_order_of_filling(fill: str, axes: tuple[int, ...], step: int) -> None:
         "randint": lambda t: t.random_(3, 9),
     }[fill]
     draw = {
-        "uniform": lambda e, v: rng.uniform(e, v.shape, F32),
-        "normal": lambda e, v: rng.normal(e, v.shape, F32, contiguous=array.flags.c_contiguous),
-        "exponential": lambda e, v: rng.exponential(e, v.shape, F32),
-        "randint": lambda e, v: rng.randint(e, v.shape, 3, 9, F32),
+        "uniform": lambda e, v: uniform.uniform(e, v.shape, F32),
+        "normal": lambda e, v: normal.normal(e, v.shape, F32, contiguous=array.flags.c_contiguous),
+        "exponential": lambda e, v: samplers.exponential(e, v.shape, F32),
+        "randint": lambda e, v: integers.randint(e, v.shape, 3, 9, F32),
     }[fill]
     engine = start(5)
     tensor = torch.zeros(4, 6, 10)[:, :, ::step].permute(axes)
     array = np.zeros((4, 6, 10), F32)[:, :, ::step].transpose(axes)
     torch_fill(tensor)
-    view = rng.in_memory_order(array)
+    view = uniform.in_memory_order(array)
     view[...] = draw(engine, view)
     assert_same(engine, np.ascontiguousarray(array), tensor)
 
@@ -381,45 +382,48 @@ def test_order_of_filling(fill: str, axes: tuple[int, ...], step: int) -> None:
 @pytest.mark.parametrize(
     "ours, theirs",
     [
-        (lambda e: rng.uniform(e, (2,), F32, 2, 1), lambda: torch.empty(2).uniform_(2, 1)),
-        (lambda e: rng.uniform(e, (2,), F32, 0, np.inf), lambda: torch.empty(2).uniform_(0, np.inf)),
-        (lambda e: rng.uniform(e, (2,), F32, -3e38, 3e38), lambda: torch.empty(2).uniform_(-3e38, 3e38)),
-        (lambda e: rng.uniform(e, (2,), F32, np.nan, 1), lambda: torch.empty(2).uniform_(np.nan, 1)),
-        (lambda e: rng.uniform(e, (2,), I64), lambda: torch.rand(2, dtype=torch.int64)),
-        (lambda e: rng.uniform(e, (2,), np.dtype("f2"), 0, 1e5), lambda: torch.empty(2).half().uniform_(0, 1e5)),
-        (lambda e: rng.uniform(e, (2,), np.dtype("f2"), -6e4, 6e4), lambda: torch.empty(2).half().uniform_(-6e4, 6e4)),
-        (lambda e: rng.normal(e, (2,), F32, 0, -1), lambda: torch.empty(2).normal_(0, -1)),
-        (lambda e: rng.normal(e, (2,), F32, 0, np.nan), lambda: torch.empty(2).normal_(0, np.nan)),
-        (lambda e: rng.normal(e, (2,), I64), lambda: torch.randn(2, dtype=torch.int64)),
-        (lambda e: rng.bernoulli(e, 1.5, (2,), F32), lambda: torch.empty(2).bernoulli_(1.5)),
-        (lambda e: rng.bernoulli(e, np.nan, (2,), F32), lambda: torch.empty(2).bernoulli_(np.nan)),
-        (lambda e: rng.bernoulli_each(e, np.array([1.5], "f"), F32), lambda: torch.bernoulli(torch.tensor([1.5]))),
-        (lambda e: rng.exponential(e, (2,), F32, -1), lambda: torch.empty(2).exponential_(-1)),
-        (lambda e: rng.exponential(e, (2,), I64), lambda: torch.empty(2).long().exponential_()),
-        (lambda e: rng.geometric(e, (2,), F32, 1.0), lambda: torch.empty(2).geometric_(1.0)),
-        (lambda e: rng.cauchy(e, (2,), F32, 0, -1), lambda: torch.empty(2).cauchy_(0, -1)),
-        (lambda e: rng.cauchy(e, (2,), I64), lambda: torch.empty(2).long().cauchy_()),
-        (lambda e: rng.log_normal(e, (2,), F32, 0, 0), lambda: torch.empty(2).log_normal_(0, 0)),
-        (lambda e: rng.log_normal(e, (2,), I64), lambda: torch.empty(2).long().log_normal_()),
-        (lambda e: rng.poisson(e, np.array([-1.0])), lambda: torch.poisson(torch.tensor([-1.0]))),
-        (lambda e: rng.poisson(e, np.array([1])), lambda: torch.poisson(torch.tensor([1]))),
-        (lambda e: rng.standard_gamma(e, np.array([1])), lambda: torch._standard_gamma(torch.tensor([1]))),
-        (lambda e: rng.dirichlet(e, np.ones(2, "f2")), lambda: torch._sample_dirichlet(torch.ones(2).half())),
+        (lambda e: uniform.uniform(e, (2,), F32, 2, 1), lambda: torch.empty(2).uniform_(2, 1)),
+        (lambda e: uniform.uniform(e, (2,), F32, 0, np.inf), lambda: torch.empty(2).uniform_(0, np.inf)),
+        (lambda e: uniform.uniform(e, (2,), F32, -3e38, 3e38), lambda: torch.empty(2).uniform_(-3e38, 3e38)),
+        (lambda e: uniform.uniform(e, (2,), F32, np.nan, 1), lambda: torch.empty(2).uniform_(np.nan, 1)),
+        (lambda e: uniform.uniform(e, (2,), I64), lambda: torch.rand(2, dtype=torch.int64)),
+        (lambda e: uniform.uniform(e, (2,), np.dtype("f2"), 0, 1e5), lambda: torch.empty(2).half().uniform_(0, 1e5)),
         (
-            lambda e: rng.binomial(e, np.ones(2, int), np.ones(2)),
+            lambda e: uniform.uniform(e, (2,), np.dtype("f2"), -6e4, 6e4),
+            lambda: torch.empty(2).half().uniform_(-6e4, 6e4),
+        ),
+        (lambda e: normal.normal(e, (2,), F32, 0, -1), lambda: torch.empty(2).normal_(0, -1)),
+        (lambda e: normal.normal(e, (2,), F32, 0, np.nan), lambda: torch.empty(2).normal_(0, np.nan)),
+        (lambda e: normal.normal(e, (2,), I64), lambda: torch.randn(2, dtype=torch.int64)),
+        (lambda e: uniform.bernoulli(e, 1.5, (2,), F32), lambda: torch.empty(2).bernoulli_(1.5)),
+        (lambda e: uniform.bernoulli(e, np.nan, (2,), F32), lambda: torch.empty(2).bernoulli_(np.nan)),
+        (lambda e: uniform.bernoulli_each(e, np.array([1.5], "f"), F32), lambda: torch.bernoulli(torch.tensor([1.5]))),
+        (lambda e: samplers.exponential(e, (2,), F32, -1), lambda: torch.empty(2).exponential_(-1)),
+        (lambda e: samplers.exponential(e, (2,), I64), lambda: torch.empty(2).long().exponential_()),
+        (lambda e: samplers.geometric(e, (2,), F32, 1.0), lambda: torch.empty(2).geometric_(1.0)),
+        (lambda e: samplers.cauchy(e, (2,), F32, 0, -1), lambda: torch.empty(2).cauchy_(0, -1)),
+        (lambda e: samplers.cauchy(e, (2,), I64), lambda: torch.empty(2).long().cauchy_()),
+        (lambda e: samplers.log_normal(e, (2,), F32, 0, 0), lambda: torch.empty(2).log_normal_(0, 0)),
+        (lambda e: samplers.log_normal(e, (2,), I64), lambda: torch.empty(2).long().log_normal_()),
+        (lambda e: rejection.poisson(e, np.array([-1.0])), lambda: torch.poisson(torch.tensor([-1.0]))),
+        (lambda e: rejection.poisson(e, np.array([1])), lambda: torch.poisson(torch.tensor([1]))),
+        (lambda e: rejection.standard_gamma(e, np.array([1])), lambda: torch._standard_gamma(torch.tensor([1]))),
+        (lambda e: rejection.dirichlet(e, np.ones(2, "f2")), lambda: torch._sample_dirichlet(torch.ones(2).half())),
+        (
+            lambda e: rejection.binomial(e, np.ones(2, int), np.ones(2)),
             lambda: torch.binomial(torch.ones(2).long(), torch.ones(2)),
         ),
         (
-            lambda e: rng.binomial(e, np.ones(2), np.ones(2, "f")),
+            lambda e: rejection.binomial(e, np.ones(2), np.ones(2, "f")),
             lambda: torch.binomial(torch.ones(2).double(), torch.ones(2)),
         ),
         (
-            lambda e: rng.normal_tensors(e, (2,), F32, 0.0, np.array([-1, 1], "f")),
+            lambda e: normal.normal_tensors(e, (2,), F32, 0.0, np.array([-1, 1], "f")),
             lambda: torch.normal(0.0, torch.tensor([-1.0, 1.0])),
         ),
     ],
 )
-def test_errors(ours: Callable[[rng.Engine], np.ndarray], theirs: Callable[[], torch.Tensor]) -> None:
+def test_errors(ours: Callable[[Engine], np.ndarray], theirs: Callable[[], torch.Tensor]) -> None:
     engine = start(1)
     before = engine.get_state()
     with pytest.raises(Exception) as expected:
@@ -452,7 +456,7 @@ def test_multinomial_errors(weights: object, count: int, replacement: bool) -> N
     engine = start(1)
     compare(
         engine,
-        lambda e: rng.multinomial(e, tensor.numpy(), count, replacement),
+        lambda e: samplers.multinomial(e, tensor.numpy(), count, replacement),
         lambda: torch.multinomial(tensor, count, replacement),
     )
 
@@ -462,12 +466,12 @@ def test_seed_errors(seed: object) -> None:
     with pytest.raises(Exception) as expected:
         torch.Generator().manual_seed(seed)
     with pytest.raises(type(expected.value)) as raised:
-        rng.Engine().manual_seed(seed)
+        Engine().manual_seed(seed)
     assert str(raised.value) == str(expected.value)
 
 
 def broken_states() -> list[np.ndarray]:
-    good = rng.Engine(1).get_state()
+    good = Engine(1).get_state()
     rest = []
     for place, value in ((8, 0), (9, 3), (12, 0), (17, 4)):
         bad = good.copy()
@@ -488,7 +492,7 @@ def broken_states() -> list[np.ndarray]:
 def test_state_errors(state: np.ndarray) -> None:
     with pytest.raises(Exception) as expected:
         torch.Generator().set_state(torch.from_numpy(state))
-    engine = rng.Engine(5)
+    engine = Engine(5)
     before = engine.get_state()
     with pytest.raises(type(expected.value)) as raised:
         engine.set_state(state)

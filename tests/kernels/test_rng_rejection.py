@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import native, rng_rejection
+from penlight.kernels import executable, native
 from penlight.kernels.compiler import python
-from penlight.kernels.native import _pages
-from penlight.kernels.rng_engine import BLOCK, Engine
+from penlight.kernels.random import rejection
+from penlight.kernels.random.engine import BLOCK, Engine
 
 needs_native = pytest.mark.skipif(not native.available(), reason="no machine code on this machine")
 
@@ -24,19 +24,19 @@ def drawn(sampler, size, skip):
     if skip:
         engine.raw(skip)
     if sampler == "binomial":
-        made = rng_rejection.binomial(engine, pick.choice(COUNTS, size), pick.choice(CHANCES, size))
+        made = rejection.binomial(engine, pick.choice(COUNTS, size), pick.choice(CHANCES, size))
     elif sampler == "poisson":
-        made = rng_rejection.poisson(engine, pick.choice(RATES, size))
+        made = rejection.poisson(engine, pick.choice(RATES, size))
     else:
-        made = getattr(rng_rejection, sampler)(engine, pick.choice(SHAPES, size))
+        made = getattr(rejection, sampler)(engine, pick.choice(SHAPES, size))
     return made, engine.get_state()
 
 
 def in_python(monkeypatch):
     """Samples are made by the Python functions from now on."""
-    monkeypatch.setattr(_pages, "available", lambda: False)
-    monkeypatch.setattr(rng_rejection, "_kernel", rng_rejection._kernel.__wrapped__)
-    monkeypatch.setattr(rng_rejection.call, "loops", rng_rejection.call.loops.__wrapped__)
+    monkeypatch.setattr(executable, "available", lambda: False)
+    monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
+    monkeypatch.setattr(rejection.call, "loops", rejection.call.loops.__wrapped__)
 
 
 @needs_native
@@ -54,14 +54,14 @@ def test_what_needs_no_draws_takes_none():
     engine = Engine(0)
     engine.raw(BLOCK - 1)  # one is left, too few for a sample
     before = engine.get_state()
-    assert rng_rejection.poisson(engine, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert rejection.poisson(engine, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
     assert np.array_equal(engine.get_state(), before)
 
 
 def test_without_the_source_python_serves(monkeypatch):
     wanted = drawn("poisson", 50, 0)
     monkeypatch.setattr(python, "_definitions", lambda file, module: {})
-    monkeypatch.setattr(rng_rejection, "_kernel", rng_rejection._kernel.__wrapped__)
-    monkeypatch.setattr(rng_rejection.call, "loops", rng_rejection.call.loops.__wrapped__)
+    monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
+    monkeypatch.setattr(rejection.call, "loops", rejection.call.loops.__wrapped__)
     made = drawn("poisson", 50, 0)
     assert np.array_equal(made[0], wanted[0]) and np.array_equal(made[1], wanted[1])

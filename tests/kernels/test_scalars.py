@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from penlight.kernels import scalars, special
+from penlight.kernels import executable, scalars, special
 from penlight.kernels.compiler import call
-from penlight.kernels.native import _pages
-from penlight.kernels.special_common import horner
+from penlight.kernels.special.common import horner
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 9.5, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan]
 FIRST, SECOND = (a.ravel() for a in np.meshgrid(EDGES, EDGES))
@@ -28,7 +27,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels run in the interpreter from now on."""
-    monkeypatch.setattr(_pages, "available", lambda: False)
+    monkeypatch.setattr(executable, "available", lambda: False)
     monkeypatch.setattr(scalars, "_entries", {})
     monkeypatch.setattr(call, "elementwise", call.elementwise.__wrapped__)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import scatter as K
+from penlight.kernels.index import scatter as K
 
 rng = np.random.default_rng(0)
 NAN = float("nan")

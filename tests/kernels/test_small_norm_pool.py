@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import norm, norm_channels, norm_small, pool, pool_small
+from penlight.kernels import norm, pool
+from penlight.kernels.norm import channels, small
+from penlight.kernels.pool import small as pool_small
 
 rng = np.random.default_rng(0)
 EPS = 1e-5
@@ -26,10 +28,10 @@ def close(made, expected, dtype):
 def test_layer_norm(shape, affine, dtype, either_way):
     x, g = rng.standard_normal((2, *shape)).astype(dtype)
     weight, bias = rng.standard_normal((2, shape[-1])).astype(dtype) if affine else (None, None)
-    made = norm_small.layer_norm(x, weight, bias, EPS)
+    made = small.layer_norm(x, weight, bias, EPS)
     close(made, norm.layer_norm(x, 1, weight, bias, EPS), dtype)
     for needs in [(True, True, True), (True, False, False), (False, True, False), (False, False, True)]:
-        back = norm_small.layer_norm_backward(g, x, *made[1:], weight, needs)
+        back = small.layer_norm_backward(g, x, *made[1:], weight, needs)
         close(back, norm.layer_norm_backward(g, x, 1, *made[1:], weight, needs), dtype)
 
 
@@ -39,20 +41,20 @@ def test_layer_norm(shape, affine, dtype, either_way):
 def test_batch_norm(shape, affine, dtype, either_way):
     x, g = rng.standard_normal((2, *shape)).astype(dtype)
     weight, bias = rng.standard_normal((2, shape[1])).astype(dtype) if affine else (None, None)
-    made = norm_small.batch_norm(x, weight, bias, EPS)
-    close(made, norm_channels.batch_norm(x, weight, bias, EPS), dtype)
+    made = small.batch_norm(x, weight, bias, EPS)
+    close(made, channels.batch_norm(x, weight, bias, EPS), dtype)
     for needs in [(True, True, True), (True, False, False), (False, True, False), (False, False, True)]:
-        back = norm_small.batch_norm_backward(g, x, made[1], made[2], weight, needs)
-        close(back, norm_channels.batch_norm_backward(g, x, made[1], made[2], weight, True, needs), dtype)
+        back = small.batch_norm_backward(g, x, made[1], made[2], weight, needs)
+        close(back, channels.batch_norm_backward(g, x, made[1], made[2], weight, True, needs), dtype)
 
 
 def test_what_is_not_simple_is_left_to_the_general_kernels():
     x = rng.standard_normal((6, 4)).astype(np.float32)
-    assert norm_small.layer_norm(x.T, None, None, EPS) is None
-    assert norm_small.layer_norm(x.astype(np.float16), None, None, EPS) is None
-    assert norm_small.layer_norm(x, np.ones(4), None, EPS) is None
-    assert norm_small.layer_norm(x[:0], None, None, EPS) is None
-    assert norm_small.batch_norm(x.T, None, None, EPS) is None
+    assert small.layer_norm(x.T, None, None, EPS) is None
+    assert small.layer_norm(x.astype(np.float16), None, None, EPS) is None
+    assert small.layer_norm(x, np.ones(4), None, EPS) is None
+    assert small.layer_norm(x[:0], None, None, EPS) is None
+    assert small.batch_norm(x.T, None, None, EPS) is None
     image = x.reshape(1, 1, 6, 4)
     whole = (0, 0), (1, 1), False
     assert pool_small.max_pool(image[:, :, ::2], (2, 2), (2, 2), *whole) is None

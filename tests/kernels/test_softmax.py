@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import softmax as K
-from penlight.kernels import softmax_columns
+from penlight.kernels.softmax import columns as softmax_columns
 
 pytestmark = pytest.mark.usefixtures("either_way", "any_size")
 rng = np.random.default_rng(0)

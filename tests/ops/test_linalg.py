@@ -10,9 +10,9 @@ import pytest
 
 import penlight as torch
 from penlight.autograd import gradcheck, gradgradcheck
-from penlight.kernels import ldl
 from penlight.kernels import linalg as kernels
-from penlight.kernels.matrix_exp import matrix_exp
+from penlight.kernels.linalg import ldl
+from penlight.kernels.linalg.matrix_exp import matrix_exp
 
 L = torch.linalg
 

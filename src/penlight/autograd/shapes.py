@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.convert import cast
+from ..kernels.copies.convert import cast
 from ..kernels.reduce import reduce_sum
 
 _BY_BLAS = 1 << 18  # elements

@@ -1,5 +1,5 @@
 """Gamma and Dirichlet samples as differentiable functions of their concentrations: see Note [Implicit reparameterisation] in
-kernels/rng_gradients.py."""
+kernels/random/gradients.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _tensor(array: Any) -> Tensor:
 class _StandardGamma(Function):
     @staticmethod
     def forward(ctx: Any, alpha: Tensor, generator: Any) -> Tensor:
-        from ..kernels.rng_rejection import standard_gamma as draw
+        from ..kernels.random.rejection import standard_gamma as draw
 
         sample = _tensor(draw(engine_of(generator), alpha.detach().numpy()))
         ctx.save_for_backward(alpha, sample)
@@ -35,7 +35,7 @@ class _StandardGamma(Function):
 class _Dirichlet(Function):
     @staticmethod
     def forward(ctx: Any, concentration: Tensor, generator: Any) -> Tensor:
-        from ..kernels.rng_rejection import dirichlet as draw
+        from ..kernels.random.rejection import dirichlet as draw
 
         sample = _tensor(draw(engine_of(generator), concentration.detach().numpy()))
         ctx.save_for_backward(concentration, sample)
@@ -51,14 +51,14 @@ class _Dirichlet(Function):
 
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How gamma samples `output` move with their shapes `input`."""
-    from ..kernels.rng_gradients import gamma_grad
+    from ..kernels.random.gradients import gamma_grad
 
     return _tensor(gamma_grad(input.detach().numpy(), output.detach().numpy()))
 
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How the shares x of Dirichlet samples move with their concentrations alpha, whose sum is `total`."""
-    from ..kernels.rng_gradients import dirichlet_grad
+    from ..kernels.random.gradients import dirichlet_grad
 
     return _tensor(dirichlet_grad(x.detach().numpy(), alpha.detach().numpy(), total.detach().numpy()))
 

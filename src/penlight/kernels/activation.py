@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._rowtools import NATIVE_FROM, each_block, is_half, narrow, pointwise, widen
+from .rows import NATIVE_FROM, each_block, is_half, narrow, pointwise, widen
 
 _INTEGERS: dict[int, np.dtype] = {4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _SQRT_HALF = 0.7071067811865476
@@ -187,7 +187,7 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _normal_cdf(x: np.ndarray, out: np.ndarray) -> None:
-    from .special_erf import erf, normal_cdf32
+    from .special.error_functions import erf, normal_cdf32
 
     if x.dtype == np.float32:
         normal_cdf32(x, out)
@@ -232,7 +232,7 @@ def _gelu_slope(x: np.ndarray, out: np.ndarray) -> None:
 
 def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """Gradient of `gelu`."""
-    from .special_erf import SLOPE32_END, gelu_slope32
+    from .special.error_functions import SLOPE32_END, gelu_slope32
 
     def exact(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
         if x.dtype == np.float32 and x.size and x.min() >= -SLOPE32_END and x.max() <= SLOPE32_END:
@@ -260,7 +260,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
 
 def _gelu_backward_everywhere(x: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
     """The quotient for gelu's slope without a look at the values: limited, then 0 and 1 beyond its ends, NaN for infinity."""
-    from .special_erf import SLOPE32_END, gelu_slope32
+    from .special.error_functions import SLOPE32_END, gelu_slope32
 
     if x.dtype != np.float32:
         _gelu_slope(x, out)

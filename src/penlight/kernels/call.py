@@ -25,8 +25,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from . import executable
 from .addresses import address
-from .native import _pages
 
 _TYPES: dict[str, Any] = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_,
@@ -88,10 +88,10 @@ def load(code: bytes, signature: str | Signature, double: bool = False) -> Any:
     """
     parsed = parse(signature) if isinstance(signature, str) else signature
     scalars = sum(argument.type == "float" for argument in parsed.arguments)
-    run = _pages.load_kernel(code, len(parsed.arguments) - scalars, scalars, double)
+    run = executable.load_kernel(code, len(parsed.arguments) - scalars, scalars, double)
     function = checked(run, parsed)
     function.address, function.signature, function.double = run.address, parsed, double
-    function.shared = None  # the same for several threads, when it has been asked for: native/_pool.py
+    function.shared = None  # the same for several threads, when it has been asked for: kernels/waiting_threads.py
     return function
 
 

@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from .conv_gather import Ints, all_columns, is_half, share
-from .conv_scatter import find_phases
-from .conv_small import Positions, block_counts, find_blocks
-from .silence import silent
+from .conv.im2col import Ints, all_columns, is_half, share
+from .conv.phases import find_phases
+from .conv.positions import Positions, block_counts, find_blocks
+from .numpy_warnings import silent
 
 __all__ = ["block_counts", "fold", "unfold"]
 _BLOCK_BYTES = 1 << 20

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._late import late
-from ._rowtools import NATIVE_FROM, by_machine, narrow, quiet, split_shape, widen
 from .activation import blend, drop, sigmoid
+from .lazy import late
+from .rows import NATIVE_FROM, by_machine, narrow, quiet, split_shape, widen
 
 operands = late(globals(), "operands", ".native.operands")
 

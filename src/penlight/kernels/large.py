@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._late import late
 from .fused import Program, program_of
+from .lazy import late
+from .numpy_warnings import hush, unhush
 from .parallel import parallel_for, thread_count
-from .silence import hush, unhush
 
 machine = late(globals(), "machine", ".native.operands")
-sum_to = late(globals(), "sum_to", ".native.sum_to")
+sum_to = late(globals(), "sum_to", ".reduce.sum_to")
 K = TypeVar("K", bound=Callable[..., Any])
 
 LARGE = 1 << 15  # elements; below, not even the costliest function gains from a second thread

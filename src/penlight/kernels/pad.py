@@ -12,11 +12,11 @@ from math import prod
 
 import numpy as np
 
-from .conv_gather import is_half
+from .conv.im2col import is_half
 from .copies import copy
-from .moves import take_columns
-from .silence import silent
-from .slim import broadcast_to
+from .index.moves import take_columns
+from .numpy_calls import broadcast_to
+from .numpy_warnings import silent
 
 Pads = Sequence[tuple[int, int]]
 MODES = ("constant", "reflect", "replicate", "circular")

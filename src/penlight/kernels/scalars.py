@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._late import late
+from .lazy import late
 
 call = late(globals(), "call", ".compiler.call")
 ir = late(globals(), "ir", ".compiler.ir")

@@ -17,10 +17,10 @@ from typing import Literal
 
 import numpy as np
 
-from ._rowtools import is_half, quiet
 from .copies import contiguous
-from .moves import places
-from .slim import moveaxis, take_along
+from .index.moves import places
+from .numpy_calls import moveaxis, take_along
+from .rows import is_half, quiet
 
 _SMALL = 2048  # elements; below, packing costs more than it saves
 _FEW = 8  # elements of a row that are found one after the other

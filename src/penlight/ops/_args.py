@@ -11,7 +11,7 @@ import numpy as np
 from .._dims import as_int as as_int
 from .._dims import sizes as sizes
 from .._dims import wrap_dim as wrap_dim
-from ..kernels.slim import broadcast_shapes
+from ..kernels.numpy_calls import broadcast_shapes
 
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:

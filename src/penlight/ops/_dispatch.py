@@ -17,9 +17,9 @@ from .. import dtypes
 from ..autograd import modes, saved, views
 from ..autograd.modes import NAMESPACE, is_grad_enabled, sequence
 from ..autograd.node import NO_EDGE, Edge, Node
-from ..kernels.convert import cast, cast_operand, is_half
+from ..kernels.copies.convert import cast, cast_operand, is_half
 from ..kernels.large import HALVES, least_size, run_ufunc
-from ..kernels.silence import hush, unhush
+from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor, wrap
 from ._numbers import IN_FULL
 from ._op import LIST, NUMBER, OPTIONAL, PLAIN, Op, as_array, slot_kind

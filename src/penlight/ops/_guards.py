@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
-from ..kernels.silence import hush, unhush
+from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor, wrap
 
 Kernel = Callable[..., Any]
@@ -103,6 +103,16 @@ def wide_only(name: str, kernel: Kernel) -> Kernel:
 
 def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
+
+
+_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short int", "Int": "int", "Long": "long int"}
+
+
+def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, c_name: bool = False) -> RuntimeError:
+    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of that."""
+    wanted = dtypes.LEGACY[target]
+    wanted = _C_NAMES.get(wanted, wanted) if c_name else wanted
+    return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
 
 
 def no_derivative(name: str) -> Kernel:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.convert import cast, is_half
-from ..kernels.silence import silent
+from ..kernels.copies.convert import cast, is_half
+from ..kernels.numpy_warnings import silent
 from ._declare import warning_free
 
 _FLOAT = np.dtype(np.float32)

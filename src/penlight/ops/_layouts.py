@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.copies import contiguous
-from ..kernels.order import in_memory_order
+from ..kernels.copies.order import in_memory_order
 
 # By name, whether 5-d inputs count too.
 FOLLOWING = {

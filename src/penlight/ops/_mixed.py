@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import NAMESPACE
-from ..kernels.convert import cast_operand, is_half
+from ..kernels.copies.convert import cast_operand, is_half
 from ..kernels.large import least_size
 from ._compile import _make, saves_for
 from ._dispatch import cast_number, execute, fit_of_arrays, narrow, stays_full

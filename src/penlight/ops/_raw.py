@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.shapes import sum_to as sum_to
-from ..kernels import convert
+from ..kernels.copies import convert
 
 
 class Raw:

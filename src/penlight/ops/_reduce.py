@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
-from ..kernels._rowtools import is_half
-from ..kernels.folds import FROM as FOLDS_FROM
-from ..kernels.folds import fold
+from ..kernels.reduce.large import FROM as FOLDS_FROM
+from ..kernels.reduce.large import fold
+from ..kernels.rows import is_half
 from ..tensor import Tensor
 from ._raw import shared
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..autograd import engine, modes, saved
 from ..autograd.modes import NAMESPACE
 from ..autograd.node import FREED, NO_EDGE, USED_TWICE, Freed, Node
-from ..kernels.convert import is_half
+from ..kernels.copies.convert import is_half
 from ..kernels.large import HALVES, LARGE, run_rule
 from ._numbers import IN_FULL
 from ._op import LIST, Op, slot_kind

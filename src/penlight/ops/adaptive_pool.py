@@ -6,7 +6,8 @@ from operator import index
 from typing import Any
 
 from ..kernels import pool as kernels
-from ..kernels import pool_loops, pool_small
+from ..kernels.pool import loops
+from ..kernels.pool import small as pool_small
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -32,8 +33,8 @@ Ints = tuple[int, ...]
 
 
 def _mean_array(input: Any, output_size: Ints) -> Any:
-    if 0 not in output_size and pool_loops.suits(input):
-        return pool_loops.mean(input, pool_loops.even(input.shape, output_size), None)
+    if 0 not in output_size and loops.suits(input):
+        return loops.mean(input, loops.even(input.shape, output_size), None)
     if pool_small.serves(input):
         small = pool_small.adaptive_avg_pool(input, output_size)
         if small is not None:
@@ -43,8 +44,8 @@ def _mean_array(input: Any, output_size: Ints) -> Any:
 
 
 def _mean_back_array(input: Any, shape: Ints, dims: int) -> Any:
-    if pool_loops.suits(input):
-        return pool_loops.mean_back(input, pool_loops.even(shape, input.shape[-dims:]), None)
+    if loops.suits(input):
+        return loops.mean_back(input, loops.even(shape, input.shape[-dims:]), None)
     if pool_small.serves(input):
         small = pool_small.adaptive_avg_pool_backward(input, shape, dims)
         if small is not None:
@@ -65,8 +66,8 @@ def _mean_rule(grad: Any, input_shape: Ints, output_size: Ints, xp: Any) -> Any:
 
 
 def _max_array(input: Any, output_size: Ints) -> Any:
-    if 0 not in output_size and pool_loops.suits(input):
-        return pool_loops.largest(input, pool_loops.even(input.shape, output_size))
+    if 0 not in output_size and loops.suits(input):
+        return loops.largest(input, loops.even(input.shape, output_size))
     if pool_small.serves(input):
         small = pool_small.adaptive_max_pool(input, output_size)
         if small is not None:
@@ -179,8 +180,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     check_rows(input, "adaptive_avg_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_avg_pool1d")
     array = input._array
-    if size > 0 and unrecorded(input) and pool_loops.suits(array):
-        return wrap(pool_loops.mean(array, pool_loops.even(array.shape, (size,)), None))
+    if size > 0 and unrecorded(input) and loops.suits(array):
+        return wrap(loops.mean(array, loops.even(array.shape, (size,)), None))
     return _average(2, input.unsqueeze(-2), (1, size)).squeeze(-2)
 
 
@@ -217,8 +218,8 @@ def adaptive_max_pool1d_with_indices(
     check_rows(input, "adaptive_max_pool1d")
     (size,) = _output_size(output_size, input, 1, "adaptive_max_pool1d")
     array = input._array
-    if size > 0 and unrecorded(input) and pool_loops.suits(array):
-        found = pool_loops.largest(array, pool_loops.even(array.shape, (size,)))
+    if size > 0 and unrecorded(input) and loops.suits(array):
+        found = loops.largest(array, loops.even(array.shape, (size,)))
         return wrap(found[0]), wrap(found[1])
     values, indices = _largest(2, input.unsqueeze(-2), (1, size))
     return values.squeeze(-2), indices.squeeze(-2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..kernels._rowtools import widen
+from ..kernels.rows import widen
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import legacy_sum

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..kernels.copies import contiguous
 from ..kernels.large import one_pass, run_function, run_ufunc
-from ..kernels.slim import broadcast_shapes
+from ..kernels.numpy_calls import broadcast_shapes
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise
@@ -180,4 +180,4 @@ def conj_physical_(input: Tensor) -> Tensor:
     >>> torch.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return _dispatch.inplace(OPS["_conj_physical"], (input,)) if input.is_complex() else input
+    return _dispatch.inplace(OPS["_conj_physical"], (input,))

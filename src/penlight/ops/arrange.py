@@ -14,8 +14,8 @@ from ..autograd import modes, views
 from ..autograd.node import NO_EDGE
 from ..device import require_cpu
 from ..kernels.copies import fresh
-from ..kernels.moves import places
-from ..kernels.slim import lower
+from ..kernels.index.moves import places
+from ..kernels.numpy_calls import lower
 from ..size import Size
 from ..tensor import Tensor, wrap
 from ._args import as_int, broadcast_shape, wrap_dim

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import norm_channels as channels
-from ..kernels import norm_loops, norm_small
+from ..kernels.norm import channels, loops, small
 from ..tensor import Tensor
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, warning_free
@@ -24,8 +23,8 @@ __all__ = [
 ]
 
 _small_batch_norm, _small_batch_norm_eval = (
-    warning_free(norm_small.batch_norm),
-    warning_free(norm_small.batch_norm_eval),
+    warning_free(small.batch_norm),
+    warning_free(small.batch_norm_eval),
 )
 
 # ----- Batch --------------------------------------------------------------------------------------------------------
@@ -43,8 +42,8 @@ def _batch_array(
         return out, empty, empty
     if not input.size:
         return input.copy(), empty, empty
-    made = norm_loops.batch_norm(input, weight, bias, eps)
-    if made is None and input.size <= norm_small.SMALL:
+    made = loops.batch_norm(input, weight, bias, eps)
+    if made is None and input.size <= small.SMALL:
         made = _small_batch_norm(input, weight, bias, eps)
     out, mean, rstd, var = made or channels.batch_norm(input, weight, bias, eps)
     if running_mean is not None:
@@ -86,16 +85,16 @@ def _batch_kernel(
         zeros = np.zeros(input.shape[1], input.dtype if weight is None else weight.dtype)
         return np.zeros_like(input), zeros, zeros.copy()
     if training:
-        grads = norm_loops.batch_norm_backward(grad, input, mean, rstd, weight, True, needs)
+        grads = loops.batch_norm_backward(grad, input, mean, rstd, weight, True, needs)
         if grads is not None:
             return grads
-    if training and input.size <= norm_small.SMALL:
-        grads = norm_small.batch_norm_backward(grad, input, mean, rstd, weight, needs)
+    if training and input.size <= small.SMALL:
+        grads = small.batch_norm_backward(grad, input, mean, rstd, weight, needs)
         if grads is not None:
             return grads
     mean, rstd = _statistics(running_mean, running_var, mean, rstd, training, eps)
     if not training:
-        grads = norm_loops.batch_norm_backward(grad, input, mean, rstd, weight, False, needs)
+        grads = loops.batch_norm_backward(grad, input, mean, rstd, weight, False, needs)
         if grads is not None:
             return grads
     return channels.batch_norm_backward(grad, input, mean, rstd, weight, training, needs)

@@ -18,9 +18,9 @@ from .. import dtypes
 from .._user_warnings import warn_user
 from ..autograd import modes
 from ..kernels import loss as kernels
-from ..kernels import loss_loops
 from ..kernels import softmax as softmax_kernels
-from ..kernels.few_logits import (
+from ..kernels.loss import loops
+from ..kernels.loss.few_logits import (
     FEW,
     few_logits_backward,
     few_losses,
@@ -29,7 +29,7 @@ from ..kernels.few_logits import (
     few_targets,
     nll_of_few,
 )
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -56,7 +56,7 @@ def _batch(array: Any, single: bool) -> Any:
 def _nll_array(input: Any, target: Any, weight: Any, ignore_index: int, reduction: int) -> Any:
     single = input.ndim == 1
     if not single and input.dtype.char in "fd":
-        found = loss_loops.nll_loss(input, target, weight, ignore_index, reduction)
+        found = loops.nll_loss(input, target, weight, ignore_index, reduction)
         if found is not None:
             return found
     if not single and input.ndim == 2 and input.size <= FEW and input.dtype.char in "fd":
@@ -76,7 +76,7 @@ def _nll_back_array(input: Any, target: Any, weight: Any, ignore_index: int, red
     input = np.asarray(input)
     single = len(shape) == 1
     if not single and input.dtype.char in "fd":
-        found = loss_loops.nll_loss_backward(input, target, shape, weight, ignore_index, reduction)
+        found = loops.nll_loss_backward(input, target, shape, weight, ignore_index, reduction)
         if found is not None:
             return found
     if len(shape) == 2 and shape[0] * shape[1] <= FEW and input.dtype.char in "fd":

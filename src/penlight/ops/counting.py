@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.silence import hush, silent, unhush
+from ..kernels.numpy_warnings import hush, silent, unhush
 from ..tensor import Tensor, wrap
 from ._args import wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain

@@ -21,7 +21,7 @@ __all__ = [
 Ints = tuple[int, ...]
 
 
-@differentiable(lazy("ctc", "ctc_loss_backward"), node="CtcLossBackwardBackward0",
+@differentiable(lazy("loss.ctc", "ctc_loss_backward"), node="CtcLossBackwardBackward0",
                 upstream=no_derivative("_ctc_loss_backward"), log_probs=no_derivative("_ctc_loss_backward"))  # fmt: skip
 def _ctc_backward(
     upstream: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Ints, target_lengths: Ints, loss: Tensor,
@@ -36,7 +36,7 @@ def _rule(grads: Any, log_probs: Any, targets: Any, input_lengths: Ints, target_
     )
 
 
-_kernel = lazy("ctc", "ctc_loss")
+_kernel = lazy("loss.ctc", "ctc_loss")
 
 
 @differentiable(lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity:

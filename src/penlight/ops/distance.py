@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import distance_loops
-from ..kernels.silence import silent
-from ..kernels.slim import broadcast_shapes
+from ..kernels import distance
+from ..kernels.numpy_calls import broadcast_shapes
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import ABSENT, broadcast_shape, wrap_dim
@@ -264,7 +264,7 @@ def _all_pairs(rows: int) -> tuple[Any, Any]:
 def _pdist_array(input: Any, p: float) -> Any:
     *lead, rows, columns = input.shape
     if not lead:
-        found = distance_loops.all_pairs(input, p)
+        found = distance.all_pairs(input, p)
         if found is not None:
             return found
     if not lead and rows * rows * columns <= 1 << 14:
@@ -287,7 +287,7 @@ def _pdist_back_array(grad: Any, input: Any, p: float, result: Any) -> Any:
     """As the distances of all rows to all rows, of which each pair is there twice."""
     *lead, rows, columns = input.shape
     if p == 2 and not lead:
-        found = distance_loops.euclid_backward(grad, input, result)
+        found = distance.euclid_backward(grad, input, result)
         if found is not None:
             return found
     first, second = _all_pairs(rows) if rows * rows * columns <= 1 << 14 else np.triu_indices(rows, 1)

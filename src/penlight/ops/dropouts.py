@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes, random
 from .._user_warnings import warn_user
-from ..kernels.rng_uniform import bernoulli
+from ..kernels.random.uniform import bernoulli
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.silence import silent
-from ..kernels.slim import broadcast_to, expand_dims
+from ..kernels.numpy_calls import broadcast_to, expand_dims
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._guards import plain_floats
 from ._raw import raw

@@ -10,10 +10,10 @@ import numpy as np
 from .. import dtypes
 from .._user_warnings import warn_user
 from ..autograd import views
-from ..kernels.moves import all_inside
-from ..kernels.moves import places as nonzero_places
-from ..kernels.scatter import embedding_backward as _embedding_back_kernel
-from ..kernels.scatter import reduce_rows
+from ..kernels.index.moves import all_inside
+from ..kernels.index.moves import places as nonzero_places
+from ..kernels.index.scatter import embedding_backward as _embedding_back_kernel
+from ..kernels.index.scatter import reduce_rows
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
@@ -220,7 +220,7 @@ def _bag_sums(weight: Any, indices: Any, bounds: Any) -> Any:
     """The sums of bags by machine code, if there is enough to do; else None."""
     if indices.size * weight.shape[1] < _MANY:
         return None
-    from ..kernels.native.bags import sums
+    from ..kernels.index.bags import sums
 
     return sums(weight, np.ascontiguousarray(indices), bounds)
 
@@ -229,7 +229,7 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.native.scatter import reduce_rows as add_rows
+    from ..kernels.index.scatter_kernels import reduce_rows as add_rows
 
     return add_rows(out, owners, rows)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import moves
-from ..kernels.folds import FROM as FOLDS_FROM
-from ..kernels.folds import fold
-from ..kernels.slim import expand_dims, put_along, take_along
+from ..kernels.index import moves
+from ..kernels.numpy_calls import expand_dims, put_along, take_along
+from ..kernels.reduce.large import FROM as FOLDS_FROM
+from ..kernels.reduce.large import fold
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dim, wrap_dims

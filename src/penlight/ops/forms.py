@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import dtypes
-from ..kernels._rowtools import widen
+from ..kernels.rows import widen
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._guards import c_name

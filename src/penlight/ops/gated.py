@@ -11,7 +11,7 @@ from .. import dtypes
 from .._user_warnings import warn_user
 from ..kernels import gated as kernels
 from ..kernels.activation import leaky_relu
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._activation import floats_only, run
 from ._args import wrap_dim
@@ -42,7 +42,7 @@ def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Te
 def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
     """The gradient of one input, element by element; `pointwise` sums it to the weight's shape. What 0 counts as differs
     between the first and the second derivative, as in PyTorch."""
-    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input < 0, grad * input, 0.0)
+    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input >= 0, 0.0, grad * input)
 
 
 both(
@@ -127,7 +127,7 @@ def _rrelu_written(input: Tensor, noise: Tensor | None, lower: float, upper: flo
 
 def _slopes_for(input: Tensor, lower: float, upper: float) -> Tensor:
     """A random slope for each element that is not positive, 1 for the others."""
-    from ..kernels.rng_uniform import uniform53
+    from ..kernels.random.uniform import uniform53
     from ..random import engine_of, inside_vmap
     from ..tensor import wrap
 
@@ -231,7 +231,7 @@ def softmax_dim(name: str, ndim: int) -> int:
 
 def _gumbels(logits: Tensor) -> Tensor:
     """Gumbel noise in the shape of a tensor."""
-    from ..kernels.rng_samplers import exponential
+    from ..kernels.random.samplers import exponential
     from ..random import engine_of, inside_vmap
     from ..tensor import wrap
 

@@ -17,7 +17,7 @@ from .._user_warnings import warn_user
 from ..autograd.grad_mode import enable_grad
 from ..autograd.modes import is_grad_enabled
 from ..kernels import grid_sample as kernels
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented

@@ -10,9 +10,9 @@ import numpy as np
 from .. import dtypes
 from ..autograd.modes import is_grad_enabled
 from ..autograd.saved import input_modified, version_of
-from ..kernels.moves import FROM as MOVES_FROM
-from ..kernels.moves import all_inside, places, put_along, take_along, take_slices
-from ..kernels.slim import broadcast_shapes
+from ..kernels.index.moves import FROM as MOVES_FROM
+from ..kernels.index.moves import all_inside, places, put_along, take_along, take_slices
+from ..kernels.numpy_calls import broadcast_shapes
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import first_outside
@@ -25,7 +25,7 @@ __all__ = [
     "index_put_",
 ]
 
-_index_put_add = lazy("scatter", "index_put_add")
+_index_put_add = lazy("index.scatter", "index_put_add")
 _INT64 = dtypes.int64.np
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import slow
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor
 from ._args import broadcast_shape
 from ._declare import method, plain

@@ -15,10 +15,10 @@ from ..autograd.views import history_first
 from ..kernels.copies import FROM as COPIES_FROM
 from ..kernels.copies import contiguous as rows_of
 from ..kernels.copies import fresh
-from ..kernels.order import astype
-from ..kernels.slim import flip as flip_array
-from ..kernels.slim import roll as roll_array
-from ..kernels.slim import tile as tile_array
+from ..kernels.copies.order import astype
+from ..kernels.numpy_calls import flip as flip_array
+from ..kernels.numpy_calls import roll as roll_array
+from ..kernels.numpy_calls import tile as tile_array
 from ..tensor import Tensor
 from ._args import as_int, sizes, wrap_dim, wrap_dims
 from ._declare import linear, method

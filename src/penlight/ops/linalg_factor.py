@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import linalg as kernels
-from ..kernels.slim import eye
+from ..kernels.numpy_calls import eye
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import OPS, differentiable, plain

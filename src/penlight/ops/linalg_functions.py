@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.matrix_exp import matrix_exp as _exp_kernel
-from ..kernels.silence import hush, unhush
+from ..kernels.linalg.matrix_exp import matrix_exp as _exp_kernel
+from ..kernels.numpy_warnings import hush, unhush
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..kernels import ldl as kernels
+from ..kernels.linalg import ldl as kernels
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._guards import no_derivative

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import linalg as kernels
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor, wrap
 from ._args import broadcast_shape
 from ._declare import differentiable

@@ -128,7 +128,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 
 
 def _reflectors_graph(A: Any, tau: Any) -> tuple[Any, Any]:
-    """V and T of Note [Products of reflectors] in kernels/linalg.py, from differentiable ops."""
+    """V and T of Note [Products of reflectors] in kernels/linalg/, from differentiable ops."""
     from ._raw import graph
 
     k = tau.shape[-1]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import gufuncs
 from ..kernels import linalg as kernels
+from ..kernels.linalg import gufuncs
 from ..tensor import Tensor
 from ._args import broadcast_shape, wrap_dim
 from ._declare import differentiable

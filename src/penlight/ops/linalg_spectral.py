@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import gufuncs
+from ..kernels.linalg import gufuncs
 from ..tensor import Tensor
 from . import linalg_solve as _linalg_solve  # noqa: F401  # what the rule of eig solves with
 from ._declare import differentiable, plain

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.index.moves import FROM as MOVES_FROM
+from ..kernels.index.moves import places, select
 from ..kernels.large import one_pass
-from ..kernels.moves import FROM as MOVES_FROM
-from ..kernels.moves import places, select
-from ..kernels.slim import broadcast_to
-from ..kernels.slim import tril as tril_array
-from ..kernels.slim import triu as triu_array
+from ..kernels.numpy_calls import broadcast_to
+from ..kernels.numpy_calls import tril as tril_array
+from ..kernels.numpy_calls import triu as triu_array
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import broadcast_shape, values_of, wrap_dim

@@ -12,7 +12,7 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.node import NO_EDGE
 from ..autograd.views import history_first
-from ..kernels._late import late
+from ..kernels.lazy import late
 from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
@@ -48,7 +48,7 @@ both(
     "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
 )  # fmt: skip
 
-blas = late(globals(), "blas", "..kernels.native.blas")
+blas = late(globals(), "blas", "..kernels.linalg.blas")
 _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 

@@ -170,7 +170,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and which elements it kept."""
-    from ..kernels.rng_uniform import bernoulli
+    from ..kernels.random.uniform import bernoulli
     from ..random import engine_of, inside_vmap
 
     if train is False or not input.numel():

@@ -13,9 +13,8 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels import norm as kernels
-from ..kernels import norm_channels as channels
-from ..kernels import norm_loops, norm_small
-from ..kernels.convert import is_half
+from ..kernels.copies.convert import is_half
+from ..kernels.norm import channels, loops, small
 from ..tensor import Tensor
 from ._declare import OPS, differentiable, warning_free
 from ._guards import need_one_dtype, not_implemented
@@ -30,7 +29,7 @@ __all__ = [
 
 Ints = tuple[int, ...]
 
-_small_layer_norm = warning_free(norm_small.layer_norm)
+_small_layer_norm = warning_free(small.layer_norm)
 
 # ----- Gradients from differentiable ops ----------------------------------------------------------------------------
 
@@ -77,7 +76,7 @@ def _layer_grads(
 
 
 def _small_half_layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> Any:
-    if input.size > norm_small.SMALL:
+    if input.size > small.SMALL:
         return None
     wide = [None if array is None else array.astype(np.float32) for array in (input, weight, bias)]
     results = _small_layer_norm(*wide, eps)
@@ -86,12 +85,8 @@ def _small_half_layer_norm(input: Any, weight: Any, bias: Any, eps: float) -> An
 
 def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> Any:
     dims = len(normalized_shape)
-    if (
-        input.dtype.itemsize == 8
-        or input.size < norm_small.NATIVE_FROM
-        or (dims > 1 and input.size < kernels.NATIVE_FROM)
-    ):
-        results = norm_loops.layer_norm(input, dims, weight, bias, eps)
+    if input.dtype.itemsize == 8 or input.size < small.NATIVE_FROM or (dims > 1 and input.size < kernels.NATIVE_FROM):
+        results = loops.layer_norm(input, dims, weight, bias, eps)
         if results is not None:
             return results
     if dims == 1:
@@ -107,11 +102,11 @@ def _layer_array(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps
 def _layer_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, dims: int, eps: float, needs: Any) -> Any:
     needs = (*needs, False)[:3]
     if input.dtype.itemsize == 8 or (input.size < kernels.NATIVE_FROM and (dims > 1 or mean is None)):
-        grads = norm_loops.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
+        grads = loops.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
         if grads is not None:
             return grads
     if dims == 1 and mean is not None:
-        grads = norm_small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
+        grads = small.layer_norm_backward(grad, input, mean, rstd, weight, needs)
         if grads is not None:
             return grads
     return kernels.layer_norm_backward(grad, input, dims, mean, rstd, weight, needs)
@@ -158,7 +153,7 @@ def _rms_array(input: Any, normalized_shape: Ints, weight: Any, eps: float) -> A
     dims = len(normalized_shape)
     found = None
     if input.dtype.itemsize == 8 or input.size < kernels.NATIVE_FROM:
-        found = norm_loops.layer_norm(input, dims, weight, None, eps, centred=False)
+        found = loops.layer_norm(input, dims, weight, None, eps, centred=False)
     return kernels.rms_norm(input, dims, weight, eps) if found is None else (found[0], found[2])
 
 
@@ -271,7 +266,7 @@ def _group_grads(
 
 
 def _group_kernel(grad: Any, input: Any, weight: Any, mean: Any, rstd: Any, group: int, eps: float, needs: Any) -> Any:
-    found = norm_loops.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
+    found = loops.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
     return found or channels.group_norm_backward(grad, input, group, mean, rstd, weight, needs)
 
 
@@ -320,9 +315,7 @@ def _group_rule(place: int) -> Any:
 
 
 def _group_array(input: Any, weight: Any, bias: Any, group: int, eps: float) -> Any:
-    found = norm_loops.group_norm(input, group, weight, bias, eps) or norm_small.group_norm(
-        input, group, weight, bias, eps
-    )
+    found = loops.group_norm(input, group, weight, bias, eps) or small.group_norm(input, group, weight, bias, eps)
     return found or channels.group_norm(input, group, weight, bias, eps)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels.folds import FROM as FOLDS_FROM
-from ..kernels.folds import fold
 from ..kernels.reduce import norm as norm_kernel
+from ..kernels.reduce.large import FROM as FOLDS_FROM
+from ..kernels.reduce.large import fold
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method
@@ -38,7 +38,7 @@ def _norm_array(input: Any, ord: Any, dim: tuple[int, ...], keepdim: bool) -> An
     if ord == 2 and input.dtype.kind == "f" and input.flags.c_contiguous and 0 < len(dim) < input.ndim:
         kept = input.shape[: input.ndim - len(dim)]
         if dim == tuple(range(len(kept), input.ndim)) and input.size:
-            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/_rowtools.py
+            rows = input.reshape(math.prod(kept), -1)  # see Note [Row sums] in kernels/rows.py
             return np.sqrt(np.vecdot(rows, rows)).reshape(kept + (1,) * len(dim) if keepdim else kept)
     size = np.absolute(input)
     axes = dim if input.ndim else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels._rowtools import pointwise as blockwise
 from ..kernels.large import one_pass
+from ..kernels.rows import pointwise as blockwise
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method, plain, pointwise

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..kernels.numpy_calls import moveaxis
 from ..kernels.reduce import quantiles
-from ..kernels.slim import moveaxis
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import as_int, merge_dim, values_of, wrap_dim

@@ -14,7 +14,8 @@ from .. import dtypes
 from ..autograd import modes
 from ..autograd.node import NO_EDGE
 from ..kernels import pool as kernels
-from ..kernels import pool_loops, pool_small, pool_taps
+from ..kernels.pool import loops, taps
+from ..kernels.pool import small as pool_small
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, linear
@@ -54,8 +55,8 @@ def unbatch(result: Any, like: Any, dims: int) -> Any:
 
 
 def _place_array(input: Any, indices: Any, shape: Ints, dims: int, distinct: bool) -> Any:
-    if input.size <= pool_small.SMALL and pool_loops.suits(input):
-        found = pool_loops.place(input, indices, shape, dims)
+    if input.size <= pool_small.SMALL and loops.suits(input):
+        found = loops.place(input, indices, shape, dims)
         if found is not None:
             return found
     if pool_small.serves(input):
@@ -84,10 +85,10 @@ def _mean_array(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    if pool_loops.suits(input):
+    if loops.suits(input):
         ones = _ONES[len(kernel_size)]
-        geometry = pool_loops.sliding(input.shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
-        return pool_loops.mean(input, geometry, divisor_override)
+        geometry = loops.sliding(input.shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
+        return loops.mean(input, geometry, divisor_override)
     if divisor_override is None and pool_small.serves(input):
         small = pool_small.avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
@@ -101,10 +102,10 @@ def _mean_array(
 
 def _mean_back_array(input: Any, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
                      divisor_override: int | None) -> Any:  # fmt: skip
-    if pool_loops.suits(input):
+    if loops.suits(input):
         ones = _ONES[len(kernel_size)]
-        geometry = pool_loops.sliding(shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
-        return pool_loops.mean_back(input, geometry, divisor_override)
+        geometry = loops.sliding(shape, kernel_size, stride, padding, ones, ceil_mode, count_include_pad)
+        return loops.mean_back(input, geometry, divisor_override)
     if divisor_override is None and pool_small.serves(input):
         small = pool_small.avg_pool_backward(input, shape, kernel_size, stride, padding, ceil_mode, count_include_pad)
         if small is not None:
@@ -141,9 +142,9 @@ def _max_rule(
 
 
 def _max_array(input: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
-    if input.size <= pool_small.SMALL and pool_loops.suits(input):
-        geometry = pool_loops.sliding(input.shape, kernel_size, stride, padding, dilation, ceil_mode, False)
-        return pool_loops.largest(input, geometry)
+    if input.size <= pool_small.SMALL and loops.suits(input):
+        geometry = loops.sliding(input.shape, kernel_size, stride, padding, dilation, ceil_mode, False)
+        return loops.largest(input, geometry)
     if pool_small.serves(input):
         small = pool_small.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         if small is not None:
@@ -326,7 +327,7 @@ def _max_pool_rows(
     if size <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
     if alone and unrecorded(input):
-        found = pool_taps.largest(array, k, s, p, d, size)
+        found = taps.largest(array, k, s, p, d, size)
         if found is not None:
             return wrap(found), None
     values, indices = _max_pool("max_pool2d", 2, input.unsqueeze(-2), (1, k), (1, s), (0, p), (1, d), ceil_mode)
@@ -443,7 +444,7 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     (p,) = expand(padding, 1, "avg_pool1d", "padding")
     array = input._array
     if p == 0 and not ceil_mode and unrecorded(input) and _fits(array.shape, (k,), (s,), (p,), (1,)):
-        found = pool_taps.mean(array, k, s, (array.shape[-1] - k) // s + 1)
+        found = taps.mean(array, k, s, (array.shape[-1] - k) // s + 1)
         if found is not None:
             return wrap(found)
     return _avg_pool(

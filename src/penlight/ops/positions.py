@@ -37,7 +37,7 @@ def _take_flat(input: Any, index: Any) -> Any:
     return input.take(index)
 
 
-_put_array = lazy("scatter", "put")
+_put_array = lazy("index.scatter", "put")
 
 
 @linear(

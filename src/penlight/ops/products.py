@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
-from ..kernels.slim import broadcast_to, moveaxis, tile
+from ..kernels.numpy_calls import broadcast_to, moveaxis, tile
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim

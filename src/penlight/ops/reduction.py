@@ -11,12 +11,12 @@ import numpy as np
 from .. import dtypes
 from ..autograd import views
 from ..autograd.accumulate import writable
-from ..kernels._rowtools import quiet
-from ..kernels.folds import FROM as FOLDS_FROM
-from ..kernels.folds import fold
+from ..kernels.numpy_warnings import silent
 from ..kernels.reduce import reduce_sum
+from ..kernels.reduce.large import FROM as FOLDS_FROM
+from ..kernels.reduce.large import fold
+from ..kernels.rows import quiet
 from ..kernels.scan import running
-from ..kernels.silence import silent
 from ..kernels.softmax import logsumexp as logsumexp_kernel
 from ..return_types import named_result as named_result
 from ..tensor import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 from .. import dtypes
 from .._user_warnings import warn_user
 from ..kernels import resample as kernels
-from ..kernels.resample_bytes import interpolate_bytes
+from ..kernels.resample.bytes import interpolate_bytes
 from ..tensor import Tensor
 from ._declare import OPS, linear
 from ._guards import not_implemented

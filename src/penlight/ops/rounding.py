@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..kernels.large import one_pass
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor
 from . import _dispatch
 from ._declare import OPS, method, pointwise

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..autograd.modes import slow
-from ..kernels._late import late
+from ..kernels.lazy import late
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._declare import OPS, differentiable, install_method, method
@@ -32,8 +32,13 @@ def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
     """Draws for an array, dealt out in the order in which its elements lie in memory, as PyTorch fills a tensor."""
     if array.flags.c_contiguous:
         return draw(array.shape)
-    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    axes = _memory_axes(array)
     return draw(tuple(array.shape[a] for a in axes)).transpose(np.argsort(axes))
+
+
+def _memory_axes(array: Any) -> list[int]:
+    """The dimensions of an array in the order of its memory, the outermost first."""
+    return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = None) -> Any:
@@ -78,13 +83,13 @@ def _declare_filler(name: str, kernel: Any, node: str, parameters: int) -> None:
 
 
 _FILLERS: dict[str, tuple[Any, str, int]] = {
-    "uniform": (_filler("rng_uniform", "uniform", False, lambda low, high: (low, high)), "UniformBackward0", 2),
-    "normal": (_filler("rng_normal", "normal", True, lambda mean, std: (mean, std / 2**0.5)), "NormalBackward0", 2),
-    "exponential": (_filler("rng_samplers", "exponential"), "ExponentialBackward0", 1),
-    "geometric": (_filler("rng_samplers", "geometric"), "GeometricBackward0", 1),
-    "cauchy": (_filler("rng_samplers", "cauchy"), "CauchyBackward0", 2),
-    "log_normal": (_filler("rng_samplers", "log_normal"), "LogNormalBackward0", 2),
-    "random": (_filler("rng_integers", "random"), "RandomBackward2", 0),
+    "uniform": (_filler("random.uniform", "uniform", False, lambda low, high: (low, high)), "UniformBackward0", 2),
+    "normal": (_filler("random.normal", "normal", True, lambda mean, std: (mean, std / 2**0.5)), "NormalBackward0", 2),
+    "exponential": (_filler("random.samplers", "exponential"), "ExponentialBackward0", 1),
+    "geometric": (_filler("random.samplers", "geometric"), "GeometricBackward0", 1),
+    "cauchy": (_filler("random.samplers", "cauchy"), "CauchyBackward0", 2),
+    "log_normal": (_filler("random.samplers", "log_normal"), "LogNormalBackward0", 2),
+    "random": (_filler("random.integers", "random"), "RandomBackward2", 0),
     "random_below": (lambda input, engine, high: _randint(input, engine, 0, high), "RandomBackward1", 1),
     "random_between": (lambda input, engine, low, high: _randint(input, engine, low, high), "RandomBackward0", 2),
     "bernoulli": (lambda input, engine, p: _bernoulli(input, engine, p), "BernoulliBackward2", 1),
@@ -94,9 +99,12 @@ for _name, (_kernel, _node, _parameters) in _FILLERS.items():
     _declare_filler(_name, _kernel, _node, _parameters)
 
 
-_draw_randint, _draw_bernoulli = lazy("rng_integers", "randint"), lazy("rng_uniform", "bernoulli")
-_draw_bernoulli_each, _draw_multinomial = lazy("rng_uniform", "bernoulli_each"), lazy("rng_samplers", "multinomial")
-_draw_poisson, _draw_binomial = lazy("rng_rejection", "poisson"), lazy("rng_rejection", "binomial")
+_draw_randint, _draw_bernoulli = lazy("random.integers", "randint"), lazy("random.uniform", "bernoulli")
+_draw_bernoulli_each, _draw_multinomial = (
+    lazy("random.uniform", "bernoulli_each"),
+    lazy("random.samplers", "multinomial"),
+)
+_draw_poisson, _draw_binomial = lazy("random.rejection", "poisson"), lazy("random.rejection", "binomial")
 
 
 def _randint(input: Any, engine: Any, low: int, high: int | None) -> Any:
@@ -108,7 +116,11 @@ def _bernoulli(input: Any, engine: Any, p: float) -> Any:
 
 
 def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
-    return _draw_bernoulli_each(engine, p if p.shape == input.shape else np.broadcast_to(p, input.shape), input.dtype)
+    p = p if p.shape == input.shape else np.broadcast_to(p, input.shape)
+    if input.flags.c_contiguous:
+        return _draw_bernoulli_each(engine, p, input.dtype)
+    axes = _memory_axes(input)
+    return _draw_bernoulli_each(engine, p.transpose(axes), input.dtype).transpose(np.argsort(axes))
 
 
 _INTO = {name: OPS[f"_{name}_into"] for name in _FILLERS}

@@ -137,7 +137,7 @@ def cumsum_(input: Tensor, dim: int = ABSENT, *, dtype: Any = None, axis: Any = 
 def _places_array(grad: Any, indices: Any, shape: tuple[int, ...], dim: int) -> Any:
     if not shape:
         return grad
-    from ..kernels.scatter import scatter_add
+    from ..kernels.index.scatter import scatter_add
 
     return scatter_add(np.zeros(shape, grad.dtype), dim, indices, np.ascontiguousarray(grad))
 

@@ -148,7 +148,10 @@ def _reduced_src(along: _Along, grad: Any, input: Any, src: Any, result: Any, re
     return of_src * along.read(grad / count)
 
 
-_scatter_reduce_array, _index_reduce_array = lazy("scatter", "scatter_reduce"), lazy("scatter", "index_reduce")
+_scatter_reduce_array, _index_reduce_array = (
+    lazy("index.scatter", "scatter_reduce"),
+    lazy("index.scatter", "index_reduce"),
+)
 
 
 def _reduce_kernel(run: Any) -> Any:
@@ -510,7 +513,7 @@ def _unmasked(grad: Any, mask: Any, sizes: tuple[int, ...]) -> Any:
 def _masked_scatter_backward(input: Tensor, mask: Tensor, sizes: tuple[int, ...]) -> Tensor: ...
 
 
-@linear(lazy("scatter", "masked_scatter"), node="MaskedScatterBackward0", inplace=True,
+@linear(lazy("index.scatter", "masked_scatter"), node="MaskedScatterBackward0", inplace=True,
         input=lambda grad, mask, xp: xp.where(mask, 0.0, grad),
         source=lambda grad, mask, source_shape, xp: xp._masked_scatter_backward(grad, mask, source_shape))  # fmt: skip
 def _masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.segments import covered, reduce_segments
+from ..kernels.index.segments import covered, reduce_segments
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable

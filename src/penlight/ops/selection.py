@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
-from ..kernels import moves
-from ..kernels.slim import put_along, take_along
+from ..kernels.index import moves
+from ..kernels.numpy_calls import put_along, take_along
 from ..tensor import Tensor
 from . import _dispatch
 from ._args import ABSENT, first_outside, wrap_dim
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _INT64 = dtypes.int64.np
-scatter_add_array, index_add_array = lazy("scatter", "scatter_add"), lazy("scatter", "index_add")
+scatter_add_array, index_add_array = lazy("index.scatter", "scatter_add"), lazy("index.scatter", "index_add")
 
 # ----- Along a dimension --------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes
 from .._function_code import explains_failures
 from ..autograd import views
-from ..kernels.slim import expand_dims
+from ..kernels.numpy_calls import expand_dims
 from ..tensor import Tensor
 from ._args import ABSENT, infer_size, sizes, wrap_dim, wrap_dims
 from ._declare import OPS, install_method, linear, method

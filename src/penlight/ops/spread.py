@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._user_warnings import warn_user
-from ..kernels.silence import silent
+from ..kernels.numpy_warnings import silent
 from ..tensor import Tensor
 from ._args import merge_dim, wrap_dims
 from ._declare import differentiable, method, warning_free

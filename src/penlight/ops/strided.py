@@ -49,7 +49,7 @@ def _flat_map(geometry: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, 
     return tensor_places, window_places, span
 
 
-_add_up = lazy("scatter", "index_put_add")
+_add_up = lazy("index.scatter", "index_put_add")
 
 
 def _overlaps(places: Any) -> bool:

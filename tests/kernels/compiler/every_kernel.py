@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from penlight.kernels import rng_gradients, rng_normal, rng_rejection, scalars, special  # noqa: F401  (they declare kernels)
+from penlight.kernels import executable, scalars, special
 from penlight.kernels.compiler import interpret, ir, python, x86
 from penlight.kernels.compiler.allocate import Target
 from penlight.kernels.compiler.ir import Kernel
-from penlight.kernels.native import _pages
+from penlight.kernels.random import gradients, normal, rejection  # noqa: F401  (they declare kernels)
+
+for _name in special.__all__:  # those of these files, which are imported when a function is asked for
+    getattr(special, _name)
 
 LENGTHS = (0, 1, 2, 7, 8, 9, 33)
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 7.0, 25.0, -2.5, 1e-30, 1e30, np.inf, -np.inf, np.nan, 5e-324, 1.7e308]
@@ -29,8 +32,8 @@ def kernels() -> Iterator[tuple[str, Kernel]]:
         if function.__module__.startswith("penlight."):
             for char in "fd":
                 yield f"{function.__name__} {char}", python.elementwise(function, *scalars.types_of(function, char))
-    for sample, width in rng_rejection.SAMPLERS.items():
-        kernel = python.loops(rng_rejection.samples, ir.F64, ir.F64, sample=sample, width=width)
+    for sample, width in rejection.SAMPLERS.items():
+        kernel = python.loops(rejection.samples, ir.F64, ir.F64, sample=sample, width=width)
         yield f"samples of {sample.__name__}", kernel._replace(name=f"samples{sample.__name__}")
 
 
@@ -136,7 +139,7 @@ def machine_code(kernel: Kernel, target: Target = x86.TARGET) -> Callable[[dict[
     floats = [op.attribute for op in kernel.arguments if op.type.is_float]
     names = [p.name if isinstance(p, ir.Buffer) else p.attribute for p in kernel.parameters]
     names = [name for name in names if name not in floats]
-    run = _pages.load_kernel(emitter.finish(), len(names), len(floats), double=True)
+    run = executable.load_kernel(emitter.finish(), len(names), len(floats), double=True)
 
     def call(named: dict[str, Any]) -> None:
         values = [named[name] for name in names]

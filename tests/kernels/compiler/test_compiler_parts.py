@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from every_kernel import few_registers, interpreted, machine_code, same_bits
 
-from penlight.kernels import native
+from penlight.kernels import executable, native
 from penlight.kernels.compiler import bounds, call, check_allocation, interpret, ir, python, text, verify, x86
 from penlight.kernels.compiler.ir import BOOL, F64, I64, NOTHING, Buffer, Builder, Kernel, Op
 from penlight.kernels.compiler.python import checked, fma
-from penlight.kernels.native import _pages
 
 Floats: TypeAlias = Any
 Doubles: TypeAlias = Any
@@ -303,7 +302,7 @@ def test_requirements() -> None:
 @pytest.fixture(params=["native", "interpreted"])
 def entry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> call.Entry:
     if request.param == "interpreted":
-        monkeypatch.setattr(_pages, "available", lambda: False)
+        monkeypatch.setattr(executable, "available", lambda: False)
     return call.Entry(python.loops(sums, F64, F64))
 
 

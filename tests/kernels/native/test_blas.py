@@ -9,7 +9,7 @@ import pytest
 
 import penlight as torch
 from penlight.kernels import native, parallel
-from penlight.kernels.native import blas
+from penlight.kernels.linalg import blas
 
 pytestmark = pytest.mark.skipif(
     not native.available() or not blas._functions(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import ctc, ctc_loops, native
+from penlight.kernels import native
+from penlight.kernels.loss import ctc, ctc_loops
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import distance_loops, native
+from penlight.kernels import distance, native
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.skipif(not native.available(), reason="this machine run
 @pytest.mark.parametrize("shape", [(1, 3), (2, 1), (2, 5), (3, 4), (7, 9), (40, 3), (61, 141)])
 def test_as_in_numpy(shape, p, dtype, monkeypatch):
     x = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(dtype))
-    assert distance_loops.all_pairs(x.numpy(), p) is not None
+    assert distance.all_pairs(x.numpy(), p) is not None
     found = torch.pdist(x, p)
-    monkeypatch.setattr(distance_loops, "all_pairs", lambda x, p: None)
+    monkeypatch.setattr(distance, "all_pairs", lambda x, p: None)
     expected = torch.pdist(x, p)
     assert found.dtype is expected.dtype and found.shape == expected.shape
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-13 if dtype is np.float64 else 2e-6)
@@ -38,7 +38,7 @@ def test_gradient_as_in_numpy(shape, dtype, monkeypatch):
         return leaf.grad.numpy()
 
     found = gradient()
-    monkeypatch.setattr(distance_loops, "euclid_backward", lambda grad, x, result: None)
+    monkeypatch.setattr(distance, "euclid_backward", lambda grad, x, result: None)
     tolerance = 1e-12 if dtype is np.float64 else 1e-5
     np.testing.assert_allclose(found, gradient(), rtol=tolerance, atol=tolerance)
 
@@ -50,6 +50,6 @@ def test_what_is_no_number_stays_none():
 
 
 def test_nothing_to_compare():
-    assert distance_loops.all_pairs(np.zeros((0, 3)), 2) is None
+    assert distance.all_pairs(np.zeros((0, 3)), 2) is None
     assert torch.pdist(torch.zeros(0, 3)).shape == (0,)
     assert torch.pdist(torch.zeros(4, 0)).tolist() == [0.0] * 6

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import grid_loops, grid_native, grid_sample, native
+from penlight.kernels import grid_sample, native
+from penlight.kernels.grid_sample import compiled, loops
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 CASES = [
@@ -25,7 +26,7 @@ def nothing(*args):
 @pytest.mark.parametrize(("dims", "mode", "padding", "align"), CASES)
 def test_as_in_numpy(dims, mode, padding, align, dtype, monkeypatch):
     for name in ("sample", "image_grad", "grid_grad"):
-        monkeypatch.setattr(grid_native, name, nothing)
+        monkeypatch.setattr(compiled, name, nothing)
     rng = np.random.default_rng(0)
     for sizes in ((4, 5, 6), (1, 3, 1)):
         shape, out = (2, 3, *sizes[-dims:]), (7, 5, 3)[:dims]
@@ -43,7 +44,7 @@ def test_as_in_numpy(dims, mode, padding, align, dtype, monkeypatch):
         found = [call() for call in calls]
         with monkeypatch.context() as patch:
             for name in ("sample", "image_grad", "grid_grad"):
-                patch.setattr(grid_loops, name, nothing)
+                patch.setattr(loops, name, nothing)
             expected = [call() for call in calls]
         tolerance = {"rtol": 1e-9, "atol": 1e-11} if dtype == np.float64 else {"rtol": 1e-4, "atol": 1e-4}
         for a, b in zip(found, expected, strict=True):

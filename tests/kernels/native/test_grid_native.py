@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import grid_native, grid_sample, native
+from penlight.kernels import grid_sample, native
+from penlight.kernels.grid_sample import compiled
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 
@@ -29,8 +30,8 @@ def test_same_as_numpy(shape, places, mode, padding, align_corners, monkeypatch)
     modes = mode, padding, align_corners
     upstream = rng.standard_normal((*shape[:2], *places[1:-1]), np.float32)
     found = [
-        grid_native.sample(x, grid, *modes),
-        grid_native.image_grad(upstream, grid, shape, *modes),
+        compiled.sample(x, grid, *modes),
+        compiled.image_grad(upstream, grid, shape, *modes),
         grid_sample.grid_sample_grid_grad(upstream, x, grid, *modes),
     ]
     monkeypatch.setattr(native, "available", lambda: False)
@@ -49,22 +50,22 @@ def test_nothing_outside_is_touched():
     x = np.full((1, 1, 4, 4), np.inf, np.float32)
     x[..., 1:3, 1:3] = 1.0
     grid = np.array([[[[5.0, 0.0], [np.nan, 0.0], [0.0, 0.0], [0.0, -1e30]]]], np.float32)
-    out = grid_native.sample(x, grid, "bilinear", "zeros", False)
+    out = compiled.sample(x, grid, "bilinear", "zeros", False)
     np.testing.assert_array_equal(out[0, 0, 0], [0.0, np.nan, 1.0, 0.0])
-    grad = grid_native.image_grad(np.ones((1, 1, 1, 4), np.float32), grid, x.shape, "bilinear", "zeros", False)
+    grad = compiled.image_grad(np.ones((1, 1, 1, 4), np.float32), grid, x.shape, "bilinear", "zeros", False)
     assert grad.sum() == 1.0
 
 
 def test_what_is_not_float32_is_for_numpy():
     x, grid = np.ones((1, 1, 2, 2)), np.zeros((1, 1, 1, 2))
-    assert grid_native.sample(x, grid, "bilinear", "zeros", True) is None
-    assert grid_native.sample(x.astype(np.float32)[:0], grid.astype(np.float32)[:0], "bilinear", "zeros", True) is None
+    assert compiled.sample(x, grid, "bilinear", "zeros", True) is None
+    assert compiled.sample(x.astype(np.float32)[:0], grid.astype(np.float32)[:0], "bilinear", "zeros", True) is None
 
 
 def test_shared_between_threads():
     """Many images, as NumPy has them one at a time."""
     rng = np.random.default_rng(1)
     x, grid = rng.standard_normal((40, 3, 16, 16), np.float32), rng.uniform(-1, 1, (40, 33, 33, 2)).astype(np.float32)
-    whole = grid_native.sample(x, grid, "bilinear", "border", True)
-    parts = [grid_native.sample(x[i : i + 1], grid[i : i + 1], "bilinear", "border", True) for i in range(40)]
+    whole = compiled.sample(x, grid, "bilinear", "border", True)
+    parts = [compiled.sample(x[i : i + 1], grid[i : i + 1], "bilinear", "border", True) for i in range(40)]
     np.testing.assert_array_equal(whole, np.concatenate(parts))

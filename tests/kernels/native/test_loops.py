@@ -9,8 +9,8 @@ import pytest
 
 from penlight.kernels import native
 from penlight.kernels.native._loop_translate import translate
-from penlight.kernels.native._pool import over
 from penlight.kernels.native.loops import Bytes, Doubles, Floats, Ints, fma, run_of
+from penlight.kernels.waiting_threads import over
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 TYPES = [np.dtype(np.float64), np.dtype(np.float32)]

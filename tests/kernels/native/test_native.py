@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from penlight.kernels import native
-from penlight.kernels.native import Builder, Kernel, _build, _functions, _pages, over_elements, over_rows
+from penlight.kernels import executable, native
+from penlight.kernels.native import Builder, Kernel, _build, _functions, over_elements, over_rows
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 # Columns around the borders of a vector, of four and of eight.
@@ -366,5 +366,5 @@ def test_where_memory_cannot_become_executable(monkeypatch):
     def refuse(*args):
         raise OSError("no")
 
-    monkeypatch.setattr(_pages, "load", refuse)
-    assert _pages._trial() is False
+    monkeypatch.setattr(executable, "load", refuse)
+    assert executable._trial() is False

@@ -12,14 +12,22 @@ import ctypes, inspect, itertools, mmap
 from math import prod
 import numpy as np
 import ml_dtypes
-from penlight.kernels import call, conv_flat, conv_planes, conv_tiles, pool_native
-from penlight.kernels.conv import conv_output_shape
-from penlight.kernels.conv_gather import gather_weight
-from penlight.kernels.pool_windows import Windows
-from penlight.kernels.native import Kernel, attention, norm, normal, operands, recurrent, reduce, scan, softmax, traced
-from penlight.kernels.native.product import panels, products
-from penlight.kernels.native.scatter import reduce_rows
-from penlight.kernels.native.sequence import repeat
+from penlight.kernels import call
+from penlight.kernels.attention import rows as attention
+from penlight.kernels.conv import conv_output_shape, depthwise_compiled, implicit, winograd
+from penlight.kernels.conv.im2col import gather_weight
+from penlight.kernels.index.scatter_kernels import reduce_rows
+from penlight.kernels.native import Kernel, operands, traced
+from penlight.kernels.norm import kernels as norm
+from penlight.kernels.pool import compiled as pool_compiled
+from penlight.kernels.pool.windows import Windows
+from penlight.kernels.random import normal_kernels as normal
+from penlight.kernels.recurrent import kernels as recurrent
+from penlight.kernels.recurrent.product import panels, products
+from penlight.kernels.recurrent.sequence import repeat
+from penlight.kernels.reduce import columns as reduce
+from penlight.kernels.scan import kernels as scan
+from penlight.kernels.softmax import kernels as softmax
 
 PAGE = mmap.PAGESIZE
 libc = ctypes.CDLL(None, use_errno=True)
@@ -106,17 +114,17 @@ for batch, channels, results, size, low in TILES:
     for at_end in (True, False):
         print("tiles", batch, channels, results, size, low, at_end, flush=True)
         kept.clear()
-        conv_tiles.np = Fenced(at_end)
-        conv_tiles.scratch = lambda size: fenced(size, at_end)
+        winograd.np = Fenced(at_end)
+        winograd.scratch = lambda size: fenced(size, at_end)
         out = (batch, results, size[0] + 2 * low[0] - 2, size[1] + 2 * low[1] - 2)
         shapes = (batch, channels, *size), (results, channels, 3, 3), out, (results,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        conv_tiles.tiles(x, w, low, 1, y, bias)
+        winograd.tiles(x, w, low, 1, y, bias)
         assert y.max() == 9 * channels + 2
         y[...] = 1
         wanted = gather_weight(y, x, low, (3, 3), (1, 1), (1, 1), 1)
-        assert (conv_tiles.tiles_weight(y, x, low, 1) == wanted).all()
+        assert (winograd.tiles_weight(y, x, low, 1) == wanted).all()
 for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20), (1, 18), (3, 3), (1, 1)), ((41,), (20,), (3,), (2,)), ((2, 4, 16), (1, 2, 8), (2, 2, 2), (2, 2, 2))]:
     for at_end in (True, False):
         print("pooling", sizes, out, kernel, stride, at_end, flush=True)
@@ -124,13 +132,13 @@ for sizes, out, kernel, stride in [((16, 17), (8, 8), (2, 2), (2, 2)), ((3, 20),
         x, values, grad = (fenced(6 * int(np.prod(s)), at_end).reshape(2, 3, *s) for s in (sizes, out, out))
         places = fenced(12 * int(np.prod(out)), at_end).view(np.int64).reshape(values.shape)
         x[...], grad[...] = np.arange(x.size).reshape(x.shape), 1
-        pool_native._LEAST, nothing, ones = 0, (0,) * len(out), (1,) * len(out)
+        pool_compiled._LEAST, nothing, ones = 0, (0,) * len(out), (1,) * len(out)
         windows = Windows(sizes, out, kernel, stride, nothing, ones)
-        pool_native.fill_largest(x, windows, kernel, stride, nothing, ones, values, places)
+        pool_compiled.fill_largest(x, windows, kernel, stride, nothing, ones, values, places)
         assert places.min() > 0
-        pool_native.np = Fenced(at_end)
-        assert pool_native.place(grad, places, x.shape).sum() == grad.size
-        pool_native.np = np
+        pool_compiled.np = Fenced(at_end)
+        assert pool_compiled.place(grad, places, x.shape).sum() == grad.size
+        pool_compiled.np = np
 
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     if len(size) == 3 or stride[-1] > 2:
@@ -142,30 +150,30 @@ for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
         shapes += conv_output_shape(*shapes, stride, low, dilation), (channels,)
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        conv_planes.np = Fenced(at_end)
-        conv_planes.planes(x, w, low, stride, dilation, y, bias)
+        depthwise_compiled.np = Fenced(at_end)
+        depthwise_compiled.planes(x, w, low, stride, dilation, y, bias)
         assert y.max() <= w[0].size + 2
         y[...] = 1
         wanted = gather_weight(y, x, low, kernel, stride, dilation, channels)
-        assert (conv_planes.planes_weight(y, x, low, kernel, stride, dilation) == wanted).all()
+        assert (depthwise_compiled.planes_weight(y, x, low, kernel, stride, dilation) == wanted).all()
 
 for batch, channels, results, size, kernel, stride, low, dilation in WINDOWS:
     for at_end in (True, False):
         print("windows", batch, channels, results, size, kernel, stride, low, dilation, at_end, flush=True)
         kept.clear()
-        conv_flat.np = Fenced(at_end)
-        conv_flat.scratch = lambda size: fenced(size, at_end)
+        implicit.np = Fenced(at_end)
+        implicit.scratch = lambda size: fenced(size, at_end)
         shapes = (batch, channels, *size), (results, channels, *kernel)
         shapes += conv_output_shape(*shapes, stride, low, dilation), (results,)
         if shapes[2][-1] < 4:
             continue
         x, w, y, bias = (fenced(int(np.prod(shape)), at_end).reshape(shape) for shape in shapes)
         x[...], w[...], bias[...] = 1, 1, 2
-        conv_flat.flat(x, w, low, stride, dilation, 1, y, bias)
+        implicit.flat(x, w, low, stride, dilation, 1, y, bias)
         assert y.max() <= w[0].size + 2
         y[...] = 1
         wanted = gather_weight(y, x, low, kernel, stride, dilation, 1)
-        assert (conv_flat.flat_weight(y, x, low, kernel, stride, dilation, 1) == wanted).all()
+        assert (implicit.flat_weight(y, x, low, kernel, stride, dilation, 1) == wanted).all()
 
 
 # Traced kernels, by the functions that call them.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import norm
-from penlight.kernels import norm_channels as channels
+from penlight.kernels.norm import channels
 
 pytestmark = pytest.mark.usefixtures("either_way")
 # Around the borders of vectors and of groups of rows.

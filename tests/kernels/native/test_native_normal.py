@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native, rng_boxmuller
+from penlight.kernels import native
+from penlight.kernels.random import box_muller
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
 
@@ -17,10 +18,10 @@ def test_the_same_digits(blocks, monkeypatch):
     words[:16], words[-16:] = 0, np.linspace(0, (1 << 24) - 1, 16)
     machine = (words * 2.0**-24).astype(np.float32)
     plain = machine.copy()
-    assert rng_boxmuller._natively(machine)
-    monkeypatch.setattr(rng_boxmuller, "_natively", lambda u: False)
+    assert box_muller._natively(machine)
+    monkeypatch.setattr(box_muller, "_natively", lambda u: False)
     with np.errstate(invalid="ignore"):
-        rng_boxmuller.box_muller32(plain)
+        box_muller.box_muller32(plain)
     np.testing.assert_array_equal(machine.view(np.int32), plain.view(np.int32))
 
 
@@ -29,6 +30,6 @@ def test_randn_both_ways(size, monkeypatch):
     torch.manual_seed(3)
     machine = torch.randn(size)
     monkeypatch.setattr(native, "available", lambda: False)
-    monkeypatch.setattr(rng_boxmuller, "_natively", lambda u: False)
+    monkeypatch.setattr(box_muller, "_natively", lambda u: False)
     torch.manual_seed(3)
     assert torch.equal(machine, torch.randn(size))

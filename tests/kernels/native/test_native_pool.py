@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import penlight as torch
-from penlight.kernels import native
-from penlight.kernels.native import _pool
-from penlight.kernels.native import softmax as definitions
+from penlight.kernels import native, waiting_threads
+from penlight.kernels.softmax import kernels as definitions
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
 
@@ -39,7 +38,7 @@ def softmax(x: np.ndarray, step: int | None = None) -> np.ndarray:
     if step is None:
         kernel.run(0, len(x), x.shape[1], x, out)
     else:
-        _pool.shared(kernel.run)(step, len(x), x.shape[1], x, out)
+        waiting_threads.shared(kernel.run)(step, len(x), x.shape[1], x, out)
     return out
 
 
@@ -47,7 +46,7 @@ def softmax(x: np.ndarray, step: int | None = None) -> np.ndarray:
 @pytest.mark.parametrize(("total", "step"), [(1, 1), (7, 1), (7, 3), (7, 7), (7, 100), (64, 8), (1000, 1)])
 def test_every_range_is_done_once(threads, count, total, step):
     threads(count)
-    _pool.step(total, 0)  # starts the helpers
+    waiting_threads.step(total, 0)  # starts the helpers
     x = rows(total, 37)
     for _ in range(20):
         assert np.array_equal(softmax(x, step), softmax(x))
@@ -72,7 +71,7 @@ def test_a_kernel_gets_all_of_its_arguments(threads):
     kernel = native.kernel(define, flat=True)
     arrays = [np.full(1000, 10.0**k, np.float32) for k in range(7)]
     out = np.zeros(1000, np.float32)
-    _pool.shared(kernel.run)(100, 1000, *arrays, out, *[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    waiting_threads.shared(kernel.run)(100, 1000, *arrays, out, *[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     assert (out == 7654321).all()
 
 
@@ -113,25 +112,25 @@ def test_many_python_threads_may_share_at_once(threads):
 def test_the_number_of_threads_is_kept(threads):
     """Helpers beyond the limit do nothing."""
     threads(4)
-    _pool.step(1000, 1)
+    waiting_threads.step(1000, 1)
     threads(2)
-    _pool.step(1000, 1)
-    assert _pool._the_pool()._memory[_pool._LIMIT // 8] == 1
+    waiting_threads.step(1000, 1)
+    assert waiting_threads._the_pool()._memory[waiting_threads._LIMIT // 8] == 1
     threads(1)
-    assert _pool.step(1000, 1) == 1000
+    assert waiting_threads.step(1000, 1) == 1000
     x = rows(300, 200)
     assert np.array_equal(softmax(x, 10), softmax(x))
 
 
 def test_idle_helpers_sleep(threads):
     threads(2)
-    _pool.step(1000, 1)
+    waiting_threads.step(1000, 1)
     x = rows(100, 100)
     softmax(x, 10)
-    memory, end = _pool._the_pool()._memory, time.monotonic() + 20
-    while memory[_pool._SLEEPING // 8] < _pool._the_pool()._helpers and time.monotonic() < end:
+    memory, end = waiting_threads._the_pool()._memory, time.monotonic() + 20
+    while memory[waiting_threads._SLEEPING // 8] < waiting_threads._the_pool()._helpers and time.monotonic() < end:
         time.sleep(0.01)
-    assert memory[_pool._SLEEPING // 8] == _pool._the_pool()._helpers
+    assert memory[waiting_threads._SLEEPING // 8] == waiting_threads._the_pool()._helpers
     assert np.array_equal(softmax(x, 10), softmax(x))  # and they wake up again
 
 

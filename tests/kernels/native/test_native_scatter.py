@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native.scatter import reduce_rows
+from penlight.kernels.index.scatter_kernels import reduce_rows
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="native kernels do not run on this machine")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penlight.kernels import native, norm_channels, norm_loops
+from penlight.kernels import native
+from penlight.kernels.norm import channels, loops
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine runs no native kernels")
 
@@ -18,8 +19,8 @@ def test_batch_norm(shape, affine, dtype):
     x, grad = (rng.normal(3, 2, shape).astype(dtype) for _ in range(2))
     weight, bias = (rng.normal(size=shape[1]).astype(dtype) if given else None for given in affine)
     wide = [None if a is None else a.astype(np.float64) for a in (x, grad, weight, bias)]
-    found = norm_loops.batch_norm(x, weight, bias, 1e-5)
-    expected = norm_channels.batch_norm(wide[0], wide[2], wide[3], 1e-5)
+    found = loops.batch_norm(x, weight, bias, 1e-5)
+    expected = channels.batch_norm(wide[0], wide[2], wide[3], 1e-5)
     tolerance = {"rtol": 1e-9, "atol": 1e-11} if dtype is np.float64 else {"rtol": 2e-5, "atol": 2e-5}
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == dtype
@@ -27,8 +28,8 @@ def test_batch_norm(shape, affine, dtype):
     _, mean, rstd, _ = found
     given = mean.astype(np.float64), rstd.astype(np.float64)
     for training in (True, False):
-        grads = norm_loops.batch_norm_backward(grad, x, mean, rstd, weight, training, (True, True, True))
-        exact = norm_channels.batch_norm_backward(wide[1], wide[0], *given, wide[2], training)
+        grads = loops.batch_norm_backward(grad, x, mean, rstd, weight, training, (True, True, True))
+        exact = channels.batch_norm_backward(wide[1], wide[0], *given, wide[2], training)
         for one, other in zip(grads, exact, strict=True):
             assert one.dtype == dtype
             np.testing.assert_allclose(one, other, rtol=tolerance["rtol"], atol=tolerance["atol"] * np.abs(other).max())

@@ -7,7 +7,8 @@ import penlight as torch
 from penlight.autograd.shapes import sum_to as sum_to_shape
 from penlight.kernels import large, native
 from penlight.kernels.fused import program_of
-from penlight.kernels.native import operands, sum_to
+from penlight.kernels.native import operands
+from penlight.kernels.reduce import sum_to
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 

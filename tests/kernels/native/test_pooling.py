@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, parallel, pool, pool_native
+from penlight.kernels import native, parallel, pool
+from penlight.kernels.pool import compiled
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -17,7 +18,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def _any_size(monkeypatch):
-    monkeypatch.setattr(pool_native, "_LEAST", 0)
+    monkeypatch.setattr(compiled, "_LEAST", 0)
 
 
 @pytest.mark.parametrize("values", ["plain", "equal", "special"])
@@ -31,7 +32,7 @@ def test_like_numpy(shape, kernel, stride, padding, dilation, ceil_mode, values,
         x = rng.choice(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], np.float32), shape)
     args = kernel, stride, padding, dilation, ceil_mode
     out = pool.pool_output_sizes(shape[2:], *args)
-    assert pool_native.suits(x, out, stride)
+    assert compiled.suits(x, out, stride)
     best, where = pool.max_pool(x, *args)
     grad = rng.standard_normal(best.shape, dtype=np.float32)
     back = pool.max_pool_backward(grad, where, shape)
@@ -44,18 +45,18 @@ def test_like_numpy(shape, kernel, stride, padding, dilation, ceil_mode, values,
 
 def test_only_what_suits():
     x = np.zeros((2, 2, 16, 16), np.float32)
-    assert pool_native.suits(x, (8, 8), (2, 2))
-    assert not pool_native.suits(x.astype(float), (8, 8), (2, 2))
-    assert not pool_native.suits(x, (8, 7), (2, 2))
-    assert not pool_native.suits(x, (8, 8), (1, 3))
-    assert not pool_native.suits(x.swapaxes(2, 3), (8, 8), (2, 2))
+    assert compiled.suits(x, (8, 8), (2, 2))
+    assert not compiled.suits(x.astype(float), (8, 8), (2, 2))
+    assert not compiled.suits(x, (8, 7), (2, 2))
+    assert not compiled.suits(x, (8, 8), (1, 3))
+    assert not compiled.suits(x.swapaxes(2, 3), (8, 8), (2, 2))
 
 
 @pytest.mark.parametrize("place", [-1, 16, 2**40, -(2**62)])
 def test_places_outside_are_refused_and_not_written_to(place):
     grad, places = np.ones((1, 1, 2, 4), np.float32), np.arange(8).reshape(1, 1, 2, 4)
     places[0, 0, 1, 1] = place
-    assert pool_native.place(grad, places, (1, 1, 4, 4)) is None
+    assert compiled.place(grad, places, (1, 1, 4, 4)) is None
     if place > 0:
         with pytest.raises(IndexError):
             pool.max_pool_backward(grad, places, (1, 1, 4, 4), distinct=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native
-from penlight.kernels.native.product import panels, products
-from penlight.kernels.native.sequence import repeat
+from penlight.kernels.recurrent.product import panels, products
+from penlight.kernels.recurrent.sequence import repeat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 

@@ -5,7 +5,7 @@ import pytest
 
 from penlight.kernels import native
 from penlight.kernels.native import Builder, Kernel
-from penlight.kernels.native.sequence import Counting, Moving, repeat
+from penlight.kernels.recurrent.sequence import Counting, Moving, repeat
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 

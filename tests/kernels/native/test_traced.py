@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from penlight.kernels import activation, loss, native
-from penlight.kernels._rowtools import NATIVE_FROM, pointwise
 from penlight.kernels.native import small, traced
+from penlight.kernels.rows import NATIVE_FROM, pointwise
 
 here = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 200.0, -200.0, 3.0, -3.0, 0.5, -0.5, 22.0, 6.0, -6.0]

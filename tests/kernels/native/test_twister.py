@@ -3,23 +3,23 @@
 import numpy as np
 import pytest
 
-from penlight.kernels import native, rng_integers, rng_normal, rng_uniform
-from penlight.kernels.native import twister
-from penlight.kernels.rng_engine import _LARGE_PIECE, BLOCK, PIECE, Engine
-from penlight.kernels.rng_reserve import LIMIT
+from penlight.kernels import native
+from penlight.kernels.random import integers, normal, twister, uniform
+from penlight.kernels.random.engine import _LARGE_PIECE, BLOCK, PIECE, Engine
+from penlight.kernels.random.reserve import LIMIT
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 DRAWS = {
     "random32": lambda e, n: e.random32(n),
     "random64": lambda e, n: e.random64(n),
-    "rand": lambda e, n: rng_uniform.uniform(e, (n,), SINGLE),
-    "rand in double": lambda e, n: rng_uniform.uniform(e, (n,), DOUBLE, -1.0, 3.0),
-    "randn": lambda e, n: rng_normal.normal(e, (n,), SINGLE),
-    "bernoulli": lambda e, n: rng_uniform.bernoulli(e, 0.3, (n,), SINGLE),
-    "never": lambda e, n: rng_uniform.bernoulli(e, 0.0, (n,), SINGLE),
-    "always": lambda e, n: rng_uniform.bernoulli(e, 1.0, (n,), SINGLE),
-    "bernoulli of bools": lambda e, n: rng_uniform.bernoulli(e, 0.3, (n,), np.dtype(bool)),
+    "rand": lambda e, n: uniform.uniform(e, (n,), SINGLE),
+    "rand in double": lambda e, n: uniform.uniform(e, (n,), DOUBLE, -1.0, 3.0),
+    "randn": lambda e, n: normal.normal(e, (n,), SINGLE),
+    "bernoulli": lambda e, n: uniform.bernoulli(e, 0.3, (n,), SINGLE),
+    "never": lambda e, n: uniform.bernoulli(e, 0.0, (n,), SINGLE),
+    "always": lambda e, n: uniform.bernoulli(e, 1.0, (n,), SINGLE),
+    "bernoulli of bools": lambda e, n: uniform.bernoulli(e, 0.3, (n,), np.dtype(bool)),
 }
 
 
@@ -42,10 +42,10 @@ def test_the_same_stream(what, before, count, monkeypatch):
 MIXED = {
     **DRAWS,
     "raw": lambda e, n: e.raw(n),
-    "randn in double": lambda e, n: rng_normal.normal(e, (n,), DOUBLE, 1.0, 0.3),
-    "randn not contiguous": lambda e, n: rng_normal.normal(e, (n,), SINGLE, contiguous=False),
-    "randint": lambda e, n: rng_integers.randint(e, (n,), 3, 100, np.dtype(np.int64)),
-    "bernoulli of each": lambda e, n: rng_uniform.bernoulli_each(e, np.linspace(0, 1, n, dtype=SINGLE), SINGLE),
+    "randn in double": lambda e, n: normal.normal(e, (n,), DOUBLE, 1.0, 0.3),
+    "randn not contiguous": lambda e, n: normal.normal(e, (n,), SINGLE, contiguous=False),
+    "randint": lambda e, n: integers.randint(e, (n,), 3, 100, np.dtype(np.int64)),
+    "bernoulli of each": lambda e, n: uniform.bernoulli_each(e, np.linspace(0, 1, n, dtype=SINGLE), SINGLE),
 }
 SIZES = (1, 16, 255, 257, 300, 607, BLOCK - 1, BLOCK, BLOCK + 1, 1000, LIMIT // 2, LIMIT // 2 + 1, LIMIT, LIMIT + 1)
 

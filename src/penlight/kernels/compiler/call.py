@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..native import _pages, _pool
+from .. import executable, waiting_threads
 from ..parallel import parallel_for
 from . import bounds, python, verify, x86
 from .interpret import interpret
@@ -57,12 +57,12 @@ class Entry:
 
     def _load(self) -> Any:
         """The kernel as machine code, or None where that cannot run."""
-        if not _pages.available():
+        if not executable.available():
             return None
         emitter = x86.Emitter(self.kernel)
         _dump(self.kernel, "allocated", emitter)
         try:
-            return _pages.load_kernel(emitter.finish(), len(self.names) - self._floats, self._floats, double=True)
+            return executable.load_kernel(emitter.finish(), len(self.names) - self._floats, self._floats, double=True)
         except (
             OSError
         ):  # the system lets no more memory become executable, or there is no C library where it is expected
@@ -122,14 +122,14 @@ class Entry:
         return f"def enter({names}, grain):{_INDENT}{_INDENT.join(lines)}\n"
 
     def _run_shared(self, grain: int, end: int, begin: int, _: int, *arguments: Any) -> None:
-        step = _pool.step(end, grain)
+        step = waiting_threads.step(end, grain)
         if begin or step >= end:
             self._machine(begin, end, *arguments)
             return
         if self._shared is None:
             whole = len(self.names) - self._floats
-            code = _pool.shared_code(self._machine.address, whole, self._floats)
-            self._shared = _pages.load_kernel(code, whole, self._floats, double=True)
+            code = waiting_threads.shared_code(self._machine.address, whole, self._floats)
+            self._shared = executable.load_kernel(code, whole, self._floats, double=True)
         self._shared(step, end, *arguments)
 
     def _interpreted(self, arguments: tuple[Any, ...], grain: int) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 from functools import lru_cache
 
-from ..native import _pages
+from .. import executable
 from ..native._x86 import (
     NAMES,
     R8,
@@ -55,12 +55,21 @@ _WHOLE = {"lt": "less", "le": "not greater", "eq": "equal", "ne": "not equal"}
 _FLOAT = {"lt": "above", "le": "not below"}
 
 
+# glibc's name for the library of mathematical functions; musl has them in its only library, which is in every process.
+_LIBRARIES = ("libm.so.6", None)
+
+
 @lru_cache(None)
 def address_of(name: str) -> int:
-    """Where a function of the C library is. Raises OSError where there is no such library."""
-    found = ctypes.cast(getattr(ctypes.CDLL("libm.so.6"), name), ctypes.c_void_p).value
-    assert found
-    return found
+    """Where a function of the C library is. Raises OSError where no library has it."""
+    for library in _LIBRARIES:
+        try:
+            found = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
+        except (OSError, AttributeError):
+            continue
+        assert found
+        return found
+    raise OSError(f"the C library has no function {name!r}")
 
 
 _PARTS = ("cmp", "bits", "add", "sub")  # ops that may have no code of their own
@@ -183,7 +192,7 @@ class Emitter:
                 target = place.number if isinstance(place, Register) else RAX
                 self.code.load_register(target, source)
                 if isinstance(parameter, Buffer):
-                    self.code.load_register(target, Address(target, None, _pages.DATA_OFFSET))
+                    self.code.load_register(target, Address(target, None, executable.DATA_OFFSET))
             self._put(op, target)
 
     # ----- Operands ---------------------------------------------------------------------------------------------------

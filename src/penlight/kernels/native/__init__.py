@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from .._rowtools import column_sum
+from ..executable import available
+from ..rows import column_sum
 from ._build import GROUP, Builder
 from ._compile import Kernel
-from ._pages import available
 
 __all__ = [
     "Builder",

@@ -18,8 +18,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from .. import call
-from . import _pages, _pool
+from .. import call, executable, waiting_threads
 from ._build import BYTES, GROUP, GROUP_BITS, GROUPED, TABLE, Argument, Builder, Value
 from ._x86 import (
     R8,
@@ -255,7 +254,7 @@ class _Writer:
         else:
             above = self.frame.size + 8 * len(_SAVED) + 8
             asm.load_register(pointer, Address(RSP, None, above + 8 * (argument - 6)))
-        asm.load_register(pointer, Address(pointer, None, _pages.DATA_OFFSET))
+        asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
         if array.placed:
             asm.store_register(self.frame.place(("base", pointer)), pointer)
             return
@@ -493,7 +492,7 @@ class Kernel:
 
     def over(self, total: int, grain: int, *arguments: Any) -> None:
         """Run over all of `total` rows or elements, shared between threads if there are at least two times `grain`."""
-        _pool.over(self.run, total, grain, *arguments, multiple=self._least)
+        waiting_threads.over(self.run, total, grain, *arguments, multiple=self._least)
 
 
 _TYPES = {

@@ -1,9 +1,9 @@
-"""The complement and the inverse of the error function for native kernels, float32: by the fits of special_erf.py, within about three units
+"""The complement and the inverse of the error function for native kernels, float32: by the fits of kernels/special/error_functions.py, within about three units
 in the last place."""
 
 from __future__ import annotations
 
-from ..special_erf import ERFCX32, ERFCX32_K, INV32_CENTRE_P, INV32_CENTRE_Q, INV32_TAIL_P, INV32_TAIL_Q
+from ..special.error_functions import ERFCX32, ERFCX32_K, INV32_CENTRE_P, INV32_CENTRE_Q, INV32_TAIL_P, INV32_TAIL_Q
 from ._build import Value
 from ._functions import (
     absolute,

@@ -163,11 +163,11 @@ def cos(x: Value) -> Value:
 
 
 def erf(x: Value) -> Value:
-    """The error function, by the fits of special_erf.py: x + x * quotient near 0, else 1 - p**-16 for a polynomial p.
+    """The error function, by the fits of kernels/special/error_functions.py: x + x * quotient near 0, else 1 - p**-16 for a polynomial p.
 
     Squaring q = p - 1 as (1 + q)**2 - 1 loses less than squaring p, which is near 1.
     """
-    from ..special_erf import ERF_CENTRE_P, ERF_CENTRE_Q, ERF_TAIL
+    from ..special.error_functions import ERF_CENTRE_P, ERF_CENTRE_Q, ERF_TAIL
 
     size = absolute(x)
     z = x * x

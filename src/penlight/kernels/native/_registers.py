@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from . import _pages
+from .. import executable
 from ._x86 import (
     R8,
     R9,
@@ -219,7 +219,7 @@ class Program:
             passed = places + i if i < len(_PASSED) else frame // 8 + len(_KEPT) + 1 + i - len(_PASSED)
             asm.load_register(RAX, Address(RSP, None, 8 * passed))
             if kind == "array":
-                asm.load_register(RAX, Address(RAX, None, _pages.DATA_OFFSET))
+                asm.load_register(RAX, Address(RAX, None, executable.DATA_OFFSET))
             if isinstance(value.home, Address):
                 asm.store_register(value.home, RAX)
             else:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import call, parallel
+from .. import call, parallel, waiting_threads
 from ..addresses import address
-from . import _pool
 from ._x86 import R8, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
 
 _Word = ctypes.c_size_t
@@ -82,12 +81,12 @@ class Numbers:
 
     def step(self, total: int, grain: int) -> int:
         """How much of `total` is done at a time by `over`."""
-        return min(_pool.step(total, grain), total)
+        return min(waiting_threads.step(total, grain), total)
 
     def over(self, kernel: Any, total: int, step: int) -> None:
         """Call a kernel of `function_over` for all of `total`, with `step` from the method, shared between threads if that is less."""
         if step < total:
-            _pool.shared(kernel)(step, total, address(self._numbers))
+            waiting_threads.shared(kernel)(step, total, address(self._numbers))
         else:
             kernel(0, total, address(self._numbers))
 
@@ -113,7 +112,7 @@ def job_count(items: int, cost: float) -> int:
         return 1
     threads = parallel.native_thread_count()
     if threads > 1:
-        _pool.start(threads - 1)
+        waiting_threads.start(threads - 1)
     # Twice as many as threads where that is cheap: whoever is late does fewer.
     return min(
         items, 2 * threads if threads > 1 and cost > 16 * threads * _GRAIN_NS else threads, int(cost / _GRAIN_NS)
@@ -149,7 +148,7 @@ def _shared_driver() -> Any:
     for register in reversed(SAVED):
         asm.pop(register)
     asm.leave()
-    return _pool.shared(call.load(asm.finish(), "low, high, kernel, tables, apart"))
+    return waiting_threads.shared(call.load(asm.finish(), "low, high, kernel, tables, apart"))
 
 
 class At(NamedTuple):
@@ -235,7 +234,7 @@ class Plan:
         starts = [start if name == "plan" else call.data_address(arrays[name]) for name in names]
         memory[places] += np.array(starts)[which]
         if jobs > 1:
-            _pool.start(parallel.native_thread_count() - 1)
+            waiting_threads.start(parallel.native_thread_count() - 1)
             _shared_driver()(1, jobs, kernel.address, start + tables.offset, apart)
         else:
             kernel(start + tables.offset)

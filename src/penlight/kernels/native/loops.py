@@ -32,8 +32,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import call
-from . import _pages
+from .. import call, executable
 
 Floats: TypeAlias = np.ndarray
 Doubles: TypeAlias = np.ndarray
@@ -60,7 +59,7 @@ def run_of(function: Callable[..., None], dtype: np.dtype, wide: bool = False, *
         return _runs[key]
     except KeyError:
         made = None
-        if _pages.available() and (dtype in (_FLOAT, _DOUBLE)):
+        if executable.available() and (dtype in (_FLOAT, _DOUBLE)):
             from ._loop_translate import translate
 
             try:

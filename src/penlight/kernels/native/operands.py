@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
-from ..convert import cast_operand, is_half
-from ..folds import fold
+from ..copies.convert import cast_operand, is_half
+from ..copies.order import order_of
 from ..fused import Program
-from ..order import order_of
-from ..silence import hush, unhush
+from ..numpy_warnings import hush, unhush
+from ..reduce.large import fold
 from . import traced
 from ._compile import Kernel
 from .layout import Layout, layout_of

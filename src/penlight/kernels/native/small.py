@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..norm.kernels import _mean_and_variance
 from . import available, kernel
 from ._build import Builder
-from .norm import _mean_and_variance
 from .traced import _define_total, define_flat, kernel_of, run_kernel
 
 SMALL = 1 << 12  # elements; from here on, how a kernel is called matters less

@@ -27,15 +27,8 @@ class DistributedSampler(Sampler[_T_co]):
     [1, 3, 0]
     """
 
-    def __init__(
-        self,
-        dataset: Dataset[Any],
-        num_replicas: int | None = None,
-        rank: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-    ) -> None:
+    def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
+                 shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
             from penlight import distributed
 

@@ -1,0 +1,100 @@
+"""Attention with few scores, in as few calls as there can be, with the native kernels of kernels/attention/rows.py, or kernels/attention/loops.py for float64.
+
+Functions give None where `kernels/attention/` has to do it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import native
+from ..native.loops import run_of
+from ..numpy_warnings import silent
+from . import loops
+from .rows import attend, attend_backward
+
+_FEW = 1 << 12  # scores
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+@lru_cache(None)
+def _run_of(causal: bool) -> Any:
+    return native.kernel(attend, causal=causal).run
+
+
+@lru_cache(None)
+def _back_run() -> Any:
+    return native.kernel(attend_backward).run
+
+
+@lru_cache(maxsize=16)
+def _places(rows: int, columns: int, heads: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of all columns, and of the last column that counts for each row of several heads."""
+    return np.arange(columns, dtype=_FLOAT), np.tile(np.arange(rows, dtype=_FLOAT), heads)
+
+
+def attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None, scale: float, causal: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """(result, log of the sums of exponentials, probabilities)."""
+    batch, heads, rows, _ = query.shape
+    columns, count = key.shape[2], batch * heads * rows
+    dtype = query.dtype
+    if not 0 < count * columns <= _FEW or (dtype != _FLOAT and dtype != _DOUBLE) or not query.flags.c_contiguous:
+        return None
+    if not native.available() or key.dtype != dtype or value.dtype != dtype or not value.size:
+        return None
+    with silent():
+        if mask is not None:  # which is added to what is scaled already
+            query, scale = query * dtype.type(scale), 1.0
+        # Of operands in another order of dimensions NumPy's own result would be in that order, too.
+        scores = np.matmul(query, key.swapaxes(2, 3), np.empty((batch, heads, rows, columns), dtype))
+        if mask is not None:
+            scores += mask
+        logs = np.empty((batch, heads, rows), dtype)
+        if dtype == _DOUBLE:
+            run = run_of(loops.attend, dtype, causal=causal)
+            run(0, count, scores, logs, columns, rows, scale)
+            return np.matmul(scores, value), logs, scores
+        places = _places(rows, columns, batch * heads) if causal else ()
+        _run_of(causal)(0, count, columns, scores, logs, *places, scale)
+        return np.matmul(scores, value), logs, scores
+
+
+def attention_backward(
+    grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, kept: np.ndarray, scale: float, needs: Any
+) -> tuple[Any, Any, Any] | None:
+    """Gradients of query, key and value from the probabilities."""
+    if not 0 < kept.size <= _FEW or not native.available() or not kept.flags.c_contiguous:
+        return None
+    dtype = kept.dtype
+    if not dtype == grad.dtype == query.dtype == key.dtype == value.dtype or not grad.size:
+        return None
+    if dtype != _FLOAT and dtype != _DOUBLE:
+        return None
+    dq, dk, dv = (_side_by_side(x) if need else None for x, need in zip((query, key, value), needs))
+    with silent():
+        if dv is not None:
+            np.matmul(kept.swapaxes(2, 3), grad, dv)
+        if dq is not None or dk is not None:
+            slopes = np.matmul(grad, value.swapaxes(2, 3), np.empty(kept.shape, dtype))
+            columns = kept.shape[3]
+            if dtype == _DOUBLE:
+                run = run_of(loops.attend_backward, dtype)
+                run(0, kept.size // columns, slopes, kept, columns, scale)
+            else:
+                _back_run()(0, kept.size // columns, columns, slopes, kept, scale)
+            if dq is not None:
+                np.matmul(slopes, key, dq)
+            if dk is not None:
+                np.matmul(slopes.swapaxes(2, 3), query, dk)
+    return dq, dk, dv
+
+
+def _side_by_side(x: np.ndarray) -> np.ndarray:
+    """Memory for a gradient in which the heads of one position lie side by side, as in PyTorch."""
+    n, heads, rows, width = x.shape
+    return np.empty((n, rows, heads, width), x.dtype).swapaxes(1, 2)

@@ -1,0 +1,198 @@
+"""Where windows are, and who does what: what the plans of kernels/conv/implicit.py are made of. See Note [Windows in place] there."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..native._table import At, Plan, job_count, ranges
+from .im2col import Ints, overlap
+
+Step = tuple[Any, At]  # a kernel and its table
+_CROWDED = 256  # bytes, of which planes that are multiples apart are in each other's way
+_FOURS = 1.07  # what products cost with columns that are copied by fours
+
+
+class Part(NamedTuple):
+    """One correlation: for each dim where the taps of its kernel are, the size of its results, and strides in bytes."""
+
+    taps: tuple[Ints, ...]
+    place: Ints
+    weight: Ints  # from one row, channel or tap of the weights to the next
+    target: Ints = ()  # the same of the results
+
+    @property
+    def tap_count(self) -> int:
+        """How many taps there are."""
+        return prod(map(len, self.taps))
+
+
+class Images:
+    """Where windows begin in images, or in a copy of them in scratch memory; `together` says that all channels are read one after the other.
+
+    What is a multiple of 4096 bytes apart shares a place in the first cache, which has eight of each: so planes must not be such multiples apart.
+    """
+
+    def __init__(
+        self, shape: Ints, low: Ints, stride: Ints, parts: tuple[Part, ...], together: bool, item: int
+    ) -> None:
+        self.shape, self.low, self.stride, self.size, self.item = shape, low, stride, shape[2:], item
+        dims = range(len(stride))
+        reach = [max(part.taps[i][-1] + (part.place[i] - 1) * stride[i] for part in parts) + 1 for i in dims]
+        self.direct = stride[-1] == 1 and all(p <= 0 and m - p <= n for p, m, n in zip(low, reach, self.size))
+        if together and shape[1] >= 16 and item * prod(self.size) % _CROWDED == 0:
+            self.direct = False
+        self.phases = sorted({tap % stride[-1] for part in parts for tap in part.taps[-1]})
+        self.width = max(part.taps[-1][-1] // stride[-1] + part.place[-1] for part in parts)
+        self.wide = self.size if self.direct else (*reach[:-1], self.width * len(self.phases))
+        self.steps = steps_of(self.wide, item)
+        self.plane = item * prod(self.wide)
+        if together and not self.direct and self.plane % _CROWDED == 0:
+            self.plane += 64
+        self.image = shape[1] * self.plane
+        self.start = -sum(p * step for p, step in zip(low, self.steps)) if self.direct else 0
+
+    def offsets(self, taps: tuple[Ints, ...], channels: int) -> np.ndarray:
+        """Where channels meet taps, in bytes."""
+        leading = [sum(t * step for t, step in zip(tap, self.steps)) for tap in product(*taps[:-1])]
+        found = np.add.outer(leading, [self._column(tap) for tap in taps[-1]]).reshape(-1)
+        return np.add.outer(np.arange(channels) * self.plane, found).reshape(-1)
+
+    def _column(self, tap: int) -> int:
+        if self.direct:
+            return self.item * tap
+        quotient, phase = divmod(tap, self.stride[-1])
+        return self.item * (self.phases.index(phase) * self.width + quotient)
+
+    def rows(self, place: Ints) -> np.ndarray:
+        """Where rows of results begin, in bytes."""
+        found = np.full(1, self.start, np.int64)
+        for n, stride, step in zip(place[:-1], self.stride, self.steps):
+            found = np.add.outer(found, np.arange(n) * (stride * step)).reshape(-1)
+        return found
+
+    def copies(self, plan: Plan, first: int, images: int, scratch: int) -> list[Step]:
+        """The steps that copy so many images to scratch memory: at the first time from image `first` on, then the next ones."""
+        if self.direct:
+            return []
+        s, n, p, item = self.stride[-1], self.size[-1], self.low[-1], self.item
+        inside, outside = overlap(self.size[:-1], self.low[:-1], self.wide[:-1])
+        steps = steps_of(self.size, item)
+        image = item * prod(self.shape[1:])
+        found = []
+        for i, phase in enumerate(self.phases):
+            begin = max(-((phase - p) // s), 0)
+            columns = min((n - 1 + p - phase) // s + 1, self.width) - begin
+            box = (images * self.shape[1], *[a.stop - a.start for a in inside], columns)
+            source = sum(a.start * step for a, step in zip(outside, steps)) + item * (begin * s + phase - p)
+            target = sum(a.start * step for a, step in zip(inside, self.steps)) + item * (begin + i * self.width)
+            found += copy_step(
+                plan, box, (item * prod(self.size), *steps[:-1], item * s), (self.plane, *self.steps[:-1], item),
+                At("x", first * image + source), At("scratch", scratch + target), item, images * image, 0,
+            )  # fmt: skip
+        return found
+
+
+def steps_of(size: Ints, item: int) -> list[int]:
+    """Strides of contiguous numbers of so many bytes."""
+    return [item * prod(size[i + 1 :]) for i in range(len(size))]
+
+
+def copy_step(
+    plan: Plan, box: Ints, source: Ints, target: Ints, first: At, into: At, item: int, first_block: int = 0, into_block: int = 0
+) -> list[Step]:  # fmt: skip
+    """The step that copies a box of up to four dims, with its strides in both arrays; none if it is empty."""
+    from . import boxes
+
+    if min(box) < 1:
+        return []
+    sizes, source, target = (
+        (given[0], *(fill,) * (4 - len(box)), *given[1:]) for given, fill in ((box, 1), (source, 0), (target, 0))
+    )
+    kind = boxes.kind_of(sizes[3], source[3], target[3], item)
+    table: dict[str, Any] = {
+        "from": first, "into": into, "from block": first_block, "into block": into_block,
+        "tail": item * sizes[3] - (32 if kind == "eights" else 16),
+    }  # fmt: skip
+    for name, n, a, b in zip(("plane", "layer", "row", "column"), sizes, source, target):
+        table |= {f"{name}s": n, f"from {name}": a, f"into {name}": b}
+    return [(boxes.copy(kind, item), plan.table(boxes.COPY, table))]
+
+
+def sequences(plan: Plan, several: list[list[Step]], blocks: int = 1) -> tuple[At, int]:
+    """Tables for steps that follow each other, so many times: where the first of them is, and how many bytes they are apart."""
+    from . import boxes
+
+    lists = [
+        plan.records([np.array([kernel.address for kernel, _ in steps]), At("plan", [at.offset for _, at in steps])])
+        for steps in several
+    ]
+    tables = [
+        plan.table(boxes.STEPS, {"steps": at, "count": len(steps), "blocks": blocks})
+        for at, steps in zip(lists, several)
+    ]
+    return tables[0], tables[-1].offset - tables[-2].offset if len(tables) > 1 else 0
+
+
+def pieces(width: int, item: int) -> tuple[int, np.ndarray]:
+    """Whether a vector of columns or half of one is a piece of a row, and where in bytes each begins; the last may overlap with the one before."""
+    vector, half = 32 // item, 16 // item
+    whole = width >= vector and vector * -(-width // vector) <= _FOURS * half * -(-width // half)
+    unit = vector if whole else half
+    return unit, np.minimum(np.arange(-(-width // unit)) * unit, width - unit) * item
+
+
+def in_pairs(places: np.ndarray, overlapping: bool, several: int) -> np.ndarray:
+    """Places ``(..., pieces of a row)`` of which `several` are computed together; the last one fills up.
+
+    Two that overlap must be among the same, since results are added to what is there.
+    """
+    cut = places.shape[-1] - 2 if overlapping else 0
+    found = np.concatenate((places[..., cut:].reshape(-1), places[..., :cut].reshape(-1)))
+    return np.append(found, np.repeat(found[-1], -found.size % several)).reshape(-1, several)
+
+
+def packing(
+    plan: Plan, part: Part, first: At, rows: int, channels: int, into: int, item: int
+) -> tuple[list[Step], np.ndarray]:
+    """The steps that arrange weights ``(rows, channels, taps)`` as the kernel reads them, one for each group of rows; and a list that must be held."""
+    from ..native._products import groups_of_rows
+    from . import boxes
+
+    offsets = np.zeros(1, np.int64)
+    for n, step in zip((channels, *map(len, part.taps)), part.weight[1:]):
+        offsets = np.add.outer(offsets, np.arange(n) * step).reshape(-1)
+    steps: list[Step] = []
+    at = 0
+    for some in groups_of_rows(rows):
+        table: dict[str, int | np.ndarray | At] = {
+            "rows": At(first.array, first.offset + at * part.weight[0]), "row": part.weight[0],
+            "offsets": offsets, "inner": offsets.size, "into": At("packed", into + item * at * offsets.size),
+        }  # fmt: skip
+        steps.append((boxes.pack(some, item), plan.table(boxes.PACK, table)))
+        at += some
+    return steps, offsets
+
+
+class Work:
+    """How the images, or the rows of weights of each group, are shared between jobs, and how many images are a block."""
+
+    def __init__(self, count: int, rows: int, cost: float, image: int, target: int) -> None:
+        self.jobs = job_count(max(count, rows // 6), cost)
+        self.by_images = by_images = count >= self.jobs
+        bounds = ranges(count if by_images else rows, self.jobs).tolist()
+        shares = list(pairwise(bounds))
+        self.images = shares if by_images else [(0, count)] * self.jobs
+        self.rows = [(0, rows)] * self.jobs if by_images else shares
+        most = max(last - first for first, last in self.images)
+        self.block = -(-most // -(-most // max(1, target // image)))
+
+    def blocks(self, job: int) -> list[tuple[int, int, int]]:
+        """For a job, at which image blocks begin, how many each has, and how many blocks there are."""
+        first, last = self.images[job]
+        whole, rest = divmod(last - first, self.block)
+        found = [(first, self.block, whole)] if whole else []
+        return found + ([(last - rest, rest, 1)] if rest else [])

@@ -1,0 +1,237 @@
+"""Convolutions of small images and their transposes, in as few calls of NumPy as there can be.
+
+Note [Convolution by positions]
+Where the elements that each tap meets lie in a flattened image is worked out once for each geometry and kept, as a table of positions. The
+columns of a small batch are taken by it in one call, borders included: a tap that falls outside stands for a zero behind the image. The transpose
+multiplies first, and takes by the table of which products belong to each element of the input; those are added up. What meets nothing is added as a
+zero, and never multiplied, so infinities stay what they are.
+
+Of many images with few places each, the numbers at a position are put side by side, one of each image. So they are taken together, and there
+is one product of large matrices instead of many small ones.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..linalg import blas
+from ..numpy_warnings import silent
+from .im2col import Ints
+
+SMALL = 1 << 17  # elements of a batch
+_TABLE = 1 << 14  # positions of a table
+_TAKEN = 1 << 15  # elements of all columns together
+_PRODUCTS = 1 << 18
+_NARROW = 3  # places in a row: machine code has no way for fewer
+_MOST = 1 << 18  # elements of all columns of those
+_MATRICES = 64  # products of matrices, each of which has its price
+_FEW = 64  # places that are too few for a product of matrices for each image
+
+
+def block_counts(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
+    """How often a kernel can be put down in each dim."""
+    dims = zip(sizes, kernel, dilation, padding, stride, strict=True)
+    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in dims])
+
+
+class Positions:
+    """The positions of one geometry: images of so many channels and this size, a kernel and where it is put down."""
+
+    def __init__(
+        self, channels: int, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
+    ) -> None:
+        plane = prod(size)
+        places, valid = np.zeros(1, np.intp), np.ones(1, bool)
+        step = plane
+        count = len(size)
+        for i, (n, k, o, s, p, d) in enumerate(zip(size, kernel, out, stride, padding, dilation)):
+            step //= n
+            at = np.add.outer(np.arange(k) * d - p, np.arange(o) * s)
+            at = at.reshape([m if j == i else 1 for m, half in ((k, 0), (o, 1)) for j in range(count)])
+            places, valid = places + at * step, valid & (at >= 0) & (at < n)
+        self.size = channels * plane
+        every = np.add.outer(np.arange(channels) * plane, places.reshape(-1))
+        self.complete = bool(valid.all())
+        self.columns = every if self.complete else np.where(valid.reshape(-1), every, self.size)
+        self.columns = np.ascontiguousarray(self.columns.reshape(-1))
+
+    def take(self, x: np.ndarray) -> np.ndarray:
+        """The columns of images, all in one row: ``(N, channels * taps * places)``."""
+        if self.complete:
+            return x.reshape(len(x), -1).take(self.columns, 1)
+        padded = np.zeros((len(x), self.size + 1), x.dtype)
+        padded[:, :-1] = x.reshape(len(x), -1)
+        return padded.take(self.columns, 1)
+
+    def take_beside(self, x: np.ndarray) -> np.ndarray:
+        """The same with the images side by side: ``(channels * taps * places, N)``."""
+        beside = np.zeros((self.size + 1, len(x)), x.dtype)
+        beside[:-1] = x.reshape(len(x), -1).T
+        return beside.take(self.columns, 0)
+
+    @cached_property
+    def back(self) -> tuple[np.ndarray, bool]:
+        """For each element of an image the columns that it is in, and one behind the last where it is in fewer than others; whether there is such a one."""
+        owner = np.flatnonzero(self.columns < self.size)
+        element = self.columns[owner]
+        order = element.argsort(kind="stable")
+        element, owner = element[order], owner[order]
+        counts = np.bincount(element, minlength=self.size)
+        rank = np.arange(len(element)) - np.repeat(np.cumsum(counts) - counts, counts)
+        table = np.full((max(int(counts.max(initial=0)), 1), self.size), self.columns.size)
+        table[rank, element] = owner
+        return table, bool((table == self.columns.size).any())
+
+    def room(self, count: int, dtype: Any, beside: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Memory for columns that `add_up` adds, with a zero behind each if that is needed; and the columns in it."""
+        size = self.columns.size
+        if beside:
+            room = np.empty((size + 1, count), dtype)
+            room[size] = 0
+            return room, room[:size]
+        if not self.back[1]:
+            room = np.empty((count, size), dtype)
+            return room, room
+        room = np.empty((count, size + 1), dtype)
+        room[:, size] = 0
+        return room, room[:, :size]
+
+    def add_up(self, room: np.ndarray) -> np.ndarray:
+        """The columns added up where they were taken from: ``(N, channels * size)``."""
+        table = self.back[0]
+        if len(table) == 1:
+            return room.take(table[0], 1)
+        return np.add.reduce(room.take(table, 1), 1, room.dtype)
+
+    def add_beside(self, room: np.ndarray) -> np.ndarray:
+        """The same with the images side by side: ``(channels * size, N)``."""
+        return np.add.reduce(room.take(self.back[0], 0))
+
+
+@lru_cache(32)
+def find_positions(
+    channels: int, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Positions:
+    """The positions of a geometry, which take longer to find than to use."""
+    return Positions(channels, size, kernel, out, stride, padding, dilation)
+
+
+class Small:
+    """A convolution of small images, and its transposes."""
+
+    def __init__(self, x: Ints, w: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> None:
+        self.positions = find_positions(x[1], x[2:], w[2:], out[2:], stride, padding, dilation)
+        self.x, self.w, self.out = x, w, out
+        each, rows, places = w[0] // groups, prod(w[1:]), prod(out[2:])
+        # Of matrices of weights, columns and results; one group is not counted.
+        lead = () if groups == 1 else (groups,)
+        self.weights, self.results = (*lead, each, rows), (x[0], *lead, each, places)
+        self.windows = (x[0], *lead, rows, places)
+        self.bias, self.shift = (*lead, each, 1), (-1, *(1,) * len(stride))
+        # So few products are too few for BLAS's own threads, which would be in the way of ours.
+        multiply = np.matmul if prod(self.results) * rows <= _PRODUCTS else blas.multiply
+        # One number for the inner size is not worth BLAS.
+        self.forward, self.backward = (np.multiply if n == 1 else multiply for n in (rows, each))
+        self.multiply = multiply
+        self.beside = groups == 1 and x[0] > 3 and places < _FEW
+
+    def correlate(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        """The result."""
+        if self.beside:
+            return self._correlate_beside(x, w, bias)
+        columns = self.positions.take(x).reshape(self.windows)
+        with silent():
+            y = self.forward(w.reshape(self.weights), columns)
+            if bias is not None:
+                y += bias.reshape(self.bias)
+        return y.reshape(self.out)
+
+    def transpose(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        """The transpose in the input, and a bias."""
+        if self.beside:
+            return self._transpose_beside(grad, w, bias)
+        positions = self.positions
+        room, columns = positions.room(len(grad), grad.dtype)
+        with silent():
+            self.backward(
+                w.reshape(self.weights).swapaxes(-1, -2), grad.reshape(self.results), columns.reshape(self.windows)
+            )
+            x = positions.add_up(room).reshape(self.x)
+            if bias is not None:
+                x += bias.reshape(self.shift)
+        return x
+
+    def weigh(self, grad: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The transpose in the weights."""
+        if self.beside:
+            with silent():
+                total = blas.multiply(
+                    self._results_beside(grad), self.positions.take_beside(x).reshape(self.weights[1], -1).T
+                )
+            return total.reshape(self.w)
+        columns = self.positions.take(x).reshape(self.windows)
+        with silent():
+            total = self.multiply(grad.reshape(self.results), columns.swapaxes(-1, -2))
+            total = total[0] if len(total) == 1 else np.add.reduce(total)
+        return total.reshape(self.w)
+
+    def _results_beside(self, grad: np.ndarray) -> np.ndarray:
+        """Results or their gradient as a matrix, with the images side by side."""
+        return grad.reshape(len(grad), -1).T.reshape(self.out[1], -1)
+
+    def _correlate_beside(self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        columns = self.positions.take_beside(x).reshape(self.weights[1], -1)
+        with silent():
+            y = blas.multiply(w.reshape(self.weights), columns)
+            if bias is not None:
+                y += bias[:, None]
+        return np.ascontiguousarray(y.reshape(-1, len(x)).T).reshape(self.out)
+
+    def _transpose_beside(self, grad: np.ndarray, w: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        room, columns = self.positions.room(len(grad), grad.dtype, True)
+        with silent():
+            blas.multiply(w.reshape(self.weights).T, self._results_beside(grad), columns.reshape(self.weights[1], -1))
+            x = np.ascontiguousarray(self.positions.add_beside(room).T).reshape(self.x)
+            if bias is not None:
+                x += bias.reshape(self.shift)
+        return x
+
+
+@lru_cache(128)
+def find_small(
+    x: Ints, w: Ints, out: Ints | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Small | None:
+    """The way for small images, if it suits; `out` need not be given for a convolution that reaches over the whole input."""
+    if out is None:
+        out = (x[0], w[0], *block_counts(x[2:], w[2:], dilation, padding, stride))
+        return find_small(x, w, out, stride, padding, dilation, groups)
+    if min(x) < 1 or min(w) < 1 or min(out) < 1:
+        return None
+    columns = x[1] * prod(w[2:]) * prod(out[2:])
+    count = x[0] * columns
+    narrow = groups == 1 and prod(out[2:]) > 1 and out[-1] <= _NARROW
+    if columns > _TABLE or count > (_MOST if narrow else _TAKEN):
+        return None
+    if x[0] * groups > _MATRICES and not (groups == 1 and prod(out[2:]) < _FEW):
+        return None
+    if count * w[0] // groups > _PRODUCTS and not narrow:
+        return None
+    if prod(x[1:]) * prod([min(-(-k // s), o) for k, s, o in zip(w[2:], stride, out[2:])]) > _TABLE:
+        return None
+    return Small(x, w, out, stride, padding, dilation, groups)
+
+
+@lru_cache(256)
+def find_blocks(
+    channels: int, size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Positions | None:
+    """The positions of blocks of small images, see kernels/fold.py."""
+    out = block_counts(size, kernel, dilation, padding, stride)
+    elements = channels * prod(kernel) * prod(out)
+    if min(channels, *size, *out) < 1 or max(elements, channels * prod(size) * prod(kernel)) > _TABLE:
+        return None
+    return find_positions(channels, size, kernel, out, stride, padding, dilation)

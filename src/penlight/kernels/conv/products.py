@@ -1,0 +1,142 @@
+"""Correlations that are matrix products already: kernels of one number, and kernels with a single place to be.
+
+A kernel of size 1 without a border mixes the channels of each position, or of every s-th. A kernel as large as the images (the last layer of a
+discriminator, the first of a generator) gives one number for each image and channel, a sum over all of them.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..linalg import blas
+from .im2col import Ints
+
+
+def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """a @ b of batches; one number for the inner size is not worth BLAS."""
+    return np.multiply(a, b, out) if a.shape[-1] == 1 else blas.multiply(a, b, out)
+
+
+def _picked(x: np.ndarray, stride: Ints, place: Ints, groups: int) -> np.ndarray:
+    """The positions that count: ``(N, groups, C // groups, positions)``."""
+    if x.shape[2:] != place:
+        x = x[(slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(place, stride)])]
+    return x.reshape(len(x), groups, -1, prod(place))
+
+
+def _weights(w: np.ndarray, count: int, groups: int) -> np.ndarray:
+    """Matrices of weights for each image: ``(N, groups, O // groups, C // groups)``, not copied."""
+    return np.broadcast_to(w.reshape(groups, len(w) // groups, -1), (count, groups, len(w) // groups, w.shape[1]))
+
+
+def channels_last(x: np.ndarray) -> np.ndarray | None:
+    """The array as ``(positions, channels)``, a view, if its channels are last in memory; None if they are not, or there is one position only."""
+    if x.flags.c_contiguous:
+        return None
+    last = x.transpose(0, *range(2, x.ndim), 1)
+    return last.reshape(-1, x.shape[1]) if last.flags.c_contiguous else None
+
+
+def _as_channels(rows: np.ndarray, lead: int, place: Ints) -> np.ndarray:
+    """Results ``(positions, channels)`` as ``(N, channels, *place)``, a view."""
+    return rows.reshape(lead, *place, rows.shape[1]).transpose(0, len(place) + 1, *range(1, len(place) + 1))
+
+
+def points_last(
+    source: np.ndarray, w: np.ndarray, lead: int, place: Ints, bias: np.ndarray | None, turned: bool
+) -> np.ndarray:
+    """`points` with stride 1, or its transpose in the input if `turned`, of what has its channels last in memory: so has the result."""
+    weight = w.reshape(w.shape[:2])
+    y = _product(source, weight if turned else weight.T)
+    if bias is not None:
+        y += bias
+    return _as_channels(y, lead, place)
+
+
+def points(
+    x: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """Write into contiguous `out` the correlation of contiguous `x` with a kernel of one number."""
+    source = _picked(x, stride, out.shape[2:], groups)
+    y = out.reshape(len(x), groups, -1, source.shape[-1])
+    if len(x) == groups == 1:
+        source, y = source[0, 0], y[0, 0]
+        blas.multiply(w.reshape(len(w), -1), source, y)
+        if bias is not None:
+            y += bias[:, None]
+        return
+    _product(_weights(w, len(x), groups), source, y)
+    if bias is not None:
+        y += bias.reshape(groups, -1, 1)
+
+
+def points_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, groups: int) -> np.ndarray:
+    """The transpose of `points` in its weights."""
+    upstream = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
+    source = _picked(x, stride, grad.shape[2:], groups).swapaxes(2, 3)
+    total = blas.multiply(upstream, source) if len(grad) else np.zeros((1, *weight), grad.dtype)
+    return (total[0] if len(grad) == 1 else total.sum(0)).reshape(weight)
+
+
+def _window(x: np.ndarray, kernel: Ints, dilation: Ints) -> np.ndarray:
+    """The part of the images that the kernel meets, a view."""
+    inside = [slice(0, (k - 1) * d + 1, d) for k, d in zip(kernel, dilation)]
+    return x[(slice(None), slice(None), *inside)]
+
+
+def whole(
+    x: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """Write into contiguous `out` the correlation of `x` with a kernel that has one place."""
+    source = _window(x, w.shape[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
+    y = blas.multiply(source, w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2))
+    out.reshape(len(x), groups, -1)[...] = y.swapaxes(0, 1)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+
+
+def whole_input(
+    grad: np.ndarray, w: np.ndarray, dilation: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """The transpose of `whole` in its input."""
+    source = grad.reshape(len(grad), groups, -1).swapaxes(0, 1)
+    inside = _window(out, w.shape[2:], dilation)
+    if inside.shape != out.shape:
+        out.fill(0)
+    result = blas.multiply(source, w.reshape(groups, len(w) // groups, -1)).swapaxes(0, 1)
+    inside[...] = result.reshape(inside.shape)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+
+
+def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """The transpose of `whole` in its weights."""
+    upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
+    source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
+    return _product(upstream, source).reshape(weight)
+
+
+def patches_input(
+    grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
+) -> None:
+    """The transpose in its input of a correlation whose windows lie side by side: products, each of which has a place of its own."""
+    place, count = grad.shape[2:], len(grad)
+    turned = w.reshape(groups, len(w) // groups, -1).swapaxes(1, 2)
+    turned = np.broadcast_to(turned, (count, *turned.shape))
+    found = _product(turned, grad.reshape(count, groups, -1, prod(place)))
+    if bias is not None:
+        found += bias.reshape(groups, -1, 1).repeat(prod(stride), axis=1)
+    covered = tuple([n * s for n, s in zip(place, stride)])
+    if covered != out.shape[2:]:
+        out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(stride))
+    inside = out[(slice(None), slice(None), *map(slice, covered))]
+    # (N, C, *places, *taps) in the order of the input: a place and a tap of each dim after the other.
+    apart = [size for pair in zip(place, stride) for size in pair]
+    dims = len(stride)
+    order = [0, 1, *[axis for i in range(dims) for axis in (2 + dims + i, 2 + i)]]
+    shaped = found.reshape(count, out.shape[1], *stride, *place).transpose(order)
+    steps = [step for i, s in enumerate(stride) for step in (inside.strides[2 + i] * s, inside.strides[2 + i])]
+    as_strided(inside, (count, out.shape[1], *apart), (*inside.strides[:2], *steps))[...] = shaped

@@ -1,0 +1,147 @@
+"""Memory that machine code can be run from, and whether this machine can run ours.
+
+Only Linux on x86-64 with AVX2 and fused multiply-add is served, which is what this was tested on; everywhere else, and with
+PENLIGHT_NATIVE=0, the kernels in NumPy do the same work. Where the system forbids executable memory, they do as well.
+
+Note [Executable memory]
+All code lies in one file without a name (memfd) that is mapped twice: code is written through one mapping, which is not executable, and
+run through the other, which is not writable. Both are made at the first use, for all code to come. So a program that gives up
+rights afterwards (a sandbox, a seccomp filter) still gets its kernels: writing one asks the system for nothing. Forked processes share
+the file. Where the next code goes is therefore counted in the file itself, in one atomic instruction.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from functools import lru_cache
+from typing import Any
+
+_NEEDED = ("AVX2", "FMA3", "F16C")
+_ROOM = 1 << 25  # bytes of code that a process can have; what is not used takes no memory
+_MEMFD_CREATE = 319  # the number of the system call
+_READ, _WRITE, _RUN, _SHARED, _FAILED = 1, 2, 4, 1, 2**64 - 1  # mmap's words
+DATA_OFFSET = getattr(
+    object, "__basicsize__", 0
+)  # of the pointer to its data in an ndarray object, behind the object's header
+# xadd [rdi], rsi with a lock, then return what was there: rsi bytes of the file are the caller's.
+_TAKE = bytes((0xF0, 0x48, 0x0F, 0xC1, 0x37, 0x48, 0x89, 0xF0, 0xC3))
+_ALIGNMENT = 64
+# Returns the address of an array's data: mov rax, [rdi + DATA_OFFSET]; ret.
+_FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
+
+
+@lru_cache(1)
+def available() -> bool:
+    """Whether native kernels run here; looked at once."""
+    return obstacle() is None
+
+
+def obstacle() -> str | None:
+    """Why native kernels do not run here, and what to do about it; None where they do."""
+    if os.environ.get("PENLIGHT_NATIVE", "1") == "0":
+        return "PENLIGHT_NATIVE=0 turns it off; unset it"
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "i686"):
+        wsl = ", so install the Windows Subsystem for Linux (wsl --install)" if sys.platform == "win32" else ""
+        return f"it needs Linux on x86-64, and this is {platform.system() or sys.platform} on {platform.machine()}{wsl}"
+    if sys.maxsize < 2**32:
+        return "it needs a 64 bit Python, and this one has 32; install another"
+    if sys.implementation.name != "cpython" or not 0 < DATA_OFFSET < 128:
+        return "it needs CPython, and this is another interpreter; install CPython"
+    try:
+        from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
+    except ImportError:
+        return "this NumPy does not tell what the processor can do; install NumPy from PyPI"
+    missing = [name for name in _NEEDED if not __cpu_features__.get(name, False)]
+    if missing:
+        return f"it needs a processor with {', '.join(_NEEDED)}, and this one lacks {', '.join(missing)}"
+    if not _trial():
+        return (
+            "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap"
+        )
+    return None
+
+
+def _trial() -> bool:
+    """Whether code can be loaded and run, and finds an array's data."""
+    import ctypes
+
+    import numpy as np
+
+    try:
+        fetch = load(_FETCH, [ctypes.c_void_p], ctypes.c_void_p)
+    except OSError:
+        return False
+    probe = np.empty(1, np.float32)
+    return bool(fetch(id(probe)) == probe.ctypes.data)
+
+
+def keep(thing: Any) -> None:
+    """Never free an object. When Python ends it frees what modules hold, while threads may still look at it or run it."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class _Memory:
+    """The file that holds all code, mapped twice. See Note [Executable memory]."""
+
+    def __init__(self) -> None:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        # Python's own mmap would keep the file open. What is mapped here stays so until the process ends.
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        file = libc.syscall(_MEMFD_CREATE, b"penlight", 1)  # closed when another program is started
+        if file < 0:
+            raise OSError(ctypes.get_errno(), "this system gives no memory for machine code")
+        try:
+            os.ftruncate(file, _ROOM)
+            mapped = [libc.mmap(None, _ROOM, rights, _SHARED, file, 0) for rights in (_READ | _WRITE, _READ | _RUN)]
+        finally:
+            os.close(file)
+        if _FAILED in mapped:
+            raise OSError(ctypes.get_errno(), "this system does not let memory be executable")
+        self._written, self._start = mapped
+        self._copy = ctypes.memmove
+        self._copy(self._written + _ALIGNMENT, _TAKE, len(_TAKE))
+        self._copy(self._written, (2 * _ALIGNMENT).to_bytes(8, "little"), 8)
+        take = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+        self._take = take(self._start + _ALIGNMENT)
+
+    def put(self, code: bytes) -> int:
+        """The address that code can be run at."""
+        size = -(-len(code) // _ALIGNMENT) * _ALIGNMENT
+        offset = self._take(self._written, size)
+        if offset + size > _ROOM:
+            raise MemoryError("there is no memory left for machine code; PENLIGHT_NATIVE=0 does without")
+        self._copy(self._written + offset, code, len(code))
+        return int(self._start + offset)
+
+
+@lru_cache(1)
+def _memory() -> _Memory:
+    return _Memory()
+
+
+def load(code: bytes, argument_types: list[Any], result_type: Any = None) -> Any:
+    """A function that runs `code`. It lives, and so does its memory, until the process ends."""
+    import ctypes
+
+    address = _memory().put(code)
+    function = ctypes.CFUNCTYPE(result_type, *argument_types)(address)
+    function.address = address  # type: ignore[attr-defined]  # for machine code that calls it
+    return function
+
+
+def load_kernel(code: bytes, whole: int, numbers: int, double: bool = False) -> Any:
+    """A kernel as a function of `whole` integers (bounds, and arrays by their `id`) and `numbers` floats, or doubles.
+
+    Only call.py and the machine code of this folder call what this gives: see Note [Calling machine code].
+    """
+    import ctypes
+
+    # As pointers, since ctypes takes half as long for those as for integers; bounds are never negative.
+    return load(code, [ctypes.c_void_p] * whole + [ctypes.c_double if double else ctypes.c_float] * numbers)

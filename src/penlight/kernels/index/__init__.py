@@ -1,0 +1,1 @@
+"""Elements, rows and segments that indices or masks name: gathered, scattered, reduced."""

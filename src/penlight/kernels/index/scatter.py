@@ -1,0 +1,557 @@
+"""Writes to computed places: scatter_add and the like, index_add, index_put with accumulation, embedding backward.
+
+All return a new array, or write into `base` with `inplace=True`; indices are checked before anything is written.
+
+Note [Accumulating by flat positions]
+`np.add.at` on a 2-d array with a row index runs a generic loop of some 25 ns for each element, but with one flat index array on a
+flat array it takes a specialised loop of 1 to 2 ns. So every accumulation here is turned into flat positions. Rows of an even number
+of real floats are added as half as many complex numbers: the same additions with half of the positions. And where most
+rows go to a place of their own (a big embedding table), those are written by one plain fancy assignment, and only the
+others are accumulated.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from ..lazy import late
+from ..numpy_calls import broadcast_to, positions
+from ..numpy_warnings import hush, silent, unhush
+from ..rows import is_half, narrow, split_shape, widen
+from .moves import FROM as MOVES_FROM
+from .moves import add_columns, all_inside, places, reduce_along, spread
+
+native = late(globals(), "native", ".scatter_kernels")
+Index = np.ndarray | slice | int | None | EllipsisType
+
+_PAIRS: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float32): np.dtype(np.complex64),
+    np.dtype(np.float64): np.dtype(np.complex128),
+}
+_POSITION_BLOCK = 1 << 16
+_NATIVE_COLUMNS = 3  # of a row; fewer are not worth a loop of their own
+
+
+def _checked(index: np.ndarray, size: int, message: str, error: type[Exception] = IndexError) -> np.ndarray:
+    """`index` as intp, after checking 0 <= index < size; `message` may hold {index}."""
+    index = np.asarray(index, np.intp)
+    if index.size and not _inside(index, size):
+        bad = index[(index < 0) | (index >= size)].flat[0]
+        raise error(message.format(index=bad))
+    return index
+
+
+def _inside(index: np.ndarray, size: int) -> bool:
+    """Whether 0 <= index < size for all. `argmax` and `item` are NumPy's quickest way to the largest in a small array."""
+    if index.size >= MOVES_FROM:
+        return all_inside(index, size)
+    bits = index.view(np.uintp)  # as which negative ones are huge
+    largest: int = bits.item(bits.argmax())
+    return largest < size
+
+
+def _checked_along(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    size = shape[dim] if shape else 1
+    if type(index) is np.ndarray and index.dtype == _INTP and index.size and _inside(index, size):
+        return index
+    return _checked(index, size, f"index {{index}} is out of bounds for dimension {dim} with size {size}", RuntimeError)
+
+
+_INTP = np.dtype(np.intp)
+
+
+def _wrapped(index: np.ndarray, dim: int, size: int) -> np.ndarray:
+    """`index` as intp with negative entries counted from the end, as indexing with brackets does."""
+    index = np.asarray(index, np.intp)
+    if index.size and not _inside(index, size):
+        bad = index[(index < -size) | (index >= size)]
+        if bad.size:
+            raise IndexError(f"index {bad.flat[0]} is out of bounds for dimension {dim} with size {size}")
+        index = np.where(index < 0, index + size, index)
+    return index
+
+
+def _working_copy(base: np.ndarray, inplace: bool) -> np.ndarray:
+    """A C-contiguous array to accumulate into: `base` itself if that may be written directly, else a widened copy."""
+    if inplace and base.flags.c_contiguous and not is_half(base.dtype):
+        return base
+    return base.astype(np.float32, order="C") if is_half(base.dtype) else base.copy()
+
+
+def _accumulator(base: np.ndarray | tuple[int, ...], dtype: np.dtype, inplace: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(base, array to accumulate into), where a shape as `base` stands for zeros of `dtype`."""
+    if isinstance(base, np.ndarray):
+        return base, _working_copy(base, inplace)
+    base = np.zeros(base, dtype)
+    return base, _working_copy(base, True)
+
+
+def _finish(out: np.ndarray, base: np.ndarray, inplace: bool) -> np.ndarray:
+    if not inplace:
+        return narrow(out, base.dtype)
+    if out is not base:
+        base[...] = out
+    return base
+
+
+def _positions(index: np.ndarray, shape: tuple[int, ...], dim: int) -> np.ndarray:
+    """Flat positions, in a C-contiguous array of `shape`, of what `index` selects along `dim`."""
+    shape = shape or (1,)
+    if index.shape[:dim] == shape[:dim] and index.shape[dim + 1 :] == shape[dim + 1 :]:
+        return positions(shape, index, dim).reshape(-1)
+    flat = index * split_shape(shape, dim)[2]
+    step = 1
+    for k in range(index.ndim - 1, -1, -1):
+        if k != dim and index.shape[k] > 1:
+            coordinate = np.arange(0, index.shape[k] * step, step)
+            flat += coordinate.reshape((-1,) + (1,) * (index.ndim - 1 - k))
+        step *= shape[k]
+    return flat.reshape(-1)
+
+
+def _is_expanded(index: np.ndarray, shape: tuple[int, ...], dim: int) -> bool:
+    """Whether `index` is one vector along `dim`, expanded (with stride 0) over whole rows of `shape`."""
+    if index.ndim < 2:
+        return False
+    for k, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True)):
+        if k != dim and (n != m or (n != 1 and step != 0)):
+            return False
+    return True
+
+
+def _prefix(source: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The leading part of `source` that an index of `shape` reads."""
+    if source.shape == shape or source.ndim != len(shape):
+        return source
+    return source[tuple(slice(n) for n in shape)]
+
+
+def _at(ufunc: np.ufunc, out: np.ndarray, positions: np.ndarray, values: np.ndarray) -> None:
+    """ufunc.at without NumPy's warnings: NaN and inf are data here."""
+    token = hush()
+    try:
+        ufunc.at(out, positions, values)
+    finally:
+        unhush(token)
+
+
+_FEW = 2048  # elements that need no cleverness
+
+
+@lru_cache(64)
+def _columns(count: int) -> np.ndarray:
+    return np.arange(count)
+
+
+def _all_starts(outer: int, size: int) -> np.ndarray:
+    return np.arange(0, outer * size, size)[:, None]
+
+
+_kept_starts = lru_cache(64)(_all_starts)
+
+
+def _starts(outer: int, size: int) -> np.ndarray:
+    """Where each of the outer parts begins, as a column. Not to be written to."""
+    return (_kept_starts if outer <= _FEW else _all_starts)(outer, size)
+
+
+def _at_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
+    """ufunc.at(out, index, rows) for contiguous 2-d `out`; see Note [Accumulating by flat positions]."""
+    columns = out.shape[1]
+    rows = np.ascontiguousarray(rows, out.dtype)
+    if ufunc is np.add and columns % 2 == 0 and columns and out.dtype in _PAIRS:
+        pair = _PAIRS[out.dtype]
+        out, rows, columns = out.view(pair), rows.view(pair), columns // 2
+    out = out.reshape(-1)
+    if columns == 1:
+        _at(ufunc, out, index, rows.reshape(-1))
+        return
+    step = max(1, _POSITION_BLOCK // max(columns, 1))
+    places = np.arange(columns)
+    for start in range(0, len(index), step):
+        part = slice(start, start + step)
+        flat = (index[part] * columns)[:, None] + places
+        _at(ufunc, out, flat.reshape(-1), rows[part].reshape(-1))
+
+
+_WAYS: dict[Any, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+
+
+def reduce_rows(ufunc: np.ufunc, out: np.ndarray, index: np.ndarray, rows: np.ndarray, fresh: bool = False) -> None:
+    """ufunc.at(out, index, rows): every repetition counts. `fresh` says that `out` is all zeros."""
+    count, columns = rows.shape
+    if columns == 1 and reduce_along(out.reshape(-1), index, rows.reshape(-1), 0, _WAYS[ufunc]):
+        return
+    if columns >= _NATIVE_COLUMNS and native.reduce_rows(out, index, np.ascontiguousarray(rows), _WAYS[ufunc]):
+        return
+    if count * columns <= _FEW:
+        flat = index if columns == 1 else (index[:, None] * columns + _columns(columns)).reshape(-1)
+        _at(ufunc, out.reshape(-1), flat, rows.reshape(-1).astype(out.dtype, copy=False))
+        return
+    if ufunc is np.add and columns >= 8 and 2 * len(out) > count > 64:
+        order = np.arange(count)
+        last = np.empty(len(out), np.intp)
+        last[index] = order
+        alone = last[index] == order
+        if 2 * np.count_nonzero(alone) > count:
+            places = index[alone]
+            if fresh:
+                out[places] = rows[alone]
+            else:
+                with silent():
+                    out[places] += rows[alone]
+            np.logical_not(alone, out=alone)
+            index, rows = index[alone], rows[alone]
+    _at_rows(ufunc, out, index, rows)
+
+
+def scatter_add(
+    base: np.ndarray | tuple[int, ...], dim: int, index: np.ndarray, source: np.ndarray, inplace: bool = False
+) -> np.ndarray:
+    """base with base[index[i][j]][j] += source[i][j] (for dim 0). A shape as `base` stands for zeros."""
+    fresh = isinstance(base, tuple)
+    shape = base if isinstance(base, tuple) else base.shape
+    if index.size:
+        index = _checked_along(index, shape, dim)
+    base, out = _accumulator(base, source.dtype, inplace)
+    if index.size:
+        source = widen(_prefix(source, index.shape))
+        if not index.flags.c_contiguous and _is_expanded(index, shape, dim):
+            vector = index[tuple(slice(None) if k == dim else 0 for k in range(index.ndim))]
+            _index_add(out, dim, vector, source, fresh)
+        elif not reduce_along(out, index, source, dim):
+            values = source.reshape(-1).astype(out.dtype, copy=False)
+            _at(np.add, out.reshape(-1), _positions(index, shape, dim), values)
+    return _finish(out, base, inplace)
+
+
+def _index_add(out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool) -> None:
+    """out[..., index, ...] += source in place, for contiguous `out`."""
+    if dim == 0 and out.ndim == 2 and index.ndim == 1:
+        reduce_rows(np.add, out, index, source, fresh)
+        return
+    outer, size, inner = split_shape(out.shape, dim)
+    if inner == 1 and add_columns(out.reshape(outer, size), index.reshape(-1), source.reshape(outer, -1)):
+        return
+    if outer > 1:
+        index = (_starts(outer, size) + index).reshape(-1)
+    reduce_rows(np.add, out.reshape(outer * size, inner), index.reshape(-1), source.reshape(-1, inner), fresh)
+
+
+def index_add(
+    base: np.ndarray | tuple[int, ...],
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    alpha: float = 1,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with alpha * source[i] added to slice index[i] along `dim`. A shape as `base` stands for zeros."""
+    fresh = isinstance(base, tuple)
+    shape = base if isinstance(base, tuple) else base.shape
+    # PyTorch words this error in two ways, depending on the path that it takes.
+    if source.size and len(shape) > 1 and dim in (0, len(shape) - 1):
+        index = _checked_along(index, shape, dim)
+    elif source.size:
+        index = _checked(index, shape[dim] if shape else 1, "index out of range in self")
+    base, out = _accumulator(base, source.dtype, inplace)
+    if source.size:
+        source = widen(source)
+        if alpha != 1:
+            with silent():
+                source = np.multiply(source, np.asarray(alpha).astype(source.dtype))
+        _index_add(out, dim, index, source, fresh)
+    return _finish(out, base, inplace)
+
+
+def embedding_backward(
+    grad: np.ndarray,
+    indices: np.ndarray,
+    num_weights: int,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+) -> np.ndarray:
+    """Gradient (num_weights, D) of an embedding table from grad (..., D) at indices (...)."""
+    columns = grad.shape[-1]
+    index = _checked(indices, num_weights, "index out of range in self").reshape(-1)
+    rows = widen(grad).reshape(len(index), columns)
+    if scale_grad_by_freq:
+        rows = rows / np.bincount(index, minlength=num_weights)[index].astype(rows.dtype)[:, None]
+    out = np.zeros((num_weights, columns), rows.dtype)
+    reduce_rows(np.add, out, index, rows, fresh=True)
+    if padding_idx >= 0:
+        out[padding_idx] = 0
+    return narrow(out, grad.dtype)
+
+
+_REDUCTIONS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _identity(reduce: str, dtype: np.dtype) -> object:
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    lowest = reduce == "amax"
+    if dtype.kind == "b":
+        return not lowest
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+    return -np.inf if lowest else np.inf
+
+
+def _start(flat: np.ndarray, places: np.ndarray, reduce: str) -> None:
+    """Forget what stands in these places: they begin with what changes nothing."""
+    flat[places] = _identity(reduce, flat.dtype)
+
+
+def _divide(totals: np.ndarray, count: np.ndarray) -> None:
+    """Means of sums, in place, by how many numbers they are sums of; of those that are sums of none too."""
+    np.maximum(count, 1, out=count)
+    if totals.dtype.kind in "iu":
+        np.floor_divide(totals, count.astype(totals.dtype), out=totals)
+    else:
+        np.divide(totals, count.astype(totals.real.dtype), out=totals)
+
+
+def scatter_reduce(
+    base: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with source[i][j] reduced into base[index[i][j]][j] (for dim 0) by sum, prod, mean, amax or amin."""
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if reduce == "mean" and base.dtype.kind == "b":
+        raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
+    if index.size:
+        index = _checked_along(index, base.shape, dim)
+    out = _working_copy(base, inplace)
+    if index.size:
+        ufunc, flat = _REDUCTIONS[reduce], out.reshape(-1)
+        values = widen(_prefix(source, index.shape)).astype(out.dtype, copy=False)
+        places: Any = _positions(index, base.shape, dim) if reduce == "mean" or not include_self else None
+        if not include_self:
+            _start(flat, places, reduce)
+        if not reduce_along(out, index, values, dim, _WAYS[ufunc]):
+            places = _positions(index, base.shape, dim) if places is None else places
+            _at(ufunc, flat, places, values.reshape(-1))
+        if reduce == "mean":
+            _divide(flat, np.bincount(places, minlength=flat.size) + int(include_self))
+    return _finish(out, base, inplace)
+
+
+def index_reduce(
+    base: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
+    inplace: bool = False,
+) -> np.ndarray:
+    """base with source[i] reduced into slice index[i] along `dim` by prod, mean, amax or amin."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    size = base.shape[dim] if base.ndim else 1
+    index = _checked(index, size, "index out of range in self").reshape(-1)
+    out = _working_copy(base, inplace)
+    if source.size:
+        outer, size, inner = split_shape(out.shape, dim)
+        if outer > 1:
+            index = (_starts(outer, size) + index).reshape(-1)
+        table = out.reshape(outer * size, inner)
+        if not include_self:
+            _start(table, index, reduce)
+        reduce_rows(_REDUCTIONS[reduce], table, index, widen(source).reshape(-1, inner))
+        if reduce == "mean":
+            _divide(table, np.bincount(index, minlength=len(table))[:, None] + int(include_self))
+    return _finish(out, base, inplace)
+
+
+def masked_scatter(base: np.ndarray, mask: np.ndarray, source: np.ndarray, inplace: bool = False) -> np.ndarray:
+    """base with its masked elements replaced by those of `source`, in order; base and mask broadcast together."""
+    if not inplace and base.shape != mask.shape:
+        base, mask = np.broadcast_arrays(base, mask)
+    mask = broadcast_to(mask, base.shape)
+    count = np.count_nonzero(mask)
+    if source.size < count:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out = base if inplace else np.array(base, order="C")
+    few = source.reshape(-1)[:count]
+    if out.size < MOVES_FROM or not spread(out, mask, few):
+        out[mask] = few
+    return out
+
+
+def put(
+    base: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False, inplace: bool = False
+) -> np.ndarray:
+    """base, seen as flat, with `source` written (or added) at `index`; negative indices count from the end."""
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    flat = np.asarray(index, np.intp).reshape(-1)
+    if flat.size and not _inside(flat, base.size):
+        bad = flat[(flat < -base.size) | (flat >= base.size)]
+        if bad.size:
+            raise IndexError(f"out of range: tried to access index {bad[0]} on a tensor of {base.size} elements.")
+        flat = np.where(flat < 0, flat + base.size, flat)
+    out = _working_copy(base, inplace)
+    values = source.reshape(-1).astype(out.dtype, copy=False)
+    if not accumulate:
+        out.reshape(-1)[flat] = values
+    elif not reduce_along(out.reshape(-1), flat, values, 0):
+        _at(np.add, out.reshape(-1), flat, values)
+    return _finish(out, base, inplace)
+
+
+def _split_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[list[Index], list[Index]]:
+    """Two steps that make up an index: a basic one (slices, ints, None), then one of arrays and full slices.
+
+    Boolean arrays become their nonzero positions, and every array is checked and made non-negative.
+    """
+    used = sum((i.ndim if i.dtype.kind == "b" else 1) if isinstance(i, np.ndarray) else i is not None for i in indices)
+    used -= any(i is Ellipsis for i in indices)
+    if used > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    basic: list[Index] = []
+    advanced: list[Index] = []
+    dim = 0
+    for entry in (*indices, Ellipsis) if not any(i is Ellipsis for i in indices) else indices:
+        if entry is Ellipsis:
+            rest = len(shape) - used
+            basic += [slice(None)] * rest
+            advanced += [slice(None)] * rest
+            dim += rest
+        elif isinstance(entry, np.ndarray):
+            if entry.dtype.kind == "b" and entry.ndim == 0:  # x[True] is x[None], x[False] is empty
+                basic.append(None)
+                advanced.append(np.zeros(int(entry), np.intp))
+                continue
+            for array in places(entry) if entry.dtype.kind == "b" else (entry,):
+                basic.append(slice(None))
+                advanced.append(_wrapped(array, dim, shape[dim]))
+                dim += 1
+        else:
+            basic.append(entry)
+            dim += entry is not None
+            if not isinstance(entry, int):
+                advanced.append(slice(None))
+    return basic, advanced
+
+
+def _flat_index(indices: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """(places, result shape, row length): the index selects, row by row, rows number `places` of that length."""
+    basic, advanced = _split_index(indices, shape)
+    arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
+    try:
+        common = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        message = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        raise IndexError(message) from None
+    lead = len(arrays)
+    whole_rows = len(basic) == len(advanced) == len(shape) and all(entry == slice(None) for entry in basic)
+    if lead and whole_rows and all(isinstance(entry, np.ndarray) for entry in advanced[:lead]):
+        return _rows_at(arrays, common, shape)
+    # The general case: the flat position is the sum of stride * coordinate, and each coordinate is indexed as the
+    # array itself would be. The coordinates are expanded views, so this costs as much as the result is large.
+    positions = np.zeros((), np.intp)
+    step = 1
+    for k in range(len(shape) - 1, -1, -1):
+        coordinate = (np.arange(shape[k]) * step).reshape((-1,) + (1,) * (len(shape) - 1 - k))
+        positions = positions + np.broadcast_to(coordinate, shape)[tuple(basic)][tuple(advanced)]
+        step *= shape[k]
+    return positions.reshape(-1), positions.shape, 1
+
+
+def _rows_at(
+    arrays: list[np.ndarray], common: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """`_flat_index` of arrays for the first dimensions, which broadcast to a common shape."""
+    lead, places = len(arrays), arrays[0]
+    for array, size in zip(arrays[1:], shape[1:lead], strict=True):
+        places = places * size + array
+    return places.reshape(-1), common + shape[lead:], prod(shape[lead:])
+
+
+def _row_numbers(indices: tuple[Index, ...], values: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray | None:
+    """The numbers of the rows that values of a shape go to, whole ones, by an array of int64 for each of the first dimensions; None if it is
+    not as simple."""
+    first, count = indices[0] if indices else None, len(indices)
+    if type(first) is not np.ndarray or count > len(shape) or values != (*first.shape, *shape[count:]):
+        return None
+    numbers: Any = None
+    for dim, array in enumerate(indices):
+        if type(array) is not np.ndarray or array.dtype != _INTP or array.shape != first.shape:
+            return None
+        array = _wrapped(array, dim, shape[dim])
+        if numbers is None:
+            numbers = array
+        else:
+            numbers = numbers * shape[dim]
+            numbers += array
+    return numbers
+
+
+def _only_vector(indices: tuple[Index, ...]) -> int | None:
+    """The dimension in which a vector of indices selects, if all others are whole; else None."""
+    found = None
+    for dim, entry in enumerate(indices):
+        if type(entry) is np.ndarray and entry.ndim == 1 and entry.dtype == _INTP and found is None:
+            found = dim
+        elif not (type(entry) is slice and entry == _WHOLE):
+            return None
+    return found
+
+
+_WHOLE = slice(None)
+
+
+def index_put_add(
+    base: np.ndarray | tuple[int, ...], indices: tuple[Index, ...], values: np.ndarray, inplace: bool = False
+) -> np.ndarray:
+    """base with `values` added at base[indices], every repetition counted. A shape as `base` stands for zeros.
+
+    Indices may be integer or boolean arrays (which broadcast), slices, ints, None and Ellipsis, with PyTorch's
+    meaning: ints select first, so that they do not move the dimensions of the arrays.
+    """
+    fresh = isinstance(base, tuple)
+    whole = base if isinstance(base, tuple) else base.shape
+    rows = _row_numbers(indices, values.shape, whole)
+    if rows is not None:
+        base, out = _accumulator(base, values.dtype, inplace)
+        if values.size:
+            columns = values.size // rows.size
+            table = widen(values).reshape(rows.size, columns)
+            reduce_rows(np.add, out.reshape(-1, columns), rows.reshape(-1), table, fresh)
+        return _finish(out, base, inplace)
+    if fresh and len(indices) > 1 and (dim := _only_vector(indices)) is not None:
+        size = base[dim]
+        index = _wrapped(indices[dim], dim, size)  # type: ignore[arg-type]
+        if values.shape == (*base[:dim], len(index), *base[dim + 1 :]):
+            return index_add(base, dim, index, values)
+    places, shape, columns = _flat_index(indices, base if isinstance(base, tuple) else base.shape)
+    try:
+        rows = broadcast_to(widen(values), shape).reshape(len(places), columns)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
+        ) from None
+    base, out = _accumulator(base, values.dtype, inplace)
+    if rows.size:
+        reduce_rows(np.add, out.reshape(-1, columns), places, rows, fresh)
+    return _finish(out, base, inplace)

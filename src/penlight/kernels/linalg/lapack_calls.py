@@ -1,0 +1,150 @@
+"""NumPy's own LAPACK and BLAS called directly: what NumPy exposes of them comes with 5 to 20 microseconds of Python around it,
+and triangular systems, LU factors and reflectors it does not expose at all.
+
+Note [LAPACK by address]
+The routines are functions of the shared library that NumPy's modules are linked with; all their arguments are addresses. They
+read and write matrices column by column, so the functions in lapack*.py lay their arguments out that way, and give results in that
+layout. What a call needs beside its arrays depends on shapes only: it is kept as a `Plan`. Running it is one call into machine code, which
+calls the routine for each matrix of the batch. Arithmetic is in double precision for single precision arguments too, as it is in
+`np.linalg`, except for factorisations that NumPy has not. Each function gives None where the routines cannot be had (another BLAS,
+another system), and where something is singular or not finite: the callers have a way for all of that.
+"""
+
+from __future__ import annotations
+
+from cmath import isfinite
+from functools import lru_cache
+from math import prod
+from struct import Struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import executable, parallel
+from ..numpy_warnings import hush, unhush
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+_LETTERS = {np.dtype(t): letter for t, letter in zip((np.float32, np.float64, np.complex64, np.complex128), "sdcz")}
+DOUBLE = {np.dtype(t): np.dtype(d) for t, d in zip("fdFD", "ddDD")}
+BLOCK = 64  # rows of a block, for which LAPACK wants room
+INT, LONG = np.dtype(np.int32), np.dtype(np.int64)
+_BYTES = bytes.__basicsize__ - 1  # from a bytes object to its bytes
+_number = Struct("<q").pack
+
+
+class Each(NamedTuple):
+    """An argument that is an array: for each matrix of the batch, so many bytes of it; and how many bytes it has if that is none."""
+
+    step: int
+    least: int = 0
+
+
+class Plan:
+    """Calls a routine for all matrices of a batch, given its arrays, which are contiguous."""
+
+    __slots__ = ("_kept", "_least", "_run", "_table")
+
+    def __init__(self, run: Any, table: bytes, kept: Any, least: list[int]) -> None:
+        self._run, self._table, self._least = run, table, least
+        self._kept = kept  # what the table points to
+
+    def __call__(self, *arrays: Array) -> None:
+        for array, least in zip(arrays, self._least, strict=True):
+            if array.nbytes < least or not array.flags.c_contiguous:
+                raise ValueError(
+                    f"LAPACK got {array.nbytes} bytes where it needs {least}, or an array that is not contiguous"
+                )
+        self._run(self._table, *arrays)
+
+
+@lru_cache(1)
+def _library() -> Any:
+    return parallel.numpy_library() if executable.available() else None
+
+
+@lru_cache(1)
+def there() -> bool:
+    """Whether LAPACK can be called directly."""
+    return hasattr(_library(), "scipy_dgetrf_64_")
+
+
+_unread = np.empty(1, LONG)  # where routines leave an `info` that nobody asks for
+
+
+def plan(name: str, dtype: np.dtype[Any], batch: Ints, *arguments: bytes | int | Each | None) -> Plan | None:
+    """How a routine is called for a batch of matrices; None if it cannot be had, or there is nothing to do.
+
+    Its arguments are letters or numbers as bytes, whole numbers, arrays, and None for an `info` that is of no interest.
+    """
+    count = prod(batch)
+    function = getattr(_library(), f"scipy_{_LETTERS[dtype]}{name}_64_", None)
+    if function is None or not count:
+        return None
+    import ctypes
+
+    from .batches import repeat
+
+    # Fortran's compilers expect the lengths of letters behind all arguments.
+    lengths = [1] * sum(isinstance(a, bytes) and len(a) == 1 for a in arguments)
+    kept = [a if isinstance(a, bytes) else _number(a) for a in arguments if isinstance(a, (bytes, int))]
+    known = iter(kept)
+    words = [id(next(known)) + _BYTES if isinstance(a, (bytes, int)) else _unread.ctypes.data for a in arguments]
+    words += lengths
+    steps = [a.step if isinstance(a, Each) else 0 for a in arguments] + [0] * len(lengths)
+    places = tuple(i for i, a in enumerate(arguments) if isinstance(a, Each))
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
+    table = Struct(f"<{2 + 2 * len(words)}q").pack(address, count, *words, *steps)
+    least = [max(count * a.step, a.least) for a in arguments if isinstance(a, Each)]
+    return Plan(repeat(len(words), places), table, kept, least)
+
+
+@lru_cache(32)
+def entry(dtype: np.dtype[Any], value: float) -> bytes:
+    """A number as an element of a matrix, to be an argument."""
+    return np.full((), value, dtype).tobytes()
+
+
+def columns_of(array: Array, dtype: np.dtype[Any], batch: Ints) -> Array:
+    """A copy of matrices that has their columns as its rows."""
+    turned = array.T if array.ndim == 2 else array.swapaxes(-1, -2)
+    if array.shape[:-2] != batch:
+        turned = np.broadcast_to(turned, (*batch, *turned.shape[-2:]))
+    return np.array(turned, dtype, order="C")
+
+
+def readable(array: Array, dtype: np.dtype[Any], batch: Ints) -> tuple[Array, bool]:
+    """Square matrices that are only read, and whether the array has their rows as its rows: then LAPACK sees them transposed."""
+    if array.shape[:-2] != batch:
+        array = np.broadcast_to(array, (*batch, *array.shape[-2:]))
+    if array.flags.c_contiguous:
+        return (array if array.dtype == dtype else np.ascontiguousarray(array, dtype)), True
+    return np.ascontiguousarray(array.swapaxes(-1, -2), dtype), False
+
+
+def given_back(turned: Array, dtype: np.dtype[Any]) -> Array:
+    """Results in a dtype, the matrices' columns being the array's rows."""
+    back = turned.T if turned.ndim == 2 else turned.swapaxes(-1, -2)
+    if back.dtype == dtype:
+        return back
+    token = hush()
+    try:
+        return back.astype(dtype)
+    finally:
+        unhush(token)
+
+
+def finite(turned: Array, dtype: np.dtype[Any]) -> Array | None:
+    """The same, or None if they are not all finite."""
+    flat = turned.reshape(-1)
+    token = hush()
+    total = flat.dot(flat)  # in one pass and without a temporary; sums that overflow may well go the other way
+    unhush(token)
+    return given_back(turned, dtype) if isfinite(total) else None
+
+
+def common(a: Array, b: Array) -> Ints:
+    """The batch that two arrays of matrices have together."""
+    first, second = a.shape[:-2], b.shape[:-2]
+    return first if first == second else np.broadcast_shapes(first, second)

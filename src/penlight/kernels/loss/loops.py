@@ -1,0 +1,264 @@
+"""Losses of classes as loops in machine code, see Note [Compiled loops] in native/loops.py. Functions give None where NumPy has to do it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..native.loops import Bytes, Doubles, Floats, Ints, run_of
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+# ----- Negative log-likelihood ----------------------------------------------------------------------------------------
+
+
+def _nll(
+    begin: int, end: int, x: Floats, target: Ints, weight: Floats, losses: Floats, sums: Doubles, classes: int, inner: int, ignored: int,
+    *, weighted: bool, each: bool,
+) -> None:  # fmt: skip
+    """Losses of (N, C, inner), or their sum; the sum of the weights; and whether a target is no class."""
+    total, weights, wrong = 0.0, 0.0, 0.0
+    for n in range(begin, end):
+        base = n * classes * inner
+        for i in range(inner):
+            at = n * inner + i
+            which = target[at]
+            loss = 0.0
+            if which != ignored:
+                if which < 0 or which >= classes:
+                    wrong = 1.0
+                else:
+                    loss = -x[base + which * inner + i]
+                    if weighted:
+                        loss *= weight[which]
+                        weights += weight[which]
+                    else:
+                        weights += 1.0
+            if each:
+                losses[at] = loss
+            else:
+                total += loss
+    sums[0] = total
+    sums[1] = weights
+    sums[2] = wrong
+
+
+def _nll_back(
+    begin: int, end: int, grad: Floats, target: Ints, weight: Floats, out: Floats, sums: Doubles, classes: int, inner: int, ignored: int,
+    *, weighted: bool, reduction: int,
+) -> None:  # fmt: skip
+    """The gradient at each target, in what is 0 so far. The weights are summed up first, and `sums` says whether a target is no class."""
+    total = 0.0
+    wrong = 0.0
+    for i in range(begin * inner, end * inner):
+        which = target[i]
+        if which != ignored:
+            if which < 0 or which >= classes:
+                wrong = 1.0
+            elif weighted:
+                total += weight[which]
+            else:
+                total += 1.0
+    sums[0] = wrong
+    if wrong == 0.0:
+        unit = -grad[0]
+        if reduction == 1:
+            unit /= total
+        for n in range(begin, end):
+            base = n * classes * inner
+            for i in range(inner):
+                which = target[n * inner + i]
+                if which != ignored:
+                    if reduction == 0:
+                        unit = -grad[n * inner + i]
+                    if weighted:
+                        out[base + which * inner + i] = unit * weight[which]
+                    else:
+                        out[base + which * inner + i] = unit
+
+
+def _suited(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> bool:
+    return (
+        target.dtype == np.int64
+        and target.size > 0
+        and (weight is None or (weight.dtype == x.dtype and weight.flags.c_contiguous))
+        and type(x) is np.ndarray
+    )
+
+
+def nll_loss(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int, reduction: int) -> Any:
+    """The loss of log-probabilities (N, C, ...) at class indices (N, ...)."""
+    run = run_of(_nll, x.dtype, True, weighted=weight is not None, each=reduction == 0)
+    if run is None or not _suited(x, target, weight):
+        return None
+    x, target = _plain(x), _plain(target)
+    losses = np.empty(target.shape, x.dtype) if reduction == 0 else None
+    sums = np.empty(3)
+    inner = target.size // len(x)
+    run(0, len(x), x, target, weight, losses, sums, x.shape[1], inner, ignore_index)
+    total, weights, wrong = sums.tolist()
+    if wrong:
+        return None
+    if reduction == 0:
+        return losses
+    if reduction == 1:
+        total = total / weights if weights else np.nan if not total else total * np.inf
+    return x.dtype.type(total)
+
+
+def nll_loss_backward(
+    grad: np.ndarray,
+    target: np.ndarray,
+    shape: tuple[int, ...],
+    weight: np.ndarray | None,
+    ignore_index: int,
+    reduction: int,
+) -> np.ndarray | None:
+    """The gradient of `nll_loss` for an input of a shape."""
+    run = run_of(_nll_back, grad.dtype, True, weighted=weight is not None, reduction=reduction)
+    if run is None or not _suited(grad, target, weight):
+        return None
+    grad, target = _plain(grad), _plain(target)
+    out = np.zeros(shape, grad.dtype)
+    sums = np.empty(1)
+    inner = target.size // shape[0]
+    run(0, shape[0], grad, target, weight, out, sums, shape[1], inner, ignore_index)
+    return None if sums.item() else out
+
+
+# ----- Margins --------------------------------------------------------------------------------------------------------
+
+
+def _multi_margin(
+    begin: int, end: int, x: Floats, target: Ints, weight: Floats, losses: Floats, classes: int, margin: float, *, p: int, weighted: bool
+) -> None:  # fmt: skip
+    for n in range(begin, end):
+        base = n * classes
+        which = base + target[n]
+        least = margin - x[which]
+        total = 0.0
+        for i in range(base, base + classes):
+            short = x[i] + least
+            if short > 0.0 and i != which:
+                total += short if p == 1 else short * short
+        total /= classes
+        if weighted:
+            total *= weight[target[n]]
+        losses[n] = total
+
+
+def _multi_margin_slopes(
+    begin: int, end: int, x: Floats, target: Ints, weight: Floats, grad: Floats, out: Floats, classes: int, margin: float,
+    *, p: int, weighted: bool, reduction: int,
+) -> None:  # fmt: skip
+    factor = grad[0]
+    if reduction == 1:
+        factor /= end
+    for n in range(begin, end):
+        base = n * classes
+        which = base + target[n]
+        least = margin - x[which]
+        if reduction == 0:
+            factor = grad[n]
+        slope = factor / classes
+        if weighted:
+            slope *= weight[target[n]]
+        total = 0.0
+        for i in range(base, base + classes):
+            short = x[i] + least
+            part = 0.0
+            if short > 0.0 and i != which:
+                part = slope if p == 1 else slope * short * 2.0
+            total += part
+            out[i] = part
+        out[which] = -total
+
+
+def multi_margin(
+    x: np.ndarray, target: np.ndarray, p: int, margin: float, weight: np.ndarray | None
+) -> np.ndarray | None:
+    """The loss of each row of scores (N, C), whose targets are classes."""
+    run = run_of(_multi_margin, x.dtype, p=p, weighted=weight is not None)
+    if run is None or not _suited(x, target, weight):
+        return None
+    x, target = _plain(x), _plain(target)
+    losses = np.empty(len(x), x.dtype)
+    run(0, len(x), x, target, weight, losses, x.shape[1], float(margin))
+    return losses
+
+
+def multi_margin_backward(
+    grad: np.ndarray,
+    x: np.ndarray,
+    target: np.ndarray,
+    p: int,
+    margin: float,
+    weight: np.ndarray | None,
+    reduction: int,
+) -> np.ndarray | None:
+    """The gradient for rows of scores."""
+    run = run_of(_multi_margin_slopes, x.dtype, p=p, weighted=weight is not None, reduction=reduction)
+    if run is None or not _suited(x, target, weight) or grad.dtype != x.dtype:
+        return None
+    x, target, grad = _plain(x), _plain(target), _plain(grad)
+    out = np.empty_like(x)
+    run(0, len(x), x, target, weight, grad, out, x.shape[1], float(margin))
+    return out
+
+
+def _multilabel(
+    begin: int, end: int, x: Floats, target: Ints, losses: Floats, slopes: Floats, named: Bytes, classes: int, *, back: bool
+) -> None:  # fmt: skip
+    """How far each class that is not named comes within 1 of each that is; or the slopes of that."""
+    for n in range(begin, end):
+        base = n * classes
+        for i in range(base, base + classes):
+            named[i] = 0
+            if back:
+                slopes[i] = 0.0
+        last = base
+        while last < base + classes and target[last] >= 0:
+            named[base + target[last]] = 1
+            last += 1
+        total = 0.0
+        for k in range(base, last):
+            label = base + target[k]
+            least = 1.0 - x[label]
+            for i in range(base, base + classes):
+                short = least + x[i]
+                if short > 0.0 and named[i] == 0:
+                    if back:
+                        slopes[i] += 1.0
+                        slopes[label] -= 1.0
+                    else:
+                        total += short
+        if not back:
+            losses[n] = total / classes
+
+
+def multilabel_margin(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """The loss of each row of scores (N, C), whose targets name classes up to the first -1."""
+    run = run_of(_multilabel, x.dtype, back=False)
+    if run is None or not _suited(x, target, None):
+        return None
+    x, target = _plain(x), _plain(target)
+    losses = np.empty(len(x), x.dtype)
+    named = np.empty(x.size, np.bool_)
+    run(0, len(x), x, target, losses, losses, named, x.shape[1])
+    return losses
+
+
+def multilabel_slopes(x: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """The gradient of each row's loss, times the number of classes."""
+    run = run_of(_multilabel, x.dtype, back=True)
+    if run is None or not _suited(x, target, None):
+        return None
+    x, target = _plain(x), _plain(target)
+    slopes = np.empty_like(x)
+    named = np.empty(x.size, np.bool_)
+    run(0, len(x), x, target, slopes, slopes, named, x.shape[1])
+    return slopes

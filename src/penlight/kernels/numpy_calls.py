@@ -1,0 +1,214 @@
+"""What NumPy does by functions written in Python, in fewer steps: on small arrays those take longer than the work.
+
+Each gives what NumPy's function of the same name does; `take_along` and `put_along` are `take_along_axis` and `put_along_axis`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .copies import contiguous, copy
+from .lazy import late
+
+definitions = late(globals(), "definitions", ".reduce.columns")
+native = late(globals(), "native", ".native")
+
+Shape = tuple[int, ...]
+_KEPT = 4096  # elements of an array of positions or of a mask that is kept for the next call
+
+
+def broadcast_shapes(a: Shape, b: Shape) -> Shape:
+    """The shape that two shapes broadcast to.
+
+    >>> broadcast_shapes((3, 1), (2, 1, 4))
+    (2, 3, 4)
+    """
+    if a == b:
+        return a
+    if len(a) < len(b):
+        a, b = b, a
+    lead = len(a) - len(b)
+    out = list(a)
+    for d, n in enumerate(b, lead):
+        if out[d] == 1:
+            out[d] = n
+        elif n != 1 and n != out[d]:
+            raise ValueError(f"shape mismatch: objects of shapes {a} and {b} cannot be broadcast to a single shape")
+    return tuple(out)
+
+
+def broadcasts_to(shape: Shape, target: Shape) -> bool:
+    """Whether an array of a shape broadcasts to another shape.
+
+    >>> broadcasts_to((3, 1), (2, 3, 4)), broadcasts_to((2, 3, 4), (3, 1))
+    (True, False)
+    """
+    lead = len(target) - len(shape)
+    return lead >= 0 and all([n == 1 or n == m for n, m in zip(shape, target[lead:], strict=True)])
+
+
+def broadcast_to(array: np.ndarray, shape: Shape) -> np.ndarray:
+    """A view in a larger shape; it may be the array itself, which can be written to, if that has the shape."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+def expand_dims(array: np.ndarray, axis: int) -> np.ndarray:
+    """A view with a dimension of size one more."""
+    shape = array.shape
+    return array.reshape((*shape[:axis], 1, *shape[axis:]))
+
+
+def moveaxis(array: np.ndarray, source: int, target: int) -> np.ndarray:
+    """A view with one dimension in another place."""
+    order = list(range(array.ndim))
+    order.insert(target % array.ndim, order.pop(source))
+    return array.transpose(order)
+
+
+def _bases(shape: Shape, axis: int) -> np.ndarray:
+    """Where the runs along an axis begin in memory, with that axis of size one."""
+    inner = prod(shape[axis + 1 :])
+    outer = np.arange(prod(shape[:axis]))[:, None] * (shape[axis] * inner)
+    return (outer + np.arange(inner)).reshape(*shape[:axis], 1, *shape[axis + 1 :])
+
+
+_kept_bases = lru_cache(64)(_bases)
+
+
+def positions(shape: Shape, index: np.ndarray, axis: int) -> Any:
+    """Where in the memory of a contiguous array the elements lie that indices along an axis point at; the other dimensions are
+    the array's."""
+    inner = prod(shape[axis + 1 :])
+    size = prod(shape)
+    if size == shape[axis] * inner and inner == 1:
+        return index  # one row
+    bases = (_kept_bases if size <= _KEPT * shape[axis] else _bases)(shape, axis)
+    return (index if inner == 1 else index * inner) + bases
+
+
+def take_along(array: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+    """The elements that indices along an axis point at. They must not be negative, and lie within bounds.
+
+    >>> take_along(np.array([[5, 6], [7, 8]]), np.array([[1], [0]]), 1)
+    array([[6],
+           [7]])
+    """
+    shape, other = array.shape, index.shape
+    if not array.flags.c_contiguous or shape[:axis] != other[:axis] or shape[axis + 1 :] != other[axis + 1 :]:
+        return np.take_along_axis(array, index, axis)
+    return array.take(positions(shape, index, axis))
+
+
+def put_along(array: np.ndarray, index: np.ndarray, values: Any, axis: int) -> None:
+    """Put values where indices along an axis point, into a contiguous array. The indices must not be negative."""
+    array.reshape(-1)[positions(array.shape, index, axis)] = values
+
+
+@lru_cache(64)
+def _kept_mask(rows: int, columns: int, diagonal: int) -> np.ndarray:
+    return np.tri(rows, columns, diagonal, bool)
+
+
+def lower(rows: int, columns: int, diagonal: int = 0) -> np.ndarray:
+    """Which elements of a matrix lie in its lower triangle, up to a diagonal. Not to be written to."""
+    if rows * columns <= _KEPT:
+        return _kept_mask(rows, columns, diagonal)
+    return np.tri(rows, columns, diagonal, bool)
+
+
+def _eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    out = np.zeros((rows, columns), dtype)
+    out.reshape(-1)[: columns * columns : columns + 1] = 1
+    return out
+
+
+_kept_eye = lru_cache(64)(_eye)
+
+
+def eye(rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
+    """Ones on the diagonal, zeros elsewhere. Not to be written to."""
+    return (_kept_eye if rows * columns <= _KEPT else _eye)(rows, columns, dtype)
+
+
+def tril(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
+    """The lower triangles of matrices, with zeros above.
+
+    >>> tril(np.ones((2, 2), int))
+    array([[1, 0],
+           [1, 1]])
+    """
+    large = _triangle(array, diagonal, True) if array.size > _KEPT else None
+    if large is not None:
+        return large
+    return np.where(lower(array.shape[-2], array.shape[-1], diagonal), array, _zero(array.dtype))
+
+
+def triu(array: np.ndarray, diagonal: int = 0) -> np.ndarray:
+    """The upper triangles of matrices, with zeros below."""
+    large = _triangle(array, diagonal - 1, False) if array.size > _KEPT else None
+    if large is not None:
+        return large
+    return np.where(lower(array.shape[-2], array.shape[-1], diagonal - 1), _zero(array.dtype), array)
+
+
+def _triangle(array: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | None:
+    """What lies up to a diagonal, or above it, by machine code; None if there is none for this."""
+    kind = {"f": "float32", "d": "float64"}.get(array.dtype.char)
+    rows, columns = array.shape[-2:]
+    if kind is None or not array.dtype.isnative or max(rows, columns, abs(diagonal)) > 1 << 23:
+        return None
+    if not native.available():
+        return None
+    array = contiguous(array)
+    out = np.empty(array.shape, array.dtype)
+    places = np.arange(columns, dtype=array.dtype)
+    last = np.tile(np.arange(diagonal, diagonal + rows).astype(array.dtype), array.size // (rows * columns))
+    native.over_rows(definitions.triangle, (len(last), columns), array, places, last, out, lower=lower, kind=kind)
+    return out
+
+
+@lru_cache(32)
+def _zero(dtype: np.dtype) -> np.ndarray:
+    return np.zeros((), dtype)
+
+
+def flip(array: np.ndarray, axes: Shape) -> np.ndarray:
+    """A view with some axes backwards."""
+    where = [slice(None)] * array.ndim
+    for axis in axes:
+        where[axis] = slice(None, None, -1)
+    return array[tuple(where)]
+
+
+def roll(array: np.ndarray, shift: int, axis: int) -> np.ndarray:
+    """A copy with the elements moved on along one axis, the last ones to the front.
+
+    >>> roll(np.arange(4), 1, 0)
+    array([3, 0, 1, 2])
+    """
+    n = array.shape[axis]
+    out = np.empty_like(array)
+    if not out.size:
+        return out
+    shift %= n
+    lead = (slice(None),) * axis
+    copy(out[(*lead, slice(shift, None))], array[(*lead, slice(0, n - shift))])
+    copy(out[(*lead, slice(0, shift))], array[(*lead, slice(n - shift, None))])
+    return out
+
+
+def tile(array: np.ndarray, times: Shape) -> np.ndarray:
+    """The array copied this many times along each axis; as many numbers as axes, or more.
+
+    >>> tile(np.arange(2), (2, 2))
+    array([[0, 1, 0, 1],
+           [0, 1, 0, 1]])
+    """
+    shape = (1,) * (len(times) - array.ndim) + array.shape
+    out = np.empty([n for pair in zip(times, shape, strict=True) for n in pair], array.dtype)
+    out[...] = array.reshape([n for size in shape for n in (1, size)])
+    return out.reshape([t * n for t, n in zip(times, shape, strict=True)])

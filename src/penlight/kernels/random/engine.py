@@ -1,0 +1,377 @@
+"""The generator behind every random number: MT19937 with the state of PyTorch's CPU generator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..lazy import late
+from .reserve import LIMIT, Reserve
+
+machine = late(globals(), "machine", "..native")
+twister = late(globals(), "twister", ".twister")
+
+BLOCK = 624  # words that the twister makes at a time
+PIECE = 26 * BLOCK  # draws handled at a time by the fills: 130 kB of raw words, which stay in the cache
+_LARGE_PIECE = (
+    4 * PIECE
+)  # the same where machine code makes them, in a fraction of the time that a call takes otherwise
+STATE_SIZE = 5056
+DEFAULT_SEED = 67280421310721
+
+# What PyTorch writes for a CPU generator: a C struct, padding included.
+_STATE = np.dtype(
+    {
+        "names": [
+            "seed",
+            "left",
+            "seeded",
+            "next",
+            "words",
+            "normal",
+            "has_normal",
+            "float_normal",
+            "has_float_normal",
+        ],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", BLOCK), "<f8", "<i4", "<f4", "u1"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
+        "itemsize": STATE_SIZE,
+    }
+)
+_FEW = 256  # draws, for which those of one block serve
+_NO_WORDS = np.zeros(BLOCK, np.uint64)
+_NOTHING = np.zeros(0, np.float32)
+_LOW24 = np.uint64(0xFFFFFF)
+_HIGH21 = np.uint64(0x1FFFFF << 32)
+_F32_SCALE = np.float32(2.0**-24)
+
+
+def low53(words: np.ndarray) -> np.ndarray:
+    """The lower 53 bits of each pair of draws, as int64."""
+    pairs = words.astype("<u4").view("<u8")  # the first draw, which is the upper half, lies in the lower one
+    bits = pairs << 32
+    bits &= _HIGH21
+    pairs >>= 32
+    bits |= pairs
+    return bits.view(np.int64)
+
+
+def unit53(words: np.ndarray) -> np.ndarray:
+    """The same as multiples of 2**-53 below 1, in float64."""
+    if not machine.available():
+        return low53(words) * 2.0**-53
+    out = np.empty(words.size // 2)
+    if out.size:
+        pairs = words.astype(np.uint32, copy=False)[: 2 * out.size].view(np.float64)
+        machine.kernel(twister.uniform53, flat=True).run(0, out.size, pairs, out)
+    return out
+
+
+class Engine:
+    """The stream of 32-bit draws, and the second half of the last pair of normal samples.
+
+    >>> engine = Engine(0)
+    >>> engine.random32(2)
+    array([2357136044, 2546248239], dtype=uint32)
+    """
+
+    # Note [Blocks of draws]
+    # NumPy's own MT19937 makes the words in C, always a whole block of 624 (or many) at a time. `_words` holds the
+    # block being read and `_next` the place in it, so a small draw is a slice, and the twister inside NumPy's
+    # generator is always the one that belongs to `_words`: the state to save is that twister and `_next`.
+    # After seeding nothing is made until the first draw (`_fresh`), so seeding is cheap and does not even import
+    # numpy.random.
+    #
+    # Note [Uniform samples ahead]
+    # A small draw takes NumPy longer to call than to compute. So the whole block is turned to samples at the first of
+    # them, float32 of one word each (`ahead24`) or float64 of two (`ahead53`), and the draws that follow are slices of those.
+    __slots__ = (
+        "_ahead",
+        "_bits",
+        "_doubles",
+        "_float_normal",
+        "_fresh",
+        "_memory",
+        "_next",
+        "_normal",
+        "_pairs",
+        "_reserve",
+        "_seed",
+        "_singles",
+        "_words",
+    )
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._bits: Any = None  # a numpy.random.MT19937
+        self._memory: tuple[Any, Any] = (None, None)  # it, and its words
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Engine:
+        """Start the stream that belongs to a seed; -2**63 to 2**64 - 1, negative ones wrap around."""
+        if type(seed) is not int:
+            if isinstance(seed, np.integer):
+                raise TypeError("an integer is required")
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % 2**64
+        self._words = _NO_WORDS
+        self._next = BLOCK
+        self._fresh = True
+        self._normal: float | None = None
+        self._float_normal: float | None = None
+        self._ahead: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)  # Note [Normal samples ahead]
+        self._pairs: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
+        self._singles: tuple[np.ndarray, np.ndarray] = (_NOTHING, _NOTHING)  # Note [Uniform samples ahead]
+        self._doubles: tuple[np.ndarray, int, np.ndarray] = (_NOTHING, 0, _NOTHING)
+        self._reserve: Reserve | None = None  # Note [Reserves of draws]
+        return self
+
+    def seed(self) -> int:
+        """Seed from the operating system's entropy; return the seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that started this stream."""
+        return self._seed
+
+    def clone(self) -> Engine:
+        """An independent engine in the same state."""
+        return Engine().set_state(self.get_state())
+
+    def _twister(self) -> Any:
+        """NumPy's generator, seeded if nothing was drawn since `manual_seed`."""
+        from numpy.random import MT19937, RandomState
+
+        if self._bits is None:
+            self._bits = MT19937(0)
+        if self._fresh:
+            RandomState(self._bits).seed(self._seed & 0xFFFFFFFF)
+        return self._bits
+
+    def get_state(self) -> np.ndarray:
+        """The state as the 5056 bytes of `torch.get_rng_state()`."""
+        twisted = self._twister().state
+        state = np.zeros((), _STATE)
+        state["seed"] = self._seed
+        state["left"] = 1 if self._fresh else BLOCK + 1 - self._next
+        state["seeded"] = 1
+        state["next"] = 0 if self._fresh else self._next
+        state["words"] = twisted["state"]["key"]
+        if self._normal is not None:
+            state["normal"], state["has_normal"] = self._normal, 1
+        if self._float_normal is not None:
+            state["float_normal"], state["has_float_normal"] = self._float_normal, 1
+        return np.frombuffer(bytearray(state.tobytes()), np.uint8)
+
+    def set_state(self, state: np.ndarray) -> Engine:
+        """Continue from a state that `get_state` or PyTorch wrote."""
+        if not isinstance(state, np.ndarray):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+        if state.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if not state.flags.c_contiguous:
+            raise RuntimeError("RNG state must be contiguous")
+        if state.size != STATE_SIZE:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_SIZE} but found the input RNG state size to be "
+                f"{state.size}"
+            )
+        fields = np.frombuffer(state.tobytes(), _STATE)[0]
+        left, place = int(fields["left"]), int(fields["next"])
+        fresh = left == 1 and place == 0
+        if not fields["seeded"] or not (fresh or (1 <= place <= BLOCK and left == BLOCK + 1 - place)):
+            raise RuntimeError("Invalid mt19937 state")
+        self._load(int(fields["seed"]), fields["words"].astype(np.uint32), BLOCK if fresh else place, fresh)
+        self._normal = float(fields["normal"]) if fields["has_normal"] else None
+        self._float_normal = float(fields["float_normal"]) if fields["has_float_normal"] else None
+        return self
+
+    def _load(self, seed: int, key: np.ndarray, place: int, fresh: bool) -> None:
+        """Put a twister's words in place, and make again the block that is being read."""
+        self.manual_seed(seed)
+        bits = self._twister()
+        if fresh and np.array_equal(bits.state["state"]["key"], key):
+            return
+        self._fresh = False
+        bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK if fresh else 0}}
+        if not fresh:
+            self._words = bits.random_raw(BLOCK)
+            self._next = place
+
+    def raw(self, n: int) -> np.ndarray:
+        """The next n draws as uint64 below 2**32; possibly a view of the block: not to be written to."""
+        start = self._next
+        stop = start + n
+        if stop <= BLOCK:
+            self._next = stop
+            return self._words[start:stop]
+        reserve = self._reserve
+        if reserve is not None and n <= LIMIT and reserve.blocks[reserve.block] is self._words:
+            taken = self._from_reserve(n)
+            if taken is not None:
+                return taken[0].wide[taken[1] : taken[1] + n]
+        missing = stop - BLOCK
+        blocks = -(-missing // BLOCK)
+        bits = self._twister() if self._fresh else self._bits
+        self._fresh = False
+        made: np.ndarray = bits.random_raw(blocks * BLOCK)
+        rest = self._words[start:]
+        self._words = made if blocks == 1 else made[-BLOCK:].copy()
+        self._next = missing - (blocks - 1) * BLOCK
+        return np.concatenate((rest, made[:missing])) if rest.size else made[:missing]
+
+    def _from_reserve(self, n: int) -> tuple[Reserve, int] | None:
+        """Take the next n draws, 1 to `LIMIT`: a reserve, and where in it they begin. None without machine code."""
+        reserve = self._reserve
+        if (
+            reserve is None
+            or reserve.blocks[reserve.block] is not self._words
+            or reserve.block * BLOCK + self._next + n > reserve.draws.size
+        ):
+            state = self._state()
+            if state is None:
+                return None
+            if self._fresh:
+                self._words, self._next, self._fresh = _NO_WORDS, BLOCK, False
+            reserve = self._reserve = Reserve(state, self._words)
+        first = reserve.block * BLOCK + self._next
+        block = (first + n - 1) // BLOCK
+        if block != reserve.block:
+            reserve.block = block
+            reserve.state[...] = reserve.states[block]
+            self._words = reserve.blocks[block]
+        self._next = first + n - block * BLOCK
+        return reserve, first
+
+    def ahead24(self, n: int) -> np.ndarray | None:
+        """The next n draws as multiples of 2**-24 below 1, float32. Not to be written to.
+
+        None if they are few that reach beyond the block, or many for which there is no machine code, or too many.
+        """
+        start = self._next
+        stop = start + n
+        if n > _FEW:
+            taken = self._from_reserve(n) if n <= LIMIT else None
+            return None if taken is None else taken[0].singles()[taken[1] : taken[1] + n]
+        if stop > BLOCK:
+            return None
+        words, samples = self._singles
+        if words is not self._words:
+            samples = (self._words & _LOW24).astype(np.float32)
+            samples *= _F32_SCALE
+            self._singles = self._words, samples
+        self._next = stop
+        return samples[start:stop]
+
+    def ahead53(self, n: int) -> np.ndarray | None:
+        """The next n pairs of draws as multiples of 2**-53 below 1, likewise."""
+        start = self._next
+        stop = start + 2 * n
+        if n > _FEW:
+            taken = self._from_reserve(2 * n) if 2 * n <= LIMIT else None
+            if taken is None:
+                return None
+            odd, first = taken[1] & 1, taken[1] >> 1
+            return taken[0].doubles(odd)[first : first + n]
+        if stop > BLOCK:
+            return None
+        words, odd, samples = self._doubles
+        if words is not self._words or odd != start & 1:
+            odd = start & 1
+            samples = unit53(self._words[odd : BLOCK - odd])
+            self._doubles = self._words, odd, samples
+        self._next = stop
+        first = (start - odd) >> 1
+        return samples[first : first + n]
+
+    def _state(self) -> np.ndarray | None:
+        """The words of NumPy's generator as a view of its memory; None where there is no machine code."""
+        if not machine.available():
+            return None
+        bits = self._twister() if self._fresh else self._bits
+        of, state = self._memory
+        if of is not bits:
+            state = twister.state_of(bits)
+            self._memory = bits, state
+        return state
+
+    def mark(self) -> tuple[Any, ...] | None:
+        """What `go_back` needs to come back to this place; None where there is no machine code."""
+        state = self._state()
+        return None if state is None else (state.copy(), self._words, self._next, self._fresh)
+
+    def go_back(self, mark: tuple[Any, ...], used: int) -> None:
+        """The place that is so many draws behind a mark."""
+        state = self._state()
+        assert state is not None
+        state[...], self._words, self._next, self._fresh = mark
+        self.raw(used)
+
+    def _natively(self, n: int) -> np.ndarray | None:
+        """The next n draws, more than a block, as uint32 by machine code; None where there is none. See kernels/random/twister.py."""
+        state = self._state()
+        if state is None:
+            return None
+        if self._fresh:
+            self._words, self._next, self._fresh = _NO_WORDS, BLOCK, False
+        rest = self._words[self._next :]
+        blocks = -(-(n - rest.size) // BLOCK)
+        made = np.empty(rest.size + blocks * BLOCK, np.uint32)
+        made[: rest.size] = rest
+        twister.draw(state, blocks, made[rest.size :])
+        self._words = made[-BLOCK:].astype(np.uint64)
+        self._next = BLOCK - (made.size - n)
+        return made[:n]
+
+    def pieces(self, n: int) -> Iterator[np.ndarray]:
+        """The next n draws in arrays of a size that stays in the cache, each of even length if n is even.
+
+        They are uint64 like those of `raw`, or uint32 if there are many and machine code has made them.
+        """
+        while n > BLOCK:
+            words = self._natively(min(n, _LARGE_PIECE))
+            if words is None:
+                break
+            yield words
+            n -= words.size
+        if not n:
+            return
+        # The first piece ends with a block where it can, so that the others are whole blocks and need no copy.
+        size = PIECE + ((BLOCK - self._next) & ~1)
+        while n > size:
+            yield self.raw(size)
+            n -= size
+            size = PIECE
+        yield self.raw(n)
+
+    def random32(self, n: int) -> np.ndarray:
+        """The next n draws, as uint32."""
+        taken = self._from_reserve(n) if _FEW < n <= LIMIT else None
+        if taken is not None:
+            return taken[0].draws[taken[1] : taken[1] + n].copy()
+        if n <= PIECE:
+            return self.raw(n).astype(np.uint32)
+        out = np.empty(n, np.uint32)
+        start = 0
+        for words in self.pieces(n):
+            out[start : start + words.size] = words
+            start += words.size
+        return out
+
+    def random64(self, n: int) -> np.ndarray:
+        """The next n pairs of draws as uint64; the first of a pair is the upper half."""
+        out = np.empty(n, np.uint64)
+        start = 0
+        for words in self.pieces(2 * n):
+            stop = start + words.size // 2
+            pairs = words.astype("<u4").view("<u8")  # the first draw is the lower half: exchange the halves
+            np.left_shift(pairs, 32, out=out[start:stop])
+            pairs >>= 32
+            out[start:stop] |= pairs
+            start = stop
+        return out

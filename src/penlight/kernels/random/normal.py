@@ -1,0 +1,288 @@
+"""Normal samples from an `Engine`, as PyTorch's CPU kernels make them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..fma import fma32, fma64
+from .box_muller import box_muller32
+from .engine import BLOCK, Engine
+from .rejection import Doubles, Reader, each, sampler
+from .reserve import LIMIT
+from .uniform import Shape, fill24, fill53, is_floating, narrow, not_implemented
+
+Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_FUNCTIONS: dict[str, Function] = {}
+_SINGLE = np.dtype(np.float32)
+
+
+def libm(name: str) -> Function:
+    """A function of the C library on float64 arrays, 'log', 'cos', ...; called with an array and where to write."""
+    # Note [The C library's last digit]
+    # PyTorch calls the C library for these, as Python's math does. So does NumPy, except on processors for which it
+    # has SIMD versions that differ in the last digit. One try on a few hundred numbers tells.
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        scalar: Callable[[float], float] = getattr(math, name)
+        ufunc: Function = getattr(np, name)
+
+        def slow(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+            out[...] = np.fromiter(map(scalar, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+            return out
+
+        trial = np.linspace(1e-9, 0.999, 500) * {"log": 1.0, "log1p": -1.0}.get(name, 2.0 * math.pi)
+        agree = np.array_equal(ufunc(trial, np.empty(500)), slow(trial, np.empty(500)))
+        function = _FUNCTIONS[name] = ufunc if agree else slow
+    return function
+
+
+def normal(
+    engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
+) -> np.ndarray:
+    """`torch.randn` and `normal_`; `contiguous=False` gives what a tensor that is not contiguous would be filled with.
+
+    >>> normal(Engine(0), (3,), np.dtype("float32"))
+    array([ 1.5409961, -0.2934289, -2.1787894], dtype=float32)
+    """
+    mean, std = float(mean), float(std)
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if dtype == _SINGLE and contiguous:
+        n = math.prod(shape)
+        samples = None
+        if 16 <= n <= LIMIT - 16:
+            samples = _some_hundreds(engine, n) if n & 15 or n > BLOCK else _samples_ahead(engine, n).copy()
+        if samples is not None:
+            made = samples if len(shape) == 1 else samples.reshape(shape).copy()
+            if mean != 0.0 or std != 1.0:
+                _scale32(made, mean, std)
+            return made
+    out = np.empty(shape, dtype)
+    flat = out.reshape(-1)
+    if dtype.kind == "c":
+        flat = flat.view(f"f{dtype.itemsize // 2}")
+        std /= math.sqrt(2.0)
+    elif not is_floating(dtype):
+        raise not_implemented("normal_kernel_cpu", dtype)
+    if flat.size < 16:
+        few = _few_normals(engine, flat.size)
+        if mean != 0.0 or std != 1.0 or flat.dtype.itemsize == 2:
+            flat[...] = narrow(scale64(few, mean, std), flat.dtype)
+        else:
+            flat[...] = few
+    elif not contiguous:
+        flat[...] = narrow(scale64(normal_pairs(engine, flat.size), mean, std), flat.dtype)
+    elif flat.dtype.itemsize == 8:
+        _fill_long(engine, flat, fill53, _box_muller64)
+        scaled = scale64(flat, mean, std)
+        if scaled is not flat:
+            flat[...] = scaled
+    elif flat.dtype.itemsize == 4:
+        _fill_long(engine, flat, fill24, box_muller32)
+        _scale32(flat, mean, std)
+    else:
+        flat[...] = _fill_rounded(engine, flat.size, mean, std)
+    return out
+
+
+def normal_tensors(
+    engine: Engine, shape: Shape, dtype: np.dtype, mean: float | np.ndarray, std: float | np.ndarray
+) -> np.ndarray:
+    """`torch.normal` where mean, std or both are arrays (which broadcast to the shape).
+
+    >>> normal_tensors(Engine(0), (2,), np.dtype("float32"), np.array([0, 10], np.float32), 1.0)
+    array([1.5409961, 9.706572 ], dtype=float32)
+    """
+    if not isinstance(std, np.ndarray):
+        out = normal(engine, shape, dtype, 0.0, std)
+        out += mean
+        return out
+    if std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if not (std >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    out = normal(engine, shape, dtype)
+    out *= std
+    out += mean if isinstance(mean, np.ndarray) else dtype.type(mean)
+    return out
+
+
+def normal_pairs(engine: Engine, n: int) -> np.ndarray:
+    """n standard normal samples in float64, a pair at a time; the second of the last pair is kept for the next call."""
+    if n < 16:
+        return _few_normals(engine, n)
+    out = np.empty(n)
+    start = 0
+    if engine._normal is not None:
+        out[0], engine._normal, start = engine._normal, None, 1
+    pairs = (n - start + 1) // 2
+    u = np.empty(2 * pairs)
+    fill53(engine, u)
+    angle, radius = np.ascontiguousarray(u.reshape(-1, 2).T)
+    np.negative(radius, out=radius)
+    libm("log1p")(radius, radius)
+    radius *= -2.0
+    np.sqrt(radius, out=radius)
+    angle *= 2.0 * math.pi
+    work = np.empty(pairs)
+    np.multiply(radius, libm("cos")(angle, work), out=u[0::2])
+    np.multiply(radius, libm("sin")(angle, work), out=u[1::2])
+    out[start:] = u[: n - start]
+    if u.size > n - start:
+        engine._normal = float(u[-1])
+    return out
+
+
+def _few_normals(engine: Engine, n: int) -> np.ndarray:
+    """The same for a handful, from pairs that were made ahead as in Note [Normal samples ahead]."""
+    kept = engine._normal
+    missing = n if kept is None else n - 1
+    start, wanted = engine._next, (missing + 1) // 2
+    if not n or start + 4 * wanted > BLOCK:
+        return each(engine, _standard_normal, np.empty(n))
+    words, first, samples = engine._pairs
+    if words is not engine._words or (start - first) & 3 or not first <= start <= first + 2 * samples.size - 4 * wanted:
+        first = start
+        samples = _pairs_from_here(engine, max(min(_PAIRS, (BLOCK - start) // 4), wanted))
+    place = (start - first) >> 1
+    stop = place + missing
+    engine._next = start + 4 * wanted
+    engine._normal = samples.item(stop) if missing & 1 else None
+    if kept is None:
+        return samples[place:stop].copy()
+    made = np.empty(n)
+    made[0], made[1:] = kept, samples[place:stop]
+    return made
+
+
+_PAIRS = 24  # that are made ahead
+
+
+def _pairs_from_here(engine: Engine, count: int) -> np.ndarray:
+    """So many pairs of the block's next draws, which stay to be drawn, kept in the engine."""
+    start = engine._next
+    engine._normal = None
+    samples = each(engine, _standard_normal, np.empty(2 * count))
+    engine._next = start
+    engine._pairs = engine._words, start, samples
+    return samples
+
+
+@sampler(1)
+def _standard_normal(reader: Reader, table: Doubles, at: int) -> float:
+    return reader.normal()
+
+
+def scale64(samples: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """samples * std + mean in float64, rounded once."""
+    if mean == 0.0 or std == 1.0 or (math.frexp(std)[0] == 0.5 and 1e-150 < std < 1e150):  # the product is exact
+        if std != 1.0:
+            samples *= std
+        samples += mean
+        return samples
+    return fma64(samples, std, mean)
+
+
+def _scale32(samples: np.ndarray, mean: float, std: float) -> None:
+    """samples * std + mean in float32, rounded once, in place."""
+    if mean == 0.0 and std == 1.0:
+        return  # the transform has made -0 to 0 already
+    mean, std = float(np.float32(mean)), float(np.float32(std))
+    if mean == 0.0 or std == 1.0:
+        if std != 1.0:
+            samples *= np.float32(std)
+        samples += np.float32(mean)  # also where mean is zero: -0 becomes 0
+    else:
+        samples[...] = fma32(samples, std, mean)
+
+
+def _fill_long(
+    engine: Engine,
+    out: np.ndarray,
+    fill: Callable[[Engine, np.ndarray], None],
+    transform: Callable[[np.ndarray], None],
+) -> None:
+    """Fill 16 numbers or more with standard normal samples."""
+    # Note [Sixteen at a time]
+    # First everything is filled with uniform samples, then each 16 of them become normal samples in place: the first
+    # eight are the radii and the last eight the angles. If something remains at the end, the last 16 numbers are
+    # filled with fresh uniform samples and transformed again.
+    whole = out.size & ~15
+    if whole == out.size:
+        fill(engine, out)
+        transform(out)
+    else:
+        longer = np.empty(out.size + 16, out.dtype)
+        fill(engine, longer)
+        longer[whole : whole + 16] = longer[-16:]
+        longer = longer[: whole + 16]
+        transform(longer)
+        out[:whole] = longer[:whole]
+        out[-16:] = longer[whole:]
+
+
+def _samples_ahead(engine: Engine, n: int) -> np.ndarray:
+    """The next n samples, 16 or a small multiple of it, from those made ahead. Not to be written to."""
+    # Note [Normal samples ahead]
+    # The transform takes some eighty calls of NumPy, which for a hundred numbers cost far more than the arithmetic. So
+    # for a small array all that is left of the engine's block is transformed (and the next block, if this one is too
+    # short), and the samples are kept for the next calls. They belong to a block and to a place in it, counted from
+    # its start: they serve as long as each draw takes a multiple of 16.
+    start = engine._next
+    words, first, samples = engine._ahead
+    if words is not engine._words or (start - first) & 15 or not first <= start <= first + samples.size - n:
+        stop = BLOCK if start + n <= BLOCK else 2 * BLOCK
+        samples = np.empty((stop - start) & ~15, np.float32)
+        fill24(engine, samples)
+        box_muller32(samples)
+        first = start = start - (stop - BLOCK)
+        engine._ahead = engine._words, first, samples
+    engine._next = start + n
+    return samples[start - first : start - first + n]
+
+
+def _some_hundreds(engine: Engine, n: int) -> np.ndarray | None:
+    """16 standard normal samples or more in few steps; None if the engine has not made their draws."""
+    rest = n & 15
+    uniform = engine.ahead24(n + 16 if rest else n)
+    if uniform is None:
+        return None
+    samples = np.concatenate((uniform[: n - rest], uniform[n:])) if rest else uniform.copy()
+    box_muller32(samples)
+    return np.concatenate((samples[: n - 16], samples[-16:])) if rest else samples  # Note [Sixteen at a time]
+
+
+def _fill_rounded(engine: Engine, n: int, mean: float, std: float) -> np.ndarray:
+    """16 samples or more for the 16-bit dtypes: in float32, and a started block takes just its 16 fresh samples."""
+    longer = np.empty((n + 15) & ~15, np.float32)
+    fill24(engine, longer)
+    box_muller32(longer)
+    _scale32(longer, mean, std)
+    if longer.size > n:
+        longer[n - 16 : n] = longer[-16:].copy()
+    return longer[:n]
+
+
+def _box_muller64(u: np.ndarray) -> None:
+    """Turn each 16 uniform samples of a flat float64 array into 16 normal ones, in place."""
+    log, cos, sin = libm("log"), libm("cos"), libm("sin")
+    blocks = u.view("V64").reshape(-1, 2)
+    step = 512
+    pair = np.empty((3, 8 * min(step, len(blocks))))
+    for start in range(0, len(blocks), step):
+        part = blocks[start : start + step].T
+        radius, angle, sine = pair[:, : 8 * part.shape[1]]
+        radius.view("V64")[...], angle.view("V64")[...] = part
+        np.subtract(1.0, radius, out=radius)
+        log(radius, radius)
+        radius *= -2.0
+        np.sqrt(radius, out=radius)
+        angle *= 2.0 * math.pi
+        sin(angle, sine)
+        cos(angle, angle)
+        angle *= radius
+        sine *= radius
+        part[0], part[1] = angle.view("V64"), sine.view("V64")

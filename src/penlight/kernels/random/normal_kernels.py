@@ -1,0 +1,64 @@
+"""Uniform samples turned to normal ones. The same in NumPy, with the coefficients: kernels/random/box_muller.py, Note [The same digits].
+
+Here a fused multiply-add is one instruction, as it is in PyTorch's kernel.
+"""
+
+from __future__ import annotations
+
+from ..native._build import Array, Builder, Value
+from ..native._functions import fma, fnma, polynomial, sqrt
+from ..native._x86 import Pooled
+from . import box_muller as spec
+
+
+def _log_coefficients() -> tuple[float, ...]:
+    """From the constant term on, as `polynomial` has them."""
+    return tuple([*spec._LOG_STEPS, *[float(column[0, 0]) for column in spec._LAST_STEPS]])[::-1]
+
+
+def _trig_coefficients(row: int) -> tuple[float, ...]:
+    lead = float(spec._TRIG_LEAD[row - 1, 0])
+    return tuple([lead, *[float(column[row, 0]) for column in spec._LAST_STEPS]])[::-1]
+
+
+def box_muller(b: Builder) -> None:
+    """Rows of 16: eight samples that become radii, and eight that become angles; to be called with eight columns."""
+    radii, angles = b.parts(2)
+    b.each(lambda: _turned(_radius(b, 1.0 - radii.load()), b, *_angle(b, angles.load()), radii, angles))
+
+
+def _radius(b: Builder, rest: Value) -> Value:
+    """sqrt(-2 log(rest))."""
+    steps = b.emit("vpsrad", b.emit("vpsubd", rest, Pooled(int(spec._HALF_ROOT))), 23)
+    exponent = b.emit("vcvtdq2ps", steps)
+    x = b.emit("vpsubd", rest, b.emit("vpslld", steps, 23)) - 1.0
+    square = x * x
+    y = polynomial(x, _log_coefficients()) * x
+    log = fma(y, square, exponent * float(spec._LN2_LOW))
+    log = log - square * 0.5 + x + exponent * float(spec._LN2_HIGH)
+    return sqrt(log * -2.0)
+
+
+def _angle(b: Builder, v: Value) -> tuple[Value, Value]:
+    """(2 pi v less the nearest multiple of pi / 2, how many of those)."""
+    turns = b.emit("floor", v * 4.0 + 0.5)
+    t = v * float(spec._TWO_PI)
+    first, second, third = (float(part) for part in spec._HALF_PI)
+    t = t - turns * first - turns * second
+    return fnma(turns, third, t), b.emit("vcvtps2dq", turns)
+
+
+def _turned(radius: Value, b: Builder, t: Value, turns: Value, first: Array, second: Array) -> None:
+    """Store the radius times the cosine and the sine."""
+    square = t * t
+    cosine = fma(polynomial(square, _trig_coefficients(1)) * square, square, -(square * 0.5)) + 1.0
+    sine = fma(polynomial(square, _trig_coefficients(2)) * square, t, t)
+    odd = b.emit("vpsrad", b.emit("vpslld", turns, 31), 31)
+    exchanged = b.emit("vandps", odd, b.emit("vxorps", cosine, sine))
+    cosine, sine = b.emit("vxorps", cosine, exchanged), b.emit("vxorps", sine, exchanged)
+    two = Pooled(2)
+    sine = b.emit("vxorps", sine, b.emit("vpslld", b.emit("vandps", turns, two), 30))
+    next_turns = b.emit("vpaddd", turns, Pooled(1))
+    cosine = b.emit("vxorps", cosine, b.emit("vpslld", b.emit("vandps", next_turns, two), 30))
+    first.store(cosine * radius + 0.0)  # -0 becomes 0
+    second.store(sine * radius + 0.0)

@@ -1,0 +1,116 @@
+"""One step of a recurrent layer for each row of a batch, but for its product. The same in NumPy: kernels/recurrent/.
+
+Gates lie side by side in a row, in PyTorch's order. What changes from step to step (the state's product, the cell) is local to the
+step's rows; what is kept for the backward pass has rows for all steps.
+"""
+
+from __future__ import annotations
+
+from ..native._build import Builder, Value
+from ..native._functions import fma, fnma, gate, maximum, tanh
+
+LSTM_KEPT = 6  # the gates i, f, g, o, the cell before the step, and the tanh of the cell after it
+GRU_KEPT = 4  # the gates r, z, n, and what r scales
+
+
+def _slope(y: Value) -> Value:
+    """y * (1 - y), the derivative of a sigmoid by its result."""
+    return fnma(y, y, y)
+
+
+def lstm(b: Builder, biased: bool) -> None:
+    """Gates, cell and state from the state's product, the input's, and a bias."""
+    product, projected, kept = b.parts(4, local=True), b.parts(4), b.parts(LSTM_KEPT)
+    cell, out = b.array(local=True), b.array()
+    bias = b.parts(4, shared=True) if biased else None
+
+    def kept_gate(k: int) -> Value:
+        z = projected[k].load() if bias is None else projected[k].load() + bias[k].load()
+        z = product[k].load() + z
+        return kept[k].store(tanh(z) if k == 2 else gate(z))
+
+    def body() -> None:
+        fresh = kept_gate(0) * kept_gate(2)
+        before = kept[4].store(cell.load())
+        bent = kept[5].store(tanh(cell.store(fma(kept_gate(1), before, fresh))))
+        out.store(kept_gate(3) * bent)
+
+    b.each(body)
+
+
+def lstm_backward(b: Builder, upstream: bool) -> None:
+    """The slopes of the gates from the gradients of state and cell; and the gradient of the cell one step earlier."""
+    kept, slopes = b.parts(LSTM_KEPT), b.parts(4)
+    dstate, dcell = b.array(local=True), b.array(local=True)
+    given = b.array() if upstream else None
+
+    def body() -> None:
+        dh = dstate.load() if given is None else dstate.load() + given.load()
+        o, bent = kept[3].load(), kept[5].load()
+        slopes[3].store(dh * bent * _slope(o))
+        through = dh * o
+        dc = fma(through, fnma(bent, bent, 1.0), dcell.load())
+        i, g = kept[0].load(), kept[2].load()
+        slopes[2].store(dc * i * fnma(g, g, 1.0))
+        slopes[0].store(dc * g * _slope(i))
+        f = kept[1].load()
+        slopes[1].store(dc * kept[4].load() * _slope(f))
+        dcell.store(dc * f)
+
+    b.each(body)
+
+
+def gru(b: Builder, bias: bool) -> None:
+    """Gates and state from the state's product, the input's and the state before; `bias` is added to what r scales."""
+    product, projected, kept = b.parts(3, local=True), b.parts(3), b.parts(GRU_KEPT)
+    state, out = b.array(local=True), b.array()
+    inner = b.array(width=0) if bias else None
+
+    def body() -> None:
+        r, z = (kept[k].store(gate(product[k].load() + projected[k].load())) for k in (0, 1))
+        scaled = kept[3].store(product[2].load() if inner is None else product[2].load() + inner.load())
+        n = kept[2].store(tanh(fma(r, scaled, projected[2].load())))
+        out.store(fma(state.load() - n, z, n))
+
+    b.each(body)
+
+
+def gru_backward(b: Builder, upstream: bool) -> None:
+    """The slopes of r, z and n as the state sees them, that of n as the input does, and what reaches the state before directly.
+
+    The gradient of the state is what came directly, `dstate`, and through the product of the slopes one step later.
+    """
+    kept, slopes, inner = b.parts(GRU_KEPT), b.parts(3), b.array()
+    before, dstate, through = b.array(), b.array(local=True), b.array(local=True)
+    given = b.array() if upstream else None
+
+    def body() -> None:
+        dh = dstate.load() + through.load()
+        if given is not None:
+            dh = dh + given.load()
+        r, z, n = (kept[k].load() for k in range(3))
+        slopes[1].store(dh * (before.load() - n) * _slope(z))
+        dstate.store(dh * z)
+        dn = inner.store(fnma(dh, z, dh) * fnma(n, n, 1.0))
+        slopes[2].store(dn * r)
+        slopes[0].store(dn * kept[3].load() * _slope(r))
+
+    b.each(body)
+
+
+def rnn(b: Builder, relu: bool) -> None:
+    """The state from its product and, in its place, the input's."""
+    product, state = b.array(local=True), b.array()
+
+    def body() -> None:
+        z = product.load() + state.load()
+        state.store(maximum(z, 0.0) if relu else tanh(z))
+
+    b.each(body)
+
+
+def rnn_backward(b: Builder, upstream: bool) -> None:
+    """The slope times the gradient of the state."""
+    slope, dstate = b.array(), b.array(local=True)
+    given = b.array() if upstream else None
+    b.each(lambda: slope.store(slope.load() * (dstate.load() + given.load() if given else dstate.load())))

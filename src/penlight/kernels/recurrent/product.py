@@ -1,0 +1,146 @@
+"""The product of a small matrix with one that stays the same for many products, such as the weights of a recurrent layer.
+
+BLAS arranges the second matrix anew for each product, which costs a third of the time where the first has only a few rows. Here it is
+arranged once, in panels of sixteen columns that lie one after the other, row by row (`panels`); if its columns are no multiple of
+that, the last sixteen are one more panel, and some columns are computed twice (`products` takes care of that). The kernel goes through a panel with six
+rows of the first matrix at a time: twelve registers hold their sums, two the panel's row, one a number of the first matrix.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import call, executable
+from ..native._x86 import (
+    R8,
+    R9,
+    R10,
+    R11,
+    R12,
+    R13,
+    R14,
+    R15,
+    RAX,
+    RBP,
+    RBX,
+    RCX,
+    RDI,
+    RDX,
+    RSI,
+    RSP,
+    Address,
+    Assembler,
+)
+from .sequence import Argument, Call, Moving
+
+WIDTH = 16  # columns of a panel
+_ROWS = 6
+_FRAME = 24  # bytes of the stack
+_SAVED = (RBX, RBP, R12, R13, R14, R15)
+# `rdi` counts rows, `rdx` panels, `rcx` the inner dimension, whose length is in `rsi`. `r15` goes along the rows of the first matrix,
+# `rax` along the panel that begins at `r8`, `rbp` down the rows of the result, which are `rbx` bytes apart.
+_AHEAD = (None, R10, R11, R12, R13, R14)  # how many bytes the rows of the first matrix are ahead of the first of them
+_ALL_ROWS, _FIRST, _RESULT = (Address(RSP, None, offset) for offset in (0, 8, 16))
+
+
+def panels(matrix: np.ndarray) -> np.ndarray:
+    """A float32 matrix (inner, at least WIDTH columns) as the kernel reads it."""
+    inner, columns = matrix.shape
+    whole = columns // WIDTH
+    result = np.empty((-(-columns // WIDTH), inner, WIDTH), np.float32)
+    result[:whole] = matrix[:, : whole * WIDTH].reshape(inner, whole, WIDTH).transpose(1, 0, 2)
+    if whole < len(result):
+        result[whole] = matrix[:, -WIDTH:]
+    return result
+
+
+def products(first: Argument, arranged: np.ndarray, result: np.ndarray) -> list[Call]:
+    """The calls for `repeat` that multiply `first` with what was arranged, into `result`."""
+    rows, columns = result.shape
+    inner, whole = arranged.shape[1], columns // WIDTH
+    calls: list[Call] = [(product(), [rows, inner, whole, first, arranged, result, columns])]
+    if whole < len(arranged):
+        ending = Moving(arranged[whole:], 0), Moving(result[:, -WIDTH:], 0)
+        calls.append((product(), [rows, inner, 1, first, *ending, columns]))
+    return calls
+
+
+@lru_cache(1)
+def product() -> Any:
+    """The product with `panels(second)`, where the result's rows are `columns` apart. It is called by machine code only: sequence.py."""
+    asm = Assembler()
+    for register in _SAVED:
+        asm.push(register)
+    asm.add_number(RSP, -_FRAME)
+    for pointer in (RCX, R8, R9):
+        asm.load_register(pointer, Address(pointer, None, executable.DATA_OFFSET))
+    asm.store_register(_ALL_ROWS, RDI)
+    asm.store_register(_FIRST, RCX)
+    asm.store_register(_RESULT, R9)
+    asm.copy_register(R10, RSI)
+    asm.shift_left(R10, 2)
+    for before, after in ((R10, R11), (R11, R12), (R12, R13), (R13, R14)):
+        asm.copy_register(after, before)
+        asm.add(after, R10)
+    asm.load_register(RBX, Address(RSP, None, _FRAME + 8 * len(_SAVED) + 8))  # the seventh argument
+    asm.shift_left(RBX, 2)
+    asm.label("panel")
+    asm.load_register(R15, _FIRST)
+    asm.load_register(RBP, _RESULT)
+    asm.load_register(RDI, _ALL_ROWS)
+    asm.label("rows")
+    asm.compare_number(RDI, _ROWS + 3)
+    asm.jump(f"at least {_ROWS}", "not less")
+    asm.compare_number(RDI, _ROWS + 1)
+    asm.jump("at least 4", "not less")  # seven or eight rows: six and two would wait for each other's sums
+    for count in range(_ROWS, 0, -1):
+        asm.compare_number(RDI, count)
+        asm.jump(f"fewer than {count}", "less")
+        asm.label(f"at least {count}")
+        _rows(asm, count)
+        asm.jump("rows")
+        asm.label(f"fewer than {count}")
+    asm.copy_register(R8, RAX)
+    asm.load_register(R9, _RESULT)
+    asm.add_number(R9, 4 * WIDTH)
+    asm.store_register(_RESULT, R9)
+    asm.add_number(RDX, -1)
+    asm.jump("panel", "not zero")
+    asm.forget_upper()
+    asm.add_number(RSP, _FRAME)
+    for register in reversed(_SAVED):
+        asm.pop(register)
+    asm.leave()
+    signature = "rows, inner, panels, first: f32[rows * inner], second: f32, result: strided written f32, columns"
+    return call.load(asm.finish(), signature)
+
+
+def _rows(asm: Assembler, count: int) -> None:
+    """A panel with the next `count` rows."""
+    number, left, right = 12, 13, 14
+    for register in range(2 * count):
+        asm.binary("vxorps", register, register, register)
+    asm.copy_register(RAX, R8)
+    asm.copy_register(RCX, RSI)
+    asm.label(f"inner {count}")
+    asm.move(left, Address(RAX))
+    asm.move(right, Address(RAX, None, 32))
+    for row in range(count):
+        asm.broadcast(number, Address(R15, _AHEAD[row]))
+        asm.binary("vfmadd231ps", 2 * row, left, number)
+        asm.binary("vfmadd231ps", 2 * row + 1, right, number)
+    asm.add_number(R15, 4)
+    asm.add_number(RAX, 4 * WIDTH)
+    asm.add_number(RCX, -1)
+    asm.jump(f"inner {count}", "not zero")
+    for row in range(count):
+        asm.store(Address(RBP), 2 * row)
+        asm.store(Address(RBP, None, 32), 2 * row + 1)
+        asm.add(RBP, RBX)
+    ahead = _AHEAD[count - 1]  # the first row has been passed already
+    if ahead is not None:
+        asm.add(R15, ahead)
+    asm.add_number(RDI, -count)

@@ -1,0 +1,178 @@
+"""Several native kernels one after the other, many times, in one call: the steps of a recurrent layer.
+
+Note [Repeated calls]
+A call from Python costs about a microsecond, more than a step of a small recurrent layer. So the loop over the steps is machine code,
+too: it goes through a table of calls, each with a function's address and its arguments, calls them in order, and adds to
+each argument what it changes by from one time to the next. An array whose data moves on is passed as a place in the table that
+looks like an array to a kernel: the pointer to the data is where an array would have it. Samples do not depend on each other, so each
+thread takes some of the batch through all steps, with a table of its own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import call, executable, waiting_threads
+from ..addresses import address
+from ..native._x86 import R8, R9, R12, R13, R14, R15, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+
+_REGISTERS = (RDI, RSI, RDX, RCX, R8, R9)  # what the first six arguments are passed in; others on the stack
+_SAVED = (RBX, R12, R13, R14, R15)
+
+
+class Counting(NamedTuple):
+    """An argument that is `first` at first, and then more by `step` each time."""
+
+    first: int
+    step: int
+
+
+class Moving(NamedTuple):
+    """An array that lies `step` bytes further on each time."""
+
+    array: np.ndarray
+    step: int
+
+
+Argument = int | np.ndarray | Counting | Moving
+Call = tuple[Any, list[Argument]]  # a loaded kernel without numbers, and what it is called with
+
+
+def repeat(times: int, *shares: list[Call]) -> None:
+    """Do the calls of each share one after the other, `times` times; the shares, which differ in arrays and numbers only, at the same
+    time, if they are several. The caller holds the arrays."""
+    if times < 1:
+        return
+    for calls in shares:
+        for function, arguments in calls:
+            _check(times, function, arguments)
+    tables = [_table(calls) for calls in shares]
+    first = tables[0]
+    size = len(first.words) + len(first.steps)
+    memory = np.empty((len(tables), size), np.int64)
+    start = address(memory)
+    for i, table in enumerate(tables):
+        for at, home in table.moving:
+            table.words[at] = start + 8 * (size * i + home) - executable.DATA_OFFSET
+        memory[i] = table.words + table.steps
+    counts = tuple([len(arguments) for _, arguments in shares[0]])
+    form = counts, tuple(first.changing), len(first.words)
+    if len(shares) > 1 and waiting_threads.step(len(shares), 1) < len(shares):
+        _shared_driver(*form)(1, len(shares), times, start, 8 * size)
+    else:
+        _driver(*form)(0, len(shares), times, start, 8 * size)
+
+
+def _check(times: int, function: Any, arguments: list[Argument]) -> None:
+    """Refuse arguments that one of the calls must not have. Counters are offsets into arrays, so the largest and the smallest decide; an array that
+    moves must stay in the memory that it is a view of."""
+    given: list[Any] = list(arguments)
+    for i, argument in enumerate(arguments):
+        if type(argument) is Counting:
+            ends = argument.first, argument.first + argument.step * (times - 1)
+            given[i] = max(ends)
+            if min(ends) < 0:
+                raise ValueError("machine code was given a counter that becomes negative")
+        elif type(argument) is Moving:
+            given[i] = argument.array
+            if argument.step and not _stays(argument.array, argument.step * (times - 1)):
+                raise ValueError("machine code was given an array that moves out of its memory")
+    call.check_of(function)(*given)
+
+
+def _stays(array: np.ndarray, by: int) -> bool:
+    """Whether an array that lies so many bytes further on is in the memory of what it is a view of."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    start = address(array) - address(owner)
+    return owner.flags.c_contiguous and start >= -min(by, 0) and start + max(by, 0) + array.nbytes <= owner.nbytes
+
+
+class _Table(NamedTuple):
+    """What a share's calls are made of."""
+
+    words: list[int]  # for each call its function and arguments; then the places of moving arrays
+    changing: list[int]  # which words change from one time to the next
+    steps: list[int]  # by how much
+    moving: list[tuple[int, int]]  # which arguments are moving arrays, and where their places are
+
+
+def _table(calls: list[Call]) -> _Table:
+    table = _Table([], [], [], [])
+    words, changing, steps, moving = table
+    arrays: list[tuple[int, Moving]] = []
+    for function, arguments in calls:
+        words.append(function.address)
+        for argument in arguments:
+            if isinstance(argument, int):
+                words.append(argument)
+            elif isinstance(argument, np.ndarray):
+                words.append(id(argument))
+            elif isinstance(argument, Counting):
+                changing.append(len(words))
+                steps.append(argument.step)
+                words.append(argument.first)
+            else:
+                arrays.append((len(words), argument))
+                words.append(0)
+    for at, argument in arrays:
+        moving.append((at, len(words)))
+        changing.append(len(words))
+        steps.append(argument.step)
+        words.append(address(argument.array))
+    return table
+
+
+@lru_cache(64)
+def _shared_driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
+    return waiting_threads.shared(_driver(counts, changing, words))
+
+
+@lru_cache(64)
+def _driver(counts: tuple[int, ...], changing: tuple[int, ...], words: int) -> Any:
+    """`run(low, high, times, tables, apart)`: the loop over tables of calls with so many arguments each, so many bytes apart.
+
+    A table's words at `changing` grow by those that follow the first `words` of them.
+    """
+    asm = Assembler()
+    for register in _SAVED:
+        asm.push(register)
+    asm.copy_register(R12, RDI)
+    asm.multiply(R12, R8)
+    asm.add(R12, RCX)  # the first table
+    asm.copy_register(R13, RSI)
+    asm.negate(RDI)
+    asm.add(R13, RDI)  # how many there are
+    asm.copy_register(R14, RDX)
+    asm.copy_register(R15, R8)
+    asm.label("table")
+    asm.copy_register(RBX, R14)
+    asm.label("again")
+    place = 0
+    for count in counts:
+        extra = max(0, count - len(_REGISTERS))
+        for i in range(count, len(_REGISTERS), -1):
+            asm.load_register(RAX, Address(R12, None, 8 * (place + i)))
+            asm.push(RAX)
+        for i, register in enumerate(_REGISTERS[:count]):
+            asm.load_register(register, Address(R12, None, 8 * (place + 1 + i)))
+        asm.load_register(RAX, Address(R12, None, 8 * place))
+        asm.call(RAX)
+        asm.add_number(RSP, 8 * extra)
+        place += 1 + count
+    for i, at in enumerate(changing):
+        asm.load_register(RAX, Address(R12, None, 8 * (words + i)))
+        asm.add_to_memory(Address(R12, None, 8 * at), RAX)
+    asm.add_number(RBX, -1)
+    asm.jump("again", "not zero")
+    asm.add(R12, R15)
+    asm.add_number(R13, -1)
+    asm.jump("table", "not zero")
+    for register in reversed(_SAVED):
+        asm.pop(register)
+    asm.leave()
+    return call.load(asm.finish(), "low, high, times, tables, apart")

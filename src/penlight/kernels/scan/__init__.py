@@ -1,0 +1,267 @@
+"""Running reductions (sums, products, cummax, cummin, logcumsumexp) and the gradients of products, exact where factors are zero."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..copies import contiguous
+from ..lazy import late
+from ..numpy_warnings import hush, unhush
+from ..reduce.large import short_columns, turned
+from ..rows import is_half, narrow, split_shape, widen
+
+definitions = late(globals(), "definitions", ".kernels")
+native = late(globals(), "native", "..native")
+records = late(globals(), "records", ".extrema")
+_NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
+_RECORDS_FROM = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
+_BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def running(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray:
+    """The running sums (`np.add`) or products (`np.multiply`) of floats along `dim`; those of float32 in float64, as PyTorch's."""
+    if x.size >= _NATIVE_FROM and x.dtype.kind == "f":
+        result = _running_natively(np.ascontiguousarray(x), dim, ufunc)
+        if result is not None:
+            return result
+    token = hush()
+    try:
+        if x.dtype == _SINGLE:
+            return ufunc.accumulate(x, dim, dtype=_DOUBLE).astype(_SINGLE)
+        return ufunc.accumulate(x, dim)
+    finally:
+        unhush(token)
+
+
+def _running_natively(x: np.ndarray, dim: int, ufunc: np.ufunc) -> np.ndarray | None:
+    """The same by machine code, see Note [Native kernels]; None if there is none for this."""
+    if not native.available() or x.dtype not in (_SINGLE, _DOUBLE):
+        return None
+    outer, n, inner = split_shape(x.shape, dim)
+    if not x.size:
+        return None
+    product, wide = ufunc is np.multiply, x.dtype == _DOUBLE
+    out = np.empty(x.shape, x.dtype)
+    if inner == 1:
+        shape = (outer, 2 * n if wide else n)
+        # Rows of float64 are passed as rows of twice as many float32.
+        given = (x.reshape(-1).view(_SINGLE), out.reshape(-1).view(_SINGLE)) if wide else (x, out)
+        native.over_rows(definitions.running, shape, *given, product=product, wide=wide)
+        return out
+    sizes = short_columns(x, (dim,))
+    if sizes is not None:
+        return _running_turned(x, ufunc, *sizes)
+    if wide and inner > 1:  # columns as rows
+        columns = contiguous(x.reshape(outer, n, inner).transpose(0, 2, 1))
+        rows = _running_natively(columns, 2, ufunc)
+        return None if rows is None else contiguous(rows.transpose(0, 2, 1)).reshape(x.shape)
+    if inner < 8 or n * inner < _BLOCK:
+        return None
+    so_far = np.empty(-(-inner // 8) * 8, np.float64)
+    for part, result in zip(x.reshape(outer, n, inner), out.reshape(outer, n, inner)):
+        so_far[...] = product
+        native.in_order(definitions.running_down, (n, inner), part, so_far, result, product=product)
+    return out
+
+
+def _running_turned(x: np.ndarray, ufunc: np.ufunc, outer: int, n: int, inner: int) -> np.ndarray:
+    """Many short columns, all of them at once: see Note [Many short columns] in folds.py."""
+    rows = turned(x, outer, n, inner)
+    so_far = rows[0].astype(_DOUBLE)
+    token = hush()
+    for k in range(1, n):
+        ufunc(so_far, rows[k], out=so_far)
+        rows[k] = so_far
+    unhush(token)
+    return contiguous(rows.reshape(n * inner, outer).T).reshape(x.shape)
+
+
+def _places(n: int, behind: int) -> np.ndarray:
+    """The numbers of places along a dimension with so many others behind it."""
+    return np.arange(n).reshape((-1,) + (1,) * behind)
+
+
+_kept_places = lru_cache(64)(_places)
+
+
+def _accumulate_with_index(x: np.ndarray, dim: int, ufunc: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+    """Running extremum and the position it was last reached at; a NaN stays, and later ones replace its position."""
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    x = contiguous(x)  # so are PyTorch's results, always
+    if x.size >= (_RECORDS_FROM if x.dtype.char in "fdl" else _NATIVE_FROM):
+        found = _records_natively(x, dim, ufunc is np.maximum)
+        if found is not None:
+            return found
+    values = ufunc.accumulate(x, dim)
+    reached = values == x
+    if x.dtype.kind == "f" or is_half(x.dtype):
+        reached |= np.isnan(x)
+    indices = reached * (_kept_places if x.shape[dim] <= _NATIVE_FROM else _places)(x.shape[dim], x.ndim - 1 - dim)
+    np.maximum.accumulate(indices, dim, out=indices)
+    return values, indices
+
+
+def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same by machine code; None if there is none for this. Few columns become rows, and short numbers longer ones."""
+    if is_half(x.dtype) or (x.dtype.kind in "iub" and x.dtype.itemsize < 8):
+        wide = _records_natively(widen(x) if is_half(x.dtype) else x.astype(np.int64), dim, largest)
+        return None if wide is None else (narrow(wide[0], x.dtype), wide[1])
+    found = records.run(x, dim, largest)
+    if found is None and dim < x.ndim - 1:
+        rows = records.run(np.ascontiguousarray(np.moveaxis(x, dim, -1)), x.ndim - 1, largest)
+        if rows is not None:
+            values, indices = (np.ascontiguousarray(np.moveaxis(part, -1, dim)) for part in rows)
+            return values, indices
+    return found
+
+
+def cummax(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) of the running maximum along `dim`; of equal elements the last one's index."""
+    return _accumulate_with_index(x, dim, np.maximum)
+
+
+def cummin(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(values, indices) of the running minimum along `dim`; of equal elements the last one's index."""
+    return _accumulate_with_index(x, dim, np.minimum)
+
+
+def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
+    """log of the running sum of e^x along `dim`, without overflow."""
+    if x.ndim == 0 or x.size == 0:
+        return x.copy()
+    wide = widen(x)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if wide.dtype.kind != "c":
+            return narrow(_log_sums(wide, dim), x.dtype)
+        return np.ascontiguousarray(np.moveaxis(_complex_scan(np.moveaxis(wide, dim, -1)), -1, dim))
+
+
+def _log_sums(x: np.ndarray, dim: int) -> np.ndarray:
+    """`np.logaddexp.accumulate` in float64, as PyTorch does it: among large numbers each step in float32 would lose what it adds."""
+    return np.logaddexp.accumulate(x, dim, dtype=np.float64)
+
+
+def _complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(e^a + e^b) from the one with the larger real part."""
+    large = np.where(a.real >= b.real, a, b)
+    small = np.where(a.real >= b.real, b, a)
+    found = large + np.log1p(np.exp(small - large))
+    return np.where(np.isinf(large.real) | (small.real == -np.inf), large, found)
+
+
+def _complex_scan(x: np.ndarray) -> np.ndarray:
+    """`logcumsumexp` of complex numbers along the last dimension, in as many steps as the length has bits.
+
+    A logarithm is defined up to full turns. PyTorch adds one number after the other, and stays within half a turn of the larger of
+    the two: of the sum so far, or of the number that exceeds it.
+    """
+    out, step, n = x.copy(), 1, x.shape[-1]
+    while step < n:
+        out = np.concatenate([out[..., :step], _complex_logaddexp(out[..., :-step], out[..., step:])], -1)
+        step *= 2
+    turn, angle = 2 * np.pi, out.imag
+    fresh = np.ones(x.shape, bool)
+    fresh[..., 1:] = x.real[..., 1:] >= out.real[..., :-1]
+    before = np.where(fresh, x.imag, np.roll(angle, 1, -1))
+    moved = angle - before - turn * np.round((angle - before) / turn)
+    along = np.cumsum(np.where(fresh, 0.0, moved), -1)
+    last = np.maximum.accumulate(np.where(fresh, np.arange(n), 0), -1)  # where the sum so far was last exceeded
+    base = np.take_along_axis(x.imag + moved - along, last, -1)
+    turns = np.round((base + along - angle) / turn)
+    return out.real + 1j * (angle + turn * np.where(np.isfinite(turns), turns, 0))
+
+
+def logcumsumexp_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of `logcumsumexp`: e^x times the sum of grad e^-result from here on, in logarithms."""
+    if x.ndim == 0 or x.size == 0:
+        return grad.copy()
+    wide, g, total = widen(x), widen(grad), widen(result)
+
+    def part(positive: np.ndarray) -> np.ndarray:
+        logs = np.log(positive)
+        logs -= total
+        logs = np.flip(_log_sums(np.flip(logs, dim), dim), dim)
+        logs += wide
+        return np.exp(logs, logs)
+
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        out = part(np.where(g > 0, g, 0))
+        if (g < 0).any():
+            out -= part(np.where(g < 0, -g, 0))
+    return narrow(np.ascontiguousarray(out), x.dtype)
+
+
+def _merge(x: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    """x with the dimensions `dims` flattened into a last one."""
+    rest = tuple(k for k in range(x.ndim) if k not in dims)
+    moved = x.transpose(*rest, *dims)
+    return moved.reshape(*(x.shape[k] for k in rest), int(np.prod([x.shape[k] for k in dims], dtype=np.intp)))
+
+
+def prod_backward(
+    grad: np.ndarray, x: np.ndarray, result: np.ndarray, dims: tuple[int, ...], keepdim: bool = False
+) -> np.ndarray:
+    """Gradient of the product of x over `dims`: grad times the product of all others, exact also where x is 0.
+
+    Without zeros that is grad * result / x; otherwise the product of what comes before and of what comes after.
+    """
+    wide, g, product = widen(x), widen(grad), widen(result)
+    if x.ndim == 0:
+        return narrow(g.copy(), x.dtype)
+    dims = tuple(sorted(dims))
+    if not keepdim:
+        g, product = np.expand_dims(g, dims), np.expand_dims(product, dims)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if wide.all() and np.isfinite(product).all():
+            out = np.divide(np.multiply(g, np.conj(product)), np.conj(wide))
+            return narrow(np.ascontiguousarray(out), x.dtype)
+        rows = _merge(wide, dims)
+        others = np.ones_like(rows, order="C")
+        np.cumprod(rows[..., :-1], -1, out=others[..., 1:])
+        after = np.ones_like(others)
+        np.cumprod(rows[..., :0:-1], -1, out=after[..., 1:])
+        others *= after[..., ::-1]
+        others = _unmerge(others, x.shape, dims)
+        return narrow(np.ascontiguousarray(np.conj(others) * g), x.dtype)
+
+
+def _unmerge(rows: np.ndarray, shape: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
+    """The inverse of `_merge`."""
+    order = [k for k in range(len(shape)) if k not in dims] + list(dims)
+    return rows.reshape([shape[k] for k in order]).transpose(np.argsort(order))
+
+
+def _reverse_cumsum(x: np.ndarray, dim: int) -> np.ndarray:
+    if x.dtype.kind == "f":
+        return np.flip(running(np.flip(x, dim), dim, np.add), dim)
+    return np.flip(np.cumsum(np.flip(x, dim), dim), dim)
+
+
+# Note [Gradient of cumprod with zeros]
+# Let z be the place of the first zero. Before z nothing is 0 that is divided by, and results from z on are 0, so there
+# the usual sum(grad * result from here on) / x holds. Behind z every term contains x[z] = 0, so the gradient is 0. At z
+# itself it is the same sum with x[z] taken as 1 in the products: a second zero ends that sum by itself.
+
+
+def cumprod_backward(grad: np.ndarray, x: np.ndarray, result: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of the running product along `dim`; see Note [Gradient of cumprod with zeros]."""
+    if x.ndim == 0 or x.size == 0:
+        return grad.copy()
+    wide, g, product = widen(x), widen(grad), np.conj(widen(result))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        sums = _reverse_cumsum(product * g, dim)
+        zero = wide == 0
+        if not zero.any():
+            return narrow(np.ascontiguousarray(sums / np.conj(wide)), x.dtype)
+        seen = np.logical_or.accumulate(zero, dim)
+        first = seen & zero & (np.cumsum(zero, dim) == 1)
+        without = np.where(first, wide.dtype.type(1), wide)
+        at_first = _reverse_cumsum(np.conj(np.cumprod(without, dim)) * g, dim)
+        out = np.divide(sums, np.conj(np.where(zero, wide.dtype.type(1), wide)))
+        out = np.where(seen, wide.dtype.type(0), out)
+        out[first] = at_first[first]
+    return narrow(np.ascontiguousarray(out), x.dtype)

@@ -1,0 +1,414 @@
+"""Softmax, log-softmax, logsumexp and the fused cross entropy of class indices.
+
+Note [When the shift can be skipped]
+Softmax subtracts each row's maximum so that `exp` cannot overflow. That is two passes, next to one for `exp` itself, and
+seldom needed. So the exponentials are taken as they are, and the row sums, which are needed anyway, tell whether all went
+well: where each lies between 1 and 1e30 nothing has overflowed, and what has underflowed would have with the shift too.
+The quotient e^x / sum(e^x) has the same relative error either way. Otherwise (also for NaN and infinite sums) the block
+is done again with the shift. For logarithms the shift matters (x - log sum is as inexact as x is large), so `log_softmax`
+skips it only within +-2. Cross entropy takes log(sum / e^x_target) instead, which is exact enough at any size and
+never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..copies.convert import is_half
+from ..lazy import late
+from ..numpy_warnings import silent
+from ..rows import BLOCK_ELEMENTS, each_block, narrow, row_max, row_sum, split_shape, widen
+
+down = late(globals(), "down", ".columns")
+definitions = late(globals(), "definitions", ".kernels")
+native = late(globals(), "native", "..native")
+
+# Below this many elements the two extra reductions of log_softmax cost more than the shift they may save.
+_SMALL = 4096
+NATIVE_FROM = 2048  # elements; below, NumPy's calls take no longer
+
+
+def _along(
+    dim: int, rows: Callable[..., None], columns: Callable[..., None], *arrays: np.ndarray, native: str = ""
+) -> np.ndarray:
+    """Run a kernel on blocks of `arrays` that keep dimension `dim` whole, and return its result.
+
+    `rows` gets contiguous 2-d blocks if `dim` is the last dimension that matters, `columns` 3-d blocks with `dim` in the
+    middle; both write to their last argument. `native` names what may do their work, see Note [Native kernels].
+    """
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    outer, n, inner = split_shape(shape, dim)
+    if native and inner == 1 and 0 < arrays[0].size < NATIVE_FROM and is_half(dtype):
+        few = few_rows(native, *[np.ascontiguousarray(widen(a)).reshape(outer, n) for a in arrays])
+        if few is not None:
+            return narrow(few, dtype).reshape(shape)
+    cut = (outer, n) if inner == 1 else (outer, n, inner)
+    inputs = [np.ascontiguousarray(widen(a)).reshape(cut) for a in arrays]
+    out = np.empty(shape, inputs[0].dtype)
+    inputs.append(out.reshape(cut))
+    with silent():  # inf - inf is the NaN that PyTorch gives
+        if out.size == 0 or (native and (_by_machine if inner == 1 else _columns_by_machine)(native, *inputs)):
+            pass
+        elif out.size <= BLOCK_ELEMENTS:
+            (rows if inner == 1 else columns)(*inputs)
+        elif inner == 1:
+            each_block(lambda part: rows(*[a[part] for a in inputs]), outer, n)
+        elif n * inner <= BLOCK_ELEMENTS:
+            each_block(lambda part: columns(*[a[part] for a in inputs]), outer, n * inner)
+        else:
+            for i in range(outer):
+                each_block(partial(_one_of, columns, inputs, i), inner, n, 256)  # shorter inner loops are slow
+    return narrow(out, dtype)
+
+
+_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_runs: dict[str, Any] = {}
+
+
+def few_rows(name: str, *arrays: np.ndarray) -> np.ndarray | None:
+    """What a native kernel writes to its last array, along the last dimension of small arrays of one shape, the others; None if that
+    cannot be. See Note [Small arrays in machine code] in native/small.py."""
+    first = arrays[0]
+    size = first.size
+    for array in arrays:
+        if array.dtype != _FLOAT or array.size != size or not array.flags.c_contiguous:
+            return None
+    try:
+        run = _runs[name]
+    except KeyError:
+        from ..native import small
+        from . import kernels as definitions
+
+        _runs[name] = run = small.run_over_rows(getattr(definitions, name))
+    if run is None:
+        return None
+    out = np.empty(first.shape, _FLOAT)
+    columns = first.shape[-1]
+    run(0, size // columns, columns, *arrays, out)
+    return out
+
+
+def _by_machine(name: str, *arrays: np.ndarray, **options: Any) -> bool:
+    """Run a native kernel over the rows of the first array, if that can be done."""
+    rows = arrays[0]
+    if rows.size < NATIVE_FROM:
+        return False
+    if rows.dtype == _DOUBLE and native.available() and all([a.dtype == _DOUBLE for a in arrays]):
+        options = {**options, "kind": "float64"}
+    elif not native.suits(*arrays):
+        return False
+    native.over_rows(getattr(definitions, name), rows.shape, *arrays, **options)
+    return True
+
+
+def _columns_by_machine(name: str, *arrays: np.ndarray) -> bool:
+    """The same down the columns of matrices."""
+    if arrays[0].size < NATIVE_FROM:
+        return False
+    return down.by_columns(name, *arrays)
+
+
+def _one_of(columns: Callable[..., None], arrays: list[np.ndarray], i: int, part: slice) -> None:
+    """Run `columns` on a part of the columns of element i of 3-d arrays."""
+    columns(*[a[i : i + 1, :, part] for a in arrays])
+
+
+def _shift_exp(x: np.ndarray, out: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Write e^(x - shift) to `out` for a contiguous 2-d block; return the shift (rows, 1) or None, and the row sums."""
+    np.exp(x, out)
+    total = row_sum(out)
+    if np.minimum.reduce(total) >= 1.0 and np.maximum.reduce(total) <= 1e30:
+        return None, total
+    shift = row_max(x)
+    np.subtract(x, shift, out)
+    np.exp(out, out)
+    return shift, row_sum(out)
+
+
+def softmax(x: np.ndarray, dim: int) -> np.ndarray:
+    """e^x / sum(e^x) along `dim`."""
+    return _along(dim, _softmax_rows, _softmax_columns, x, native="softmax")
+
+
+def _softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
+    _, total = _shift_exp(x, out)
+    np.divide(out, total[:, None], out)
+
+
+def _softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
+    np.exp(x, out)
+    total = np.add.reduce(out, 1, keepdims=True)
+    if not (total.min() >= 1.0 and total.max() <= 1e30):  # as in `_shift_exp`
+        np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
+        np.exp(out, out)
+        total = np.add.reduce(out, 1, keepdims=True)
+    np.divide(out, total, out)
+
+
+def log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
+    """x - log(sum(e^x)) along `dim`."""
+    return _along(dim, _log_softmax_rows, _log_softmax_columns, x, native="log_softmax")
+
+
+def _log_softmax_rows(x: np.ndarray, out: np.ndarray) -> None:
+    if not (x.size >= _SMALL and x.min() > -2.0 and x.max() < 2.0):  # a NaN makes no comparison true
+        x = np.subtract(x, row_max(x), out)
+    total = row_sum(np.exp(x))
+    np.subtract(x, np.log(total, total)[:, None], out)
+
+
+def _log_softmax_columns(x: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out)
+    total = np.add.reduce(np.exp(out), 1, keepdims=True)
+    np.subtract(out, np.log(total, total), out)
+
+
+def softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of softmax given its result `y`: y * (grad - sum(grad * y))."""
+    return _along(dim, _softmax_backward_rows, _softmax_backward_columns, y, grad, native="softmax_backward")
+
+
+def _softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(grad, np.vecdot(grad, y)[:, None], out)
+    np.multiply(out, y, out)
+
+
+def _softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.multiply(grad, y, out)
+    np.subtract(grad, np.add.reduce(out, 1, keepdims=True), out)
+    np.multiply(out, y, out)
+
+
+def log_softmax_backward(grad: np.ndarray, y: np.ndarray, dim: int) -> np.ndarray:
+    """Gradient of log_softmax given its result `y`: grad - e^y * sum(grad)."""
+    rows, columns = _log_softmax_backward_rows, _log_softmax_backward_columns
+    return _along(dim, rows, columns, y, grad, native="log_softmax_backward")
+
+
+def _log_softmax_backward_rows(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.exp(y, out)
+    np.multiply(out, row_sum(grad)[:, None], out)
+    np.subtract(grad, out, out)
+
+
+def _log_softmax_backward_columns(y: np.ndarray, grad: np.ndarray, out: np.ndarray) -> None:
+    np.exp(y, out)
+    np.multiply(out, np.add.reduce(grad, 1, keepdims=True), out)
+    np.subtract(grad, out, out)
+
+
+def logsumexp(x: np.ndarray, dims: tuple[int, ...], keepdim: bool) -> np.ndarray:
+    """log(sum(e^x)) over `dims`, without overflow; over nothing it is -inf, and an infinite maximum is the answer."""
+    dtype, shape, x = x.dtype, x.shape, widen(x)
+    axes = dims if shape else ()
+    kept = tuple(1 if i in axes else size for i, size in enumerate(shape))
+    trailing = tuple(range(x.ndim - len(axes), x.ndim)) == tuple(sorted(axes))
+    with silent():
+        if x.size == 0:
+            result = np.full(kept, -np.inf, x.dtype)
+        elif trailing and x.dtype.kind == "f":
+            result = _logsumexp_rows(np.ascontiguousarray(x).reshape(prod(kept), -1))
+        else:
+            real = x.real if x.dtype.kind == "c" else x
+            shift = _finite(np.maximum.reduce(real, axes, keepdims=True))
+            shifted = np.asarray(np.subtract(x, shift))
+            result = np.log(np.add.reduce(np.exp(shifted, shifted), axes, keepdims=True))
+            result = result + shift
+    result = result.reshape(kept if keepdim else tuple(s for i, s in enumerate(shape) if i not in axes))
+    return narrow(result, dtype)
+
+
+def _finite(shift: np.ndarray) -> np.ndarray:
+    """The shift with 0 for +-inf, so that subtracting it from itself is not NaN."""
+    shift = np.asarray(shift)  # of a 0-d array NumPy gives a number
+    shift[np.isinf(shift)] = 0.0
+    return shift
+
+
+def _logsumexp_rows(x: np.ndarray) -> np.ndarray:
+    out = np.empty(len(x), x.dtype)
+    if _by_machine("logsumexp", x, out):
+        return out
+
+    def block(rows: slice) -> None:
+        shift = _finite(row_max(x[rows]))
+        shifted = np.subtract(x[rows], shift)
+        np.log(row_sum(np.exp(shifted, shifted)), out[rows])
+        out[rows] += shift[:, 0]
+
+    each_block(block, *x.shape)
+    return out
+
+
+class SavedCrossEntropy(NamedTuple):
+    """What the backward of `nll_from_logits` needs."""
+
+    exps: np.ndarray  # (N, C), e^(logits - shift)
+    totals: np.ndarray  # (N,), the row sums of exps
+    picked: np.ndarray  # (N,), flat position of each row's target (of class 0 where ignored)
+    pull: np.ndarray | None  # (N,), weight of the target's class in the loss; 0 where ignored, None for all ones
+    spread: np.ndarray | None  # (N,), weight of every class by label smoothing; None without
+    weight: np.ndarray | None  # (C,), the class weights; only kept with label smoothing
+    ignored: np.ndarray | None  # (N,) bool; None if no row is
+    denominator: float  # what the sum of the losses was divided by
+    dtype: np.dtype  # of the logits
+
+
+def check_target(target: np.ndarray, classes: int, ignore_index: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target with ignored entries as class 0, and the mask of the ignored ones (None if there are none)."""
+    not_a_class = ignore_index < 0 or ignore_index >= classes
+    if not_a_class and target.dtype == np.int64 and target.size and target.view(np.uint64).max() < classes:
+        return target, None  # the usual case, seen in one pass: as unsigned, negative ones are huge
+    ignored = np.equal(target, ignore_index)
+    some = bool(ignored.any())
+    if some:
+        target = target * ~ignored
+    if target.size and (target.min() < 0 or target.max() >= classes):
+        bad = target[(target < 0) | (target >= classes)].flat[0]
+        raise IndexError(f"Target {bad} is out of bounds.")
+    return target, ignored if some else None
+
+
+def _row_losses(
+    logits: np.ndarray, picked: np.ndarray, weight: np.ndarray | None, smoothing: bool, keep_exps: bool
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray | None]:
+    """(exps, totals, loss at the target, loss summed over all classes) of each row; the last only with smoothing."""
+    rows, classes = logits.shape
+    exps = np.empty_like(logits) if keep_exps else None
+    totals, loss = np.empty(rows, logits.dtype), np.empty(rows, logits.dtype)
+    if not smoothing:
+        tops, kept = np.empty(rows, logits.dtype), () if exps is None else (exps,)
+        if _by_machine("exponentials", logits, tops, totals, *kept, keep=keep_exps):
+            np.subtract(np.log(totals, loss), np.subtract(logits.take(picked), tops, tops), loss)
+            return exps, totals, loss, None
+    everywhere = np.empty(rows, logits.dtype) if smoothing else None
+
+    def block(part: slice) -> None:
+        x = logits[part]
+        out = np.empty_like(x) if exps is None else exps[part]
+        at_target = x.take(picked[part] - part.start * classes)
+        if everywhere is not None:
+            total, log_total, at_target = _smoothed(x, out, at_target, weight, everywhere[part])
+            np.subtract(log_total, at_target, loss[part])
+        else:
+            shift, total = _shift_exp(x, out)
+            if shift is None:
+                _loss_unshifted(total, at_target, loss[part])
+            else:
+                np.subtract(np.log(total), np.subtract(at_target, shift[:, 0], at_target), loss[part])
+        totals[part] = total
+
+    each_block(block, rows, classes)
+    return exps, totals, loss, everywhere
+
+
+def _loss_unshifted(total: np.ndarray, at_target: np.ndarray, loss: np.ndarray) -> None:
+    """log(total / e^at_target); as a difference where the quotient would overflow."""
+    quotient = np.exp(at_target)
+    np.divide(total, quotient, quotient)
+    np.log(quotient, loss)
+    if not np.maximum.reduce(quotient) < 1e37:
+        far = ~(quotient < 1e37)
+        loss[far] = np.log(total[far]) - at_target[far]
+
+
+def _smoothed(
+    x: np.ndarray, out: np.ndarray, at_target: np.ndarray, weight: np.ndarray | None, everywhere: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """With label smoothing the shift is always made, as the shifted logits themselves are summed, too."""
+    shift = row_max(x)
+    np.subtract(x, shift, out)
+    if weight is None:
+        weighted, weights = row_sum(out), float(x.shape[1])
+    else:
+        weighted, weights = out @ weight, weight.sum()
+    total = row_sum(np.exp(out, out))
+    log_total = np.log(total)
+    np.subtract(log_total * weights, weighted, everywhere)
+    return total, log_total, at_target - shift[:, 0]
+
+
+def nll_from_logits(
+    logits: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    need_backward: bool = True,
+) -> tuple[np.ndarray, SavedCrossEntropy | None]:
+    """Cross entropy of logits (N, C) and class indices (N,): the loss, and what `nll_from_logits_backward` needs.
+
+    The loss is () for "mean" and "sum", (N,) for "none".
+    """
+    dtype, logits = logits.dtype, np.ascontiguousarray(widen(logits))
+    rows, classes = logits.shape
+    target, ignored = check_target(target, classes, ignore_index)
+    weight = None if weight is None else np.ascontiguousarray(weight, logits.dtype)
+    picked = target + np.arange(0, rows * classes, classes) if rows else target.astype(np.int64)
+    with silent():
+        exps, totals, loss, everywhere = _row_losses(logits, picked, weight, label_smoothing > 0, need_backward)
+        pull = None if weight is None else weight.take(target)
+        if ignored is not None:
+            pull = (~ignored).astype(logits.dtype) if pull is None else pull * ~ignored
+        denominator = 1.0
+        if reduction == "mean":
+            denominator = float(rows if pull is None else pull.sum(dtype=np.float64))
+        spread = None
+        if everywhere is not None:
+            pull = (
+                np.full(rows, 1.0 - label_smoothing, logits.dtype) if pull is None else pull * (1.0 - label_smoothing)
+            )
+            spread = np.full(rows, label_smoothing / classes, logits.dtype)
+            if ignored is not None:
+                spread *= ~ignored
+            loss = loss * pull + everywhere * spread
+        elif pull is not None:
+            loss *= pull
+        loss = _quiet(loss, ignored)
+        if reduction != "none":
+            total = float(np.add.reduce(loss, dtype=np.float64))
+            loss = np.array(total / denominator if denominator else total * np.inf)
+        result = narrow(loss, dtype)
+    if exps is None:
+        return result, None
+    smooth_weight = weight if spread is not None else None
+    return result, SavedCrossEntropy(exps, totals, picked, pull, spread, smooth_weight, ignored, denominator, dtype)
+
+
+def nll_from_logits_backward(grad: np.ndarray, saved: SavedCrossEntropy) -> np.ndarray:
+    """Gradient of `nll_from_logits` with respect to the logits; `grad` is () or, for reduction "none", (N,)."""
+    exps, totals, picked, pull, spread, weight, ignored, denominator, dtype = saved
+    out = np.empty_like(exps)
+    if out.size == 0:
+        return narrow(out, dtype)
+    with silent():
+        unit = np.divide(widen(grad), denominator, dtype=exps.dtype)
+        due = unit if pull is None else _quiet(pull * unit, ignored)
+        scale = due
+        if spread is not None:
+            spread = _quiet(spread * unit, ignored)
+            scale = due + spread * (exps.shape[1] if weight is None else weight.sum())
+        scale = np.divide(scale, totals)
+
+        def block(rows: slice) -> None:
+            np.multiply(exps[rows], scale[rows, None], out[rows])
+            if spread is not None:
+                out[rows] -= spread[rows, None] if weight is None else spread[rows, None] * weight
+
+        if spread is not None or not _by_machine("scaled", exps, scale, out):
+            each_block(block, *exps.shape)
+        out.reshape(-1)[picked] -= due
+    return narrow(out, dtype)
+
+
+def _quiet(coefficients: np.ndarray, ignored: np.ndarray | None) -> np.ndarray:
+    """The coefficients with 0 for ignored rows, which get no gradient even where the mean over nothing is NaN."""
+    if ignored is not None:
+        coefficients[ignored] = 0.0
+    return coefficients

@@ -1,0 +1,37 @@
+"""Special functions on raw arrays, in NumPy alone, named as in torch.special.
+
+Each takes float16, bfloat16, float32 or float64 arrays and keeps the dtype; integers are the caller's to promote.
+A family's file is imported when the first of its functions is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_FAMILIES = {
+    "bessel": "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0",
+    "bessel_modified": (
+        "i0 i0e i1 i1e modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
+        "scaled_modified_bessel_k0 scaled_modified_bessel_k1"
+    ),
+    "error_functions": "erf erfc erfcx erfinv log_ndtr ndtr ndtri",
+    "gamma": "digamma gammaln multigammaln polygamma",
+    "incomplete_gamma": "gammainc gammaincc",
+    "elementary": "entr exp2 expit log_sigmoid logaddexp2 logit sinc softplus xlog1py xlogy",
+    "polynomials": (
+        "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
+        "hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p "
+        "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
+        "shifted_chebyshev_polynomial_w"
+    ),
+    "hurwitz_zeta": "zeta",
+}
+_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
+__all__ = list(_FAMILY_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FAMILY_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_FAMILY_OF[name]}"), name)

@@ -1,0 +1,210 @@
+"""What the special functions share: polynomials in place, blocks that fit the cache, and selection by region.
+
+Note [How the special functions are evaluated]
+Every function here is a handful of polynomial or rational approximations, each good on one region of the line, fitted in
+multiple precision (minimax in the relative error unless a comment says otherwise). NumPy makes one pass over memory for
+each multiplication and addition, so two things decide the speed: the number of passes, and whether the passes find their
+data in the cache. Hence blocks of 256 KiB (shared between threads if there are several), Horner's rule in place, and
+denominators with leading coefficient one.
+
+Where there are native kernels, a kernel here is also traced (Note [Bodies as machine code] in native/traced.py) and becomes machine code, which
+computes in float64 and evaluates all regions everywhere, since it cannot branch: still ten times as fast. So what kernels do to
+regions is said by `chosen` and `piecewise`, and only ufuncs and methods that stand-ins know are called on them.
+
+In NumPy regions are gathered with `flatnonzero`/`take` and scattered back by index, which NumPy does four times faster than
+boolean indexing. Only the lanes of a region are evaluated there, so no lane can raise a warning for another's sake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..lazy import late
+from ..numpy_warnings import silent
+from ..rows import NATIVE_FROM, by_machine
+from ..rows import is_half as is_half
+
+small = late(globals(), "small", "..native.small")
+Array = np.ndarray
+Kernel = Callable[[Array, Array], None]  # (contiguous 1-d input, output to fill), both float32 or both float64
+Piece = tuple[Array, Callable[[Array], Array]]
+
+BLOCK_BYTES = 1 << 18
+_SPLIT = 134217729.0  # 2**27 + 1 cuts a float64 into two halves of 26 bits
+
+
+def horner(coefficients: Sequence[float], x: Any) -> Any:
+    """The polynomial with these coefficients, highest degree first, in a fresh buffer."""
+    result = np.multiply(x, coefficients[0])
+    for c in coefficients[1:-1]:
+        result += c
+        result *= x
+    result += coefficients[-1]
+    return result
+
+
+def horner_monic(coefficients: Sequence[float], x: Any) -> Any:
+    """As `horner`, with a leading coefficient of one that is not listed."""
+    result = np.add(x, coefficients[0])
+    for c in coefficients[1:]:
+        result *= x
+        result += c
+    return result
+
+
+def rational(numerator: Sequence[float], denominator: Sequence[float], x: Any) -> Any:
+    """The quotient of a polynomial and a monic polynomial."""
+    result = horner(numerator, x)
+    result /= horner_monic(denominator, x)
+    return result
+
+
+def piecewise(x: Array, out: Array, *pieces: Piece) -> None:
+    """Fill `out` with `function(x)` where its mask holds, for each `(mask, function)`."""
+    if type(x) is not np.ndarray:
+        out[...] = chosen(x, *pieces)
+        return
+    for mask, function in pieces:
+        index = mask.nonzero()[0]
+        if index.size == x.size:
+            out[...] = function(x)
+        elif index.size:
+            out[index] = function(x.take(index))
+
+
+def chosen(x: Array, *pieces: Piece) -> Array:
+    """`function(x)` where its mask holds, for each `(mask, function)`; one of the masks holds everywhere."""
+    if type(x) is np.ndarray:
+        out = np.empty_like(x)
+        piecewise(x, out, *pieces)
+        return out
+    (_, function), *rest = pieces
+    result = function(x)
+    for mask, function in rest:
+        result = np.where(mask, function(x), result)
+    return result
+
+
+def corrected(result: Array, where: Array, x: Array, function: Callable[[Array], Array]) -> Array:
+    """`result`, with `function(x)` added where the mask holds; it may be written over."""
+    if type(x) is not np.ndarray:
+        return np.where(where, result + function(x), result)
+    index = where.nonzero()[0]
+    if index.size:
+        result[index] += function(x.take(index))
+    return result
+
+
+def spread(run: Callable[[int, int], None], size: int, step: int) -> None:
+    """Call `run(low, high)` on ranges that cover `size` elements, in several threads if there are many blocks."""
+    if size < 4 * step:
+        run(0, size)
+    else:
+        from ..parallel import parallel_for
+
+        parallel_for(run, size, step)
+
+
+FEW = 128  # elements
+
+
+def one_by_one(function: Callable[[float], float], x: Array, kernel: Kernel | None = None) -> Array | None:
+    """A function of the C library, or its machine code, on each of a few floats; None for more, for other dtypes, and where it has no value.
+
+    The kernels here take dozens of calls of NumPy, each of which takes as long as the C library for some ten elements.
+    """
+    if not 0 < x.size <= FEW or x.dtype.char not in "fd":
+        return None
+    made = None if kernel is None else natively(kernel, x)
+    if made is not None:
+        return made
+    try:
+        return np.array([*map(function, x.reshape(-1).tolist())], x.dtype).reshape(x.shape)
+    except (ValueError, OverflowError):
+        return None
+
+
+def unary(kernel: Kernel, x: Array, *, wide: bool = False, machine: bool = False) -> Array:
+    """Run a kernel over an array of any shape, block by block; `wide` computes float32 in float64, `machine` does if that is machine code."""
+    dtype = x.dtype
+    if is_half(dtype):
+        return unary(kernel, x.astype(np.float32), wide=wide, machine=machine).astype(dtype)
+    made = natively(kernel, x) if wide or machine else None
+    if made is not None:
+        return made
+    out = np.empty(x.shape, dtype)
+    source, target = x.reshape(-1), out.reshape(-1)
+    wide = wide and dtype == np.float32
+    step = BLOCK_BYTES // (8 if wide else dtype.itemsize)
+
+    def run(low: int, high: int) -> None:
+        for i in range(low, high, step):
+            block = slice(i, min(i + step, high))
+            if wide:
+                result = np.empty(block.stop - i)
+                kernel(source[block].astype(np.float64), result)
+                target[block] = result
+            else:
+                kernel(source[block], target[block])
+
+    with silent():
+        spread(run, source.size, step)
+    return out
+
+
+def as_it_is(kernel: Kernel, x: Array) -> Array | None:
+    """What a kernel gives by machine code that computes in float32 or float64 as the array is, whatever its size; None if there is none."""
+    if x.dtype.char not in "fd":
+        return None
+    made: Array | None = by_machine(kernel, x) if x.size >= NATIVE_FROM else small.elementwise(kernel, (x,))
+    return made
+
+
+def natively(kernel: Kernel, x: Array) -> Array | None:
+    """What `unary` gives by machine code, in float64; None if there is none, or if it cannot tell the value everywhere."""
+    if x.dtype.char not in "fd":
+        return None
+    wide = np.asarray(x)  # which may be one of NumPy's numbers
+    if wide.dtype != np.float64 or not wide.flags.c_contiguous:
+        wide = wide.astype(np.float64, order="C")
+    made: Array | None = small.of_doubles(kernel, wide)
+    return made if made is None or x.dtype == np.float64 else rounded(made)
+
+
+def rounded(x: Array, dtype: Any = np.float32) -> Array:
+    """Float64 results as float32, or as another dtype."""
+    with silent():
+        return x.astype(dtype)
+
+
+def two_product(a: Array, b: Array | float) -> tuple[Array, Array]:
+    """`a * b` and its rounding error, exactly (Dekker), for float64 arguments below 1e150."""
+    product = a * b
+    a_high = a * _SPLIT
+    a_high -= a_high - a
+    a_low = a - a_high
+    b_high = b * _SPLIT
+    b_high = b_high - (b_high - b)
+    b_low = b - b_high
+    error = a_high * b_high
+    error -= product
+    error += a_high * b_low
+    error += a_low * b_high
+    error += a_low * b_low
+    return product, error
+
+
+def product_error(a: float, b: float, product: float) -> float:
+    """What rounding a product of two numbers has changed. See `two_product`."""
+    a_high = a * _SPLIT - (a * _SPLIT - a)
+    b_high = b * _SPLIT - (b * _SPLIT - b)
+    a_low, b_low = a - a_high, b - b_high
+    return a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
+
+
+def fraction(x: Array) -> Array:
+    """The signed distance to the nearest integer, exactly; sin(pi x) depends on it up to a sign."""
+    return x - np.rint(x)
