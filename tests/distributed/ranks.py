@@ -45,7 +45,7 @@ def _rank(
 def run(
     library: Any, size: int, function: Callable[..., Any], *args: Any, seconds: float = 60.0, missing: int = 0
 ) -> list[Any]:
-    """What `function(library, rank, size, *args)` gives on each rank; None for as many as `missing` ranks that end without.
+    """What `function(library, rank, size, *args)` gives on each rank; None for ranks that end without.
 
     Args:
         library: Penlight or PyTorch.

@@ -14,8 +14,19 @@ import penlight
 from .ranks import needs_mpi, run
 
 DTYPES = (
-    "float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool", "complex64", "complex128"
-)  # fmt: skip
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int8",
+    "uint8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+    "complex64",
+    "complex128",
+)
 OPS = {
     "SUM": np.add, "AVG": np.add, "PRODUCT": np.multiply, "MIN": np.minimum, "MAX": np.maximum, "BAND": np.bitwise_and,
     "BOR": np.bitwise_or, "BXOR": np.bitwise_xor,

@@ -26,8 +26,13 @@ def mlp(torch: Any) -> Any:
 def cnn(torch: Any) -> Any:
     nn = torch.nn
     return nn.Sequential(
-        nn.Unflatten(1, (1, 4, 5)), nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(160, 5)
-    )  # fmt: skip
+        nn.Unflatten(1, (1, 4, 5)),
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(160, 5),
+    )
 
 
 def gpt(torch: Any) -> Any:

@@ -1,10 +1,11 @@
 """torch.distributed.checkpoint: state dicts that all ranks write together, and that any number of ranks can read.
 
 # Note [Checkpoints in parts]
-Ranks that train together have equal states, so each writes a part of the tensors into a file of its own, by turns in the
-order of their sizes; what is no tensor is rank 0's. A file of metadata, written last, says which file has what: a folder
-without it was not finished. Loading fills the tensors of a given state dict in place, from the files that have them, so
-that it does not matter how many ranks wrote or read. The files are written by `torch.save`; PyTorch's have another form.
+Ranks that train together have equal states, so each writes a part of the tensors into a file of its own, by turns in
+the order of their sizes; what is no tensor is rank 0's. A file of metadata, written last, says which file has what: a
+folder without it was not finished. Loading fills the tensors of a given state dict in place, from the files that have
+them, so that it does not matter how many ranks wrote or read. The files are written by `torch.save`; PyTorch's have
+another form.
 """
 
 from __future__ import annotations
@@ -71,13 +72,19 @@ def _folder(checkpoint_id: Any, storage: FileSystemWriter | FileSystemReader | N
 
 
 def save(
-    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: FileSystemWriter | None = None, planner: Any = None,
-    process_group: ProcessGroup | None = None, no_dist: bool = False, use_collectives: bool = True,
-) -> None:  # fmt: skip
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: FileSystemWriter | None = None,
+    planner: Any = None,
+    process_group: ProcessGroup | None = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> None:
     """Write a state dict into a folder; every rank calls it and writes a part. See Note [Checkpoints in parts].
 
     Args:
-        state_dict: nested dicts and lists of tensors and other values; modules and optimisers stand for their state dicts.
+        state_dict: nested dicts and lists of tensors and other values; modules and optimisers stand for their states.
         checkpoint_id: the folder; or a `storage_writer` that has it.
         process_group: the ranks; all, if it is not given.
         no_dist: whether this process writes everything.
@@ -119,9 +126,14 @@ def save(
 
 
 def load(
-    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: FileSystemReader | None = None, planner: Any = None,
-    process_group: ProcessGroup | None = None, no_dist: bool = False,
-) -> None:  # fmt: skip
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: FileSystemReader | None = None,
+    planner: Any = None,
+    process_group: ProcessGroup | None = None,
+    no_dist: bool = False,
+) -> None:
     """Fill a state dict from a folder that `save` wrote, with any number of ranks.
 
     Args:

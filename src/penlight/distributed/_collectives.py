@@ -1,8 +1,8 @@
 """Operations on the tensors of all ranks of a group, and messages between two ranks.
 
-Tensors are filled in place. An operation that involves all ranks is called by all of them, with tensors of one dtype and
-number of elements; see Note [Agreement before data] for what happens otherwise. With `async_op=True` each of them gives a
-`Work`, whose `wait()` comes before the tensors are used.
+Tensors are filled in place. An operation that involves all ranks is called by all of them, with tensors of one dtype
+and number of elements; see Note [Agreement before data] for what happens otherwise. With `async_op=True` each of them
+gives a `Work`, whose `wait()` comes before the tensors are used.
 """
 
 from __future__ import annotations
@@ -24,20 +24,24 @@ from ._mpi import Array, Request
 BARRIER_TAG = 30002
 
 
-# ----- Arguments -------------------------------------------------------------------------------------------------------
+# ----- Arguments ------------------------------------------------------------------------------------------------------
 
 
 def _expect(value: Any, name: str) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead."
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
+            f"             but got {type(value)} instead."
         )
     if not isinstance(value._array, np.ndarray):
         raise NotImplementedError(f"torch.distributed moves dense tensors: `{name}` is not one. Use tensor.to_dense().")
 
 
 def _expect_list(values: Any, name: str) -> None:
-    words = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(values)}"
+    words = (
+        f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+        f"             but got {type(values)}"
+    )
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"{words} instead.")
     if not all(isinstance(value, Tensor) for value in values):
@@ -89,7 +93,7 @@ def _sent(tensor: Tensor) -> Array:
 
 
 def _filled(tensor: Tensor) -> tuple[Array, Callable[[], None] | None]:
-    """Contiguous memory with a tensor's elements, to be written to, and what brings them to the tensor if that is another."""
+    """A tensor's elements in contiguous memory to be written to, and what copies it back if it is not the tensor's."""
     array = tensor._array
     if array.flags.c_contiguous and array.flags.writeable:
         return array, None
@@ -136,10 +140,11 @@ def _check_shapes(group: ProcessGroup, name: str, tensors: Sequence[Tensor], lik
     """Refuse, on all ranks, a list of tensors that are not as many as the ranks, or not shaped like this one."""
     error: Exception | None = None
     if len(tensors) != group.size():
+        should = f"{group.size()}, same as size of the process group."
         known = {
             "allgather": f"invalid output tensor list at index 0 (expected length {group.size()}, got {len(tensors)})",
-            "scatter": f"Incorrect input list size {len(tensors)}. Input list size should be {group.size()}, same as size of the process group.",
-            "gather": f"Incorrect output list size {len(tensors)}. Output list size should be {group.size()}, same as size of the process group.",
+            "scatter": f"Incorrect input list size {len(tensors)}. Input list size should be {should}",
+            "gather": f"Incorrect output list size {len(tensors)}. Output list size should be {should}",
         }
         words = known.get(name, f"invalid tensor list (expected length {group.size()}, got {len(tensors)})")
         error = RuntimeError(f"ProcessGroupGloo::{name}: {words}")
@@ -147,11 +152,22 @@ def _check_shapes(group: ProcessGroup, name: str, tensors: Sequence[Tensor], lik
         for place, tensor in enumerate(tensors):
             if tensor.shape != like.shape:
                 error = RuntimeError(
-                    f"ProcessGroupGloo::{name}: invalid tensor size at index {place} (expected {_shape(like)}, got {_shape(tensor)})"
+                    f"ProcessGroupGloo::{name}: invalid tensor size at index {place} "
+                    f"(expected {_shape(like)}, got {_shape(tensor)})"
                 )
                 break
     if error is not None:
         raise group._refuse(name, error)
+
+
+def _check_only_at_root(group: ProcessGroup, name: str, here: bool, given: Any) -> None:
+    """Refuse, on all ranks, the list of `gather` or `scatter` where it is missing, or where it has no use."""
+    role = "destination" if name == "gather" else "source"
+    if here and not given:
+        raise group._refuse(name, ValueError(f"Argument ``{name}_list`` must be specified on {role} rank."))
+    if not here and given:
+        words = f"Argument ``{name}_list`` must NOT be specified on non-{role} ranks."
+        raise group._refuse(name, ValueError(words))
 
 
 def _deprecated(old: str, new: str) -> None:
@@ -162,7 +178,7 @@ def _deprecated(old: str, new: str) -> None:
     )
 
 
-# ----- All ranks -------------------------------------------------------------------------------------------------------
+# ----- All ranks ------------------------------------------------------------------------------------------------------
 
 
 def all_reduce(
@@ -344,7 +360,7 @@ def all_gather_single(
     """Give every rank the tensors of all, one after the other in one tensor.
 
     Args:
-        output_tensor: overwritten; as many times as large as `input_tensor` as there are ranks, joined by `cat` or `stack`.
+        output_tensor: overwritten; for the tensors of all ranks, joined by `cat` or by `stack`.
         input_tensor: what this rank gives.
         group: the ranks; all, if it is not given.
         async_op: whether to return a `Work` instead of waiting.
@@ -402,11 +418,7 @@ def gather(
         return None
     root = _root(ranks, "gather", dst, group_dst, 0)
     here = ranks.rank() == root
-    if here and not gather_list:
-        raise ranks._refuse("gather", ValueError("Argument ``gather_list`` must be specified on destination rank."))
-    if not here and gather_list:
-        words = "Argument ``gather_list`` must NOT be specified on non-destination ranks."
-        raise ranks._refuse("gather", ValueError(words))
+    _check_only_at_root(ranks, "gather", here, gather_list)
     sent, received = _sent(tensor), None
     if here:
         assert gather_list is not None
@@ -445,11 +457,7 @@ def scatter(
         return None
     root = _root(ranks, "scatter", src, group_src, 0)
     here = ranks.rank() == root
-    if here and not scatter_list:
-        raise ranks._refuse("scatter", ValueError("Argument ``scatter_list`` must be specified on source rank."))
-    if not here and scatter_list:
-        words = "Argument ``scatter_list`` must NOT be specified on non-source ranks."
-        raise ranks._refuse("scatter", ValueError(words))
+    _check_only_at_root(ranks, "scatter", here, scatter_list)
     sent = None
     if here:
         assert scatter_list is not None
@@ -459,9 +467,13 @@ def scatter(
         sent = np.stack([one._array for one in scatter_list])
     memory, back = _filled(tensor)
     work = ranks._begin(
-        "scatter", lambda: ranks._data.scatter(sent, memory, root), same=_what(tensor, f"from rank {root}"), finish=back,
-        result=[tensor], size=memory.nbytes * ranks.size(),
-    )  # fmt: skip
+        "scatter",
+        lambda: ranks._data.scatter(sent, memory, root),
+        same=_what(tensor, f"from rank {root}"),
+        finish=back,
+        result=[tensor],
+        size=memory.nbytes * ranks.size(),
+    )
     return _done(work, async_op)
 
 
@@ -736,7 +748,7 @@ def monitored_barrier(
         work.wait()
 
 
-# ----- Two ranks -------------------------------------------------------------------------------------------------------
+# ----- Two ranks ------------------------------------------------------------------------------------------------------
 
 
 def _peer(ranks: ProcessGroup, role: str, rank: int | None, group_rank: int | None) -> int:
@@ -792,8 +804,8 @@ def irecv(
 
     Args:
         tensor: overwritten.
-        src: the rank that sends, by its number in the default group; or `group_src`, by its number in `group`. Any rank,
-            if neither is given.
+        src: the rank that sends, by its number in the default group; or `group_src`, by its number in `group`.
+            Any rank, if neither is given.
         group: the group in which both are.
         tag: the number that the sender gave the message.
 
@@ -807,8 +819,13 @@ def irecv(
     peer = None if anybody else _peer(ranks, "source", src, group_src)
     peers = ranks._everyone - {ranks._global_rank} if peer is None else frozenset([ranks._ranks[peer]])
     return ranks._begin(
-        "recv", lambda: ranks._data.receive(array, peer, tag), same=None, result=[tensor], size=array.nbytes, peers=peers,
-    )  # fmt: skip
+        "recv",
+        lambda: ranks._data.receive(array, peer, tag),
+        same=None,
+        result=[tensor],
+        size=array.nbytes,
+        peers=peers,
+    )
 
 
 def send(
@@ -861,7 +878,8 @@ class P2POp:
     ) -> None:
         if op not in (isend, irecv):
             raise ValueError(
-                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
             )
         _expect(tensor, "tensor")
         self.op, self.tensor, self.tag = op, tensor, tag

@@ -64,7 +64,7 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
     return _compressing(penlight.bfloat16, hook)
 
 
-# ----- Local SGD -------------------------------------------------------------------------------------------------------
+# ----- Local SGD ------------------------------------------------------------------------------------------------------
 
 
 class PostLocalSGDState:
@@ -98,7 +98,10 @@ class PostLocalSGDState:
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: GradBucket) -> Future[Tensor]:
-    """Average gradients over all ranks at first, later over a subgroup only: a `PeriodicModelAverager` then averages parameters."""
+    """Average gradients over all ranks at first, later over a subgroup only.
+
+    A `PeriodicModelAverager` averages the parameters of all ranks then.
+    """
     local = state.iter >= state.start_localSGD_iter
     state.maybe_increase_iter(bucket)
     if not local:

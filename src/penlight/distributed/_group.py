@@ -1,10 +1,10 @@
 """Groups of ranks: how they begin and end, what can be asked of them, and the operations that run in them.
 
 # Note [Agreement before data]
-Ranks that call a collective with different sizes, dtypes or reductions would hang, or reduce memory that is not there. So
-each collective begins with a small reduction that finds out whether all ranks ask for the same. If they do not, the ranks
-exchange what they ask for instead of data, and each of them raises an error that says it. An argument that one rank
-refuses is told to the others in the same way.
+Ranks that call a collective with different sizes, dtypes or reductions would hang, or reduce memory that is not
+there. So each collective begins with a small reduction that finds out whether all ranks ask for the same. If they do
+not, the ranks exchange what they ask for instead of data, and each of them raises an error that says it. An argument
+that one rank refuses is told to the others in the same way.
 
 Both steps are asynchronous, and ranks may be at different steps, while MPI matches the collectives of a communicator by
 their order. So the agreements have a communicator of their own, and data is started in the order of the calls.
@@ -86,7 +86,7 @@ class Backend(str):
         return getattr(cls, name.upper(), name.lower())
 
 
-# ----- Operations ------------------------------------------------------------------------------------------------------
+# ----- Operations -----------------------------------------------------------------------------------------------------
 
 
 class Work:
@@ -216,7 +216,7 @@ class Work:
     _source_rank = source_rank
 
     def get_future(self) -> Future[Any]:
-        """A future for the tensors that are filled. Waiting for it, or for what follows from it, moves the operation on."""
+        """A future for the tensors that are filled. Waiting for it, or for what follows from it, moves this work on."""
         if self._future is None:
             self._future = Future()
             self._future._drive = self._wait_quietly
@@ -260,7 +260,7 @@ def _translated(error: Exception) -> Exception:
     return RuntimeError(f"Connection closed by peer, or another failure of the network: {error}")
 
 
-# ----- Groups ----------------------------------------------------------------------------------------------------------
+# ----- Groups ---------------------------------------------------------------------------------------------------------
 
 
 class ProcessGroup:
@@ -272,9 +272,16 @@ class ProcessGroup:
         UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, CUSTOM = range(7)
 
     def __init__(
-        self, data: Communicator | Alone, agreements: Communicator | Alone, ranks: Sequence[int], backend: str, number: str,
-        timeout: timedelta, store: Store, desc: str,
-    ) -> None:  # fmt: skip
+        self,
+        data: Communicator | Alone,
+        agreements: Communicator | Alone,
+        ranks: Sequence[int],
+        backend: str,
+        number: str,
+        timeout: timedelta,
+        store: Store,
+        desc: str,
+    ) -> None:
         self._data, self._agreements, self._ranks = data, agreements, list(ranks)
         self._everyone = frozenset(ranks)
         self._global_rank = self._ranks[data.rank]
@@ -298,9 +305,17 @@ class ProcessGroup:
         return self._backend
 
     def _begin(
-        self, name: str, start: Callable[[], Request], *, same: Sequence[Any] | None, finish: Callable[[], None] | None = None,
-        result: Any = (), size: int = 0, peers: frozenset[int] | None = None, after: Work | None = None,
-    ) -> Work:  # fmt: skip
+        self,
+        name: str,
+        start: Callable[[], Request],
+        *,
+        same: Sequence[Any] | None,
+        finish: Callable[[], None] | None = None,
+        result: Any = (),
+        size: int = 0,
+        peers: frozenset[int] | None = None,
+        after: Work | None = None,
+    ) -> Work:
         """Begin an operation.
 
         Args:
@@ -334,7 +349,7 @@ class ProcessGroup:
         return work
 
     def _progress(self) -> None:
-        """Move everything on: start, in their order, the operations that all ranks agree on, and test those that run."""
+        """Move everything on: start, in their order, operations that all ranks agree on, and test those that run."""
         with self._lock:
             while self._waiting and self._waiting[0]._agreement.Test():
                 work = self._waiting.popleft()
@@ -348,7 +363,7 @@ class ProcessGroup:
                 work._test()
 
     def _explain(self, work: Work) -> Request:
-        """Instead of a collective on which the ranks do not agree: exchange what each of them asks for, and raise that."""
+        """Instead of a collective on which ranks do not agree: exchange what each of them asks for, and raise that."""
         size = 200
         mine = np.zeros(size, np.uint8)
         text = work._said.encode()[:size]
@@ -373,8 +388,15 @@ class ProcessGroup:
     def _apart(self) -> ProcessGroup:
         """The same ranks for operations that need no agreement, since nothing else can come between them."""
         return ProcessGroup(
-            self._data.copy(), Alone(), self._ranks, self._backend, self.group_name, self._timeout, self._store, self.group_desc
-        )  # fmt: skip
+            self._data.copy(),
+            Alone(),
+            self._ranks,
+            self._backend,
+            self.group_name,
+            self._timeout,
+            self._store,
+            self.group_desc,
+        )
 
     def _drain(self, seconds: float) -> bool:
         """Wait a while for what has not ended; whether all has."""
@@ -459,7 +481,7 @@ class GroupMember(metaclass=_WorldMeta):
     NON_GROUP_MEMBER = NOT_MEMBER
 
 
-# ----- Beginning and end -----------------------------------------------------------------------------------------------
+# ----- Beginning and end ----------------------------------------------------------------------------------------------
 
 
 def is_available() -> bool:
@@ -647,9 +669,14 @@ def init_process_group(
 
 
 def _register(
-    data: Communicator | Alone, agreements: Communicator | Alone, ranks: Sequence[int], backend: str, timeout: timedelta,
-    store: Store, desc: str,
-) -> ProcessGroup:  # fmt: skip
+    data: Communicator | Alone,
+    agreements: Communicator | Alone,
+    ranks: Sequence[int],
+    backend: str,
+    timeout: timedelta,
+    store: Store,
+    desc: str,
+) -> ProcessGroup:
     number = str(groups.made)
     prefixed = PrefixStore(f"group/{number}", store)
     made = ProcessGroup(data, agreements, ranks, backend, number, timeout, prefixed, desc)
@@ -676,9 +703,15 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 
 
 def new_group(
-    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
-    use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True,
-) -> Any:  # fmt: skip
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
     """A group of some of the ranks. All ranks call it, also those that are not in it.
 
     Args:
@@ -736,14 +769,19 @@ def _meet(world: ProcessGroup, ranks: Sequence[int]) -> None:
 
 
 def new_subgroups(
-    group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None, backend: Any = None,
-    pg_options: Any = None, group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:  # fmt: skip
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
+    backend: Any = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of `group_size` ranks each, in their order; the one of this rank, and all of them."""
     size = groups.default().size()
     if group_size is None:
         raise ValueError(
-            "Default group size only takes effect when CUDA is available.If your subgroup using a backend that does not depend on CUDA,please pass in 'group_size' correctly."
+            "Default group size only takes effect when CUDA is available.If your subgroup using a backend that does "
+            "not depend on CUDA,please pass in 'group_size' correctly."
         )
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
@@ -772,7 +810,7 @@ def new_subgroups_by_enumeration(
     return next((one for one in made if isinstance(one, ProcessGroup)), None), made
 
 
-# ----- Questions -------------------------------------------------------------------------------------------------------
+# ----- Questions ------------------------------------------------------------------------------------------------------
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:

@@ -14,7 +14,7 @@ from ._group import ProcessGroup, ReduceOp
 
 
 class JoinHook:
-    """What a rank without inputs does: `main_hook` once for each iteration of the others, `post_hook` when all have ended."""
+    """What a rank without inputs does: `main_hook` in each iteration of the others, `post_hook` when all have ended."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of one iteration."""
@@ -52,7 +52,7 @@ class Join:
     Args:
         joinables: what takes part, such as a DistributedDataParallel.
         enable: False if all ranks have equally many inputs: then nothing is done.
-        throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left, instead of going on.
+        throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left.
         kwargs: handed to `join_hook` of each.
     """
 

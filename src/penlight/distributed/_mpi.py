@@ -7,13 +7,14 @@ store that the ranks have in common: `put`, `get` and a barrier are all that MPI
 way that gives them a store. MPI_Init is called through ctypes, which lets that thread run meanwhile; mpi4py does not.
 
 # Note [Waiting]
-Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds, Ctrl-C
-works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits first tests
-without a pause, as long as data of that size should take, and then ever less often.
+Nothing here blocks in MPI. An operation is started, and its request tested again and again: so a timeout holds,
+Ctrl-C works, and a rank that has died is noticed. MPI moves data only while it is called, so that the one who waits
+first tests without a pause, as long as data of that size should take, and then ever less often.
 
 # Note [The end of a rank]
-MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an error, or
-with operations that never finished, leaves without it: the others notice by Note [Watching ranks], or `mpiexec` ends them.
+MPI_Finalize waits for all ranks, so it is called only if all of them come to their end in order. A rank with an
+error, or with operations that never finished, leaves without it: the others notice by Note [Watching ranks], or
+`mpiexec` ends them.
 """
 
 from __future__ import annotations
@@ -82,11 +83,11 @@ def started_by_mpiexec() -> bool:
     return any(name in os.environ for name in _STARTERS)
 
 
-# ----- Starting --------------------------------------------------------------------------------------------------------
+# ----- Starting -------------------------------------------------------------------------------------------------------
 
 
 class Job:
-    """This process among the ranks that were started together: there is one in a process, for MPI can start only once."""
+    """This process among the ranks that were started together. A process has one, since MPI can start only once."""
 
     def __init__(self, MPI: Any, rank: int, size: int) -> None:
         self.MPI, self.rank, self.size = MPI, rank, size
@@ -118,8 +119,8 @@ def start(store: TCPStore | None, rank: int, size: int) -> Job:
             raise RuntimeError("MPI was started before this process was forked. Start processes with spawn instead.")
         if (job.rank, job.size) != (rank, size):
             raise RuntimeError(
-                f"This process has been rank {job.rank} of {job.size}, and MPI starts once in a process: it can't become "
-                f"rank {rank} of {size}. Start new processes."
+                f"This process has been rank {job.rank} of {job.size}, and MPI starts once in a process: it can't "
+                f"become rank {rank} of {size}. Start new processes."
             )
         return job
     MPI = load()
@@ -160,7 +161,7 @@ def _finalize(MPI: Any) -> None:
 
 
 def _unname_shared_memory(MPI: Any) -> None:
-    """Take away the name of MPICH's shared memory, which all ranks have mapped: so nothing is left behind by a killed job."""
+    """Take away the name of MPICH's shared memory, which all ranks have mapped: a killed job leaves nothing behind."""
     MPI.COMM_WORLD.Barrier()
     with suppress(OSError), open("/proc/self/maps") as maps:
         for line in maps:
@@ -319,7 +320,7 @@ def wait(done: Callable[[], bool], seconds: float, size: int, alarm: Callable[[]
 _let_others_run: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
-# ----- Operations ------------------------------------------------------------------------------------------------------
+# ----- Operations -----------------------------------------------------------------------------------------------------
 
 
 class Alone:
@@ -452,7 +453,7 @@ class Communicator:
         return [array.reshape(-1).view(np.uint8), self.MPI.BYTE]
 
     def _typed(self, array: Array, op: str) -> tuple[list[Any], Any]:
-        """An array as MPI reduces it, and the reduction. Booleans are bytes of 0 and 1; 16-bit floats are NumPy's to reduce."""
+        """An array as MPI reduces it, and the reduction. Booleans are bytes of 0 and 1; NumPy reduces 16-bit floats."""
         dtype = array.dtype
         if dtype == np.bool_:
             return [array.view(np.uint8), self.MPI.UINT8_T], getattr(self.MPI, _LOGICAL[op])
@@ -477,8 +478,15 @@ class _Receive:
 
 
 _ARITHMETIC = {
-    "SUM": "SUM", "AVG": "SUM", "PRODUCT": "PROD", "MIN": "MIN", "MAX": "MAX", "BAND": "BAND", "BOR": "BOR", "BXOR": "BXOR",
-}  # fmt: skip
+    "SUM": "SUM",
+    "AVG": "SUM",
+    "PRODUCT": "PROD",
+    "MIN": "MIN",
+    "MAX": "MAX",
+    "BAND": "BAND",
+    "BOR": "BOR",
+    "BXOR": "BXOR",
+}
 _LOGICAL = {
     "SUM": "LOR", "PRODUCT": "LAND", "MIN": "LAND", "MAX": "LOR", "BAND": "LAND", "BOR": "LOR", "BXOR": "LXOR",
 }  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import penlight
 from penlight.tensor import Tensor
 
-from ._collectives import _root, all_gather_single, broadcast, gather, recv, scatter, send
+from ._collectives import _check_only_at_root, _root, all_gather_single, broadcast, gather, recv, scatter, send
 from ._group import ProcessGroup, groups
 
 
@@ -80,11 +80,7 @@ def gather_object(
         return
     root = _root(ranks, "gather", dst, group_dst, 0)
     here = ranks.rank() == root
-    if here and not object_gather_list:
-        raise ranks._refuse("gather", ValueError("Argument ``gather_list`` must be specified on destination rank."))
-    if not here and object_gather_list:
-        words = "Argument ``gather_list`` must NOT be specified on non-destination ranks."
-        raise ranks._refuse("gather", ValueError(words))
+    _check_only_at_root(ranks, "gather", here, object_gather_list)
     mine = _pickled(obj)
     sizes = _all_sizes(ranks, mine.numel())
     rows = [penlight.zeros(max(sizes), dtype=penlight.uint8) for _ in sizes] if here else None

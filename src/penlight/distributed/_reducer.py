@@ -1,11 +1,12 @@
 """Averaging gradients over ranks while a backward pass computes them: the engine of DistributedDataParallel.
 
 # Note [Buckets]
-Many small reductions cost more than a few large ones, and one large one could not begin before the last gradient is there.
-So parameters are put into buckets in the reverse of their order, which is about the order in which their gradients become
-ready: a first small one, so that communication begins early, then larger ones. A bucket whose gradients are all there is
-reduced while the backward pass goes on. All ranks begin the buckets in the same order, in a communicator of their own, so
-that they need no agreement (see Note [Agreement before data]): the models were compared at the beginning.
+Many small reductions cost more than a few large ones, and one large one could not begin before the last gradient is
+there. So parameters are put into buckets in the reverse of their order, which is about the order in which their
+gradients become ready: a first small one, so that communication begins early, then larger ones. A bucket whose
+gradients are all there is reduced while the backward pass goes on. All ranks begin the buckets in the same order, in
+a communicator of their own, so that they need no agreement (see Note [Agreement before data]): the models were
+compared at the beginning.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def cut(parameters: Sequence[Tensor], limit: int, first: int = FIRST_BUCKET) -> 
 
 
 class Reducer:
-    """Averages the gradients of parameters over the ranks of a group, once for each backward pass that follows `expect`."""
+    """Averages the gradients of parameters over the ranks of a group, in each backward pass that follows `expect`."""
 
     def __init__(
         self,
@@ -152,9 +153,9 @@ class Reducer:
         self.expecting = False
         missing = " ".join(str(place) for bucket in self.buckets for place in sorted(bucket.waiting_for))
         raise RuntimeError(
-            "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
-            "that your module has parameters that were not used in producing loss. You can enable unused parameter "
-            "detection by passing the keyword argument `find_unused_parameters=True` to "
+            "Expected to have finished reduction in the prior iteration before starting a new one. This error "
+            "indicates that your module has parameters that were not used in producing loss. You can enable unused "
+            "parameter detection by passing the keyword argument `find_unused_parameters=True` to "
             "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs "
             f"participate in calculating loss. \nParameter indices which did not receive grad for rank "
             f"{self.group._global_rank}: {missing}"
@@ -184,8 +185,8 @@ class Reducer:
             raise RuntimeError(
                 "Expected to mark a variable ready only once. This error is caused by one of the following reasons: 1) "
                 "Use of a module parameter outside the `forward` function. 2) Reused parameters in multiple reentrant "
-                f"backward passes. Parameter at index {place} has been marked as ready twice. Pass static_graph=True if "
-                "the graph does not change between iterations."
+                f"backward passes. Parameter at index {place} has been marked as ready twice. Pass static_graph=True "
+                "if the graph does not change between iterations."
             )
         self._take(place, parameter)
         self._launch()
@@ -277,7 +278,7 @@ class Reducer:
             grad._array[...] = view
             bump(grad)
 
-    # ----- Ranks that have no inputs any more ---------------------------------------------------------------------------
+    # ----- Ranks that have no inputs any more -------------------------------------------------------------------------
 
     def shadow(self) -> None:
         """Take part in the reductions of one backward pass of the other ranks, with gradients of zero."""

@@ -53,7 +53,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 class Table:
-    """The contents of a store, and what can be done with them at once. It is the server's; a `HashStore` has one of its own."""
+    """The contents of a store, and what can be done with them at once: the server's, or a `HashStore`'s own."""
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
@@ -104,7 +104,7 @@ class Table:
         return len(self.queues.get(key, ()))
 
     def call(self, name: str, args: Sequence[Any], seconds: float = 0.0) -> Any:
-        """Do one of the above, and tell those who wait. What begins with `try_` is tried again until it gives something."""
+        """Do one of the above, and tell those who wait. What begins with `try_` is tried until it gives something."""
         with self.changed:
             if name.startswith("try_"):
                 result = self.changed.wait_for(lambda: getattr(self, name)(*args), seconds)
@@ -182,7 +182,7 @@ class Store:
         self._call("append", (key, _bytes(value)))
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Put `desired_value` under a key if `expected_value` is there (nothing, if that is empty); what is there then."""
+        """Put `desired_value` under a key if `expected_value` is there ("": if nothing is); what is there then."""
         return self._call("compare_set", (key, _bytes(expected_value), _bytes(desired_value)))
 
     def delete_key(self, key: str) -> bool:
@@ -228,7 +228,7 @@ class Store:
         return True
 
     def clone(self) -> Store:
-        """A store of the same contents that another thread can use meanwhile; here the same one, which is safe for threads."""
+        """A store of the same contents that another thread can use: here this one, which is safe for threads."""
         return self
 
 
@@ -362,7 +362,7 @@ class FileStore(Store):
                     os.unlink(self.path)
 
 
-# ----- Over a network --------------------------------------------------------------------------------------------------
+# ----- Over a network -------------------------------------------------------------------------------------------------
 
 
 def _send(connection: socket.socket, value: Any) -> None:
@@ -558,7 +558,8 @@ class TCPStore(Store):
                 kind, value = _receive(connection)
         except (OSError, EOFError) as error:
             raise DistNetworkError(
-                f"Failed to talk to the store at ({self._host}, {self._port}): {error}. The process that serves it may have ended."
+                f"Failed to talk to the store at ({self._host}, {self._port}): {error}. The process that serves it may "
+                "have ended."
             ) from None
         if kind == "error":
             raise DistStoreError(value)

@@ -15,7 +15,7 @@ from ._reducer import broadcast_coalesced
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimiser whose state is shared out between the ranks: each updates its parameters and sends them to the others.
+    """An optimiser whose state is shared out between ranks: each updates its parameters and sends them to the others.
 
     Args:
         params: the parameters, or parameter groups.

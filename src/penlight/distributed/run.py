@@ -1,7 +1,7 @@
 """Starts the ranks of a program on this machine: `penlight launch`, also as `python -m penlight.distributed.run`.
 
-It takes the options of PyTorch's `torchrun`. Each rank is told by RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR
-and MASTER_PORT what it is and where the others are, which `init_process_group` reads.
+It takes the options of PyTorch's `torchrun`. Each rank is told by RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT what it is and where the others are, which `init_process_group` reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GRACE = 10.0  # seconds that a rank has to end after SIGTERM
 def get_args_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(
-        prog="penlight launch", description="Run a program, written for PyTorch or Penlight, in several processes that find each other.",
+        prog="penlight launch", description="Run a program, written for PyTorch or Penlight, in several processes.",
         allow_abbrev=False,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ class Launcher:
             rank, code = failed
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             print(
-                f"penlight launch: rank {rank} (pid {self.ranks[rank - self._first()].pid}) ended with {how}; the others are ended",
+                f"penlight launch: rank {rank} ended with {how}; the others are ended",
                 file=sys.stderr,
             )
         return 1
@@ -119,12 +119,21 @@ class Launcher:
         given, rank = self.arguments, self._first() + local
         everyone = self.machines * self.count
         told = {
-            "RANK": rank, "LOCAL_RANK": local, "GROUP_RANK": given.node_rank, "ROLE_RANK": rank, "ROLE_NAME": given.role,
-            "WORLD_SIZE": everyone, "LOCAL_WORLD_SIZE": self.count, "GROUP_WORLD_SIZE": self.machines,
-            "ROLE_WORLD_SIZE": everyone, "MASTER_ADDR": self.host, "MASTER_PORT": port,
-            "TORCHELASTIC_RESTART_COUNT": attempt, "TORCHELASTIC_MAX_RESTARTS": given.max_restarts,
+            "RANK": rank,
+            "LOCAL_RANK": local,
+            "GROUP_RANK": given.node_rank,
+            "ROLE_RANK": rank,
+            "ROLE_NAME": given.role,
+            "WORLD_SIZE": everyone,
+            "LOCAL_WORLD_SIZE": self.count,
+            "GROUP_WORLD_SIZE": self.machines,
+            "ROLE_WORLD_SIZE": everyone,
+            "MASTER_ADDR": self.host,
+            "MASTER_PORT": port,
+            "TORCHELASTIC_RESTART_COUNT": attempt,
+            "TORCHELASTIC_MAX_RESTARTS": given.max_restarts,
             "TORCHELASTIC_RUN_ID": given.rdzv_id,
-        }  # fmt: skip
+        }
         environment = {**os.environ, **{name: str(value) for name, value in told.items()}}
         if self.count > 1:  # one thread a rank, unless it is said otherwise
             for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

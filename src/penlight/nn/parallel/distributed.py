@@ -66,14 +66,15 @@ class DistributedDataParallel(Module):
         trained = [parameter for _, parameter in named if parameter.requires_grad]
         if not trained:
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
             )
         if device_ids or output_device is not None:
             devices = {parameter.device for _, parameter in named}
             raise ValueError(
-                "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device "
-                f"GPU modules or CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module "
-                f"parameters {devices}."
+                "DistributedDataParallel device_ids and output_device arguments only work with single-device/"
+                f"multiple-device GPU modules or CPU modules, but got device_ids {device_ids}, output_device "
+                f"{output_device}, and module parameters {devices}."
             )
         self.module = module
         self.device_ids = None
@@ -99,8 +100,13 @@ class DistributedDataParallel(Module):
             states = [tensor for _, tensor in named] + self.modules_buffers
             broadcast_coalesced(self.process_group, states, 0)
         self.reducer = Reducer(
-            trained, self.process_group, self.bucket_bytes_cap, gradient_as_bucket_view, find_unused_parameters, static_graph
-        )  # fmt: skip
+            trained,
+            self.process_group,
+            self.bucket_bytes_cap,
+            gradient_as_bucket_view,
+            find_unused_parameters,
+            static_graph,
+        )
 
     @property
     def broadcast_buffers(self) -> bool:
@@ -167,15 +173,15 @@ class DistributedDataParallel(Module):
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook = (state, hook)
 
-    # ----- Ranks with different numbers of inputs -----------------------------------------------------------------------
+    # ----- Ranks with different numbers of inputs ---------------------------------------------------------------------
 
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Any:
-        """A context in which ranks may have different numbers of inputs: those without take part with gradients of zero.
+        """A context in which ranks may have different numbers of inputs: those without take part with zeros.
 
         Args:
-            divide_by_initial_world_size: whether gradients are divided by the number of all ranks, or of those with inputs.
+            divide_by_initial_world_size: whether gradients are divided by the number of all ranks, or of active ones.
             enable: False if all ranks have equally many inputs.
             throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left.
         """
@@ -270,6 +276,6 @@ def _check_same(group: Any, parameters: Sequence[Any]) -> None:
         for place, (theirs, first) in enumerate(zip(other, models[0])):
             if theirs != first:
                 raise RuntimeError(
-                    f"[{rank}]: params[{place}] in this process with sizes {theirs[0]} appears not to match sizes of the "
-                    f"same param in process 0."
+                    f"[{rank}]: params[{place}] in this process with sizes {theirs[0]} appears not to match sizes of "
+                    "the same param in process 0."
                 )
