@@ -1,6 +1,7 @@
 """The command `penlight`, also as `python -m penlight`.
 
 penlight run script.py ...     run a PyTorch script without PyTorch
+penlight launch script.py ...  the same in several processes
 penlight demo                  train a small network on handwritten digits
 penlight doctor                what is installed, and whether gradients are right
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from penlight.version import __version__ as torch_version
 
-COMMANDS = ("demo", "doctor", "run")
+COMMANDS = ("demo", "doctor", "launch", "run")
 
 USAGE = """\
 usage: penlight <command> ...
@@ -26,6 +27,8 @@ usage: penlight <command> ...
 commands:
   run script.py [args]     run a program written for PyTorch; `import torch` gives Penlight
   run -m module [args]     the same for a module
+  launch --nproc-per-node N script.py [args]
+                           the same in N processes that find each other; takes the options of torchrun
   demo                     train a small network on handwritten digits, and draw what happened
   doctor                   what is installed, and whether gradients come out right
 

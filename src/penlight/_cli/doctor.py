@@ -23,6 +23,7 @@ from penlight.kernels.executable import obstacle
 # What each optional package is for.
 OPTIONAL = {
     "ml_dtypes": "torch.bfloat16, torch.autocast",
+    "mpi4py": "torch.distributed with several processes",
     "scipy": "some special functions and decompositions",
     "threadpoolctl": "torch.set_num_threads for a BLAS other than OpenBLAS",
     "tensorboard": "torch.utils.tensorboard",

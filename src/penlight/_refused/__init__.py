@@ -10,7 +10,8 @@ PyTorch has; `tools/refused_names.py` writes it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from types import ModuleType
@@ -63,8 +64,8 @@ _HINTS = {
     "quant": "It has no quantised arithmetic",
     "torch.nn.qat": "It has no quantised arithmetic",
     "intrinsic": "It has no quantised arithmetic",
-    "torch.distributed": "It runs in one process",
-    "torch.nn.parallel": "It runs in one process",
+    "torch.distributed": "It has collectives and DistributedDataParallel",
+    "torch.nn.parallel": "It has DistributedDataParallel",
     "torch.fx": "It does not trace programs: they run as they are written",
     "torch.jit": "It does not trace programs: they run as they are written",
     "torch.export": "It does not trace programs: they run as they are written",
@@ -188,15 +189,25 @@ def stand_in(module: str, name: str, why: str) -> Any:
     return refused_class(f"{module}.{name}", why, filter(None, kind[1:].split(",")))
 
 
-def refuse(module: str, why: str, instead: str) -> Any:
-    """The `__getattr__` of a refused module of the package, which makes stand-ins. Its submodules are registered too."""
+def refuse(
+    module: str, why: str, instead: str, provided: Mapping[str, Sequence[str]] | None = None, files: Sequence[str] = ()
+) -> Any:
+    """The `__getattr__` of a refused module of the package, which makes stand-ins. Its submodules are registered too.
+
+    Args:
+        module: the name of the module.
+        why: why its names are refused.
+        instead: what to use instead.
+        provided: for submodules, the modules of ours that have some of their names.
+        files: submodules that are files of ours.
+    """
     own = module.removeprefix("penlight.")
     reason = f"{why} {instead}"
     sys.modules[module].__dict__.setdefault("__path__", [])  # so that `import torch.fx.proxy` looks below
     for name in modules_under(own):
-        full = f"penlight.{name}"
-        if full not in sys.modules:
-            sys.modules[full] = _Submodule(full, reason)
+        full, below = f"penlight.{name}", name.removeprefix(f"{own}.")
+        if full not in sys.modules and below not in files:
+            sys.modules[full] = _Submodule(full, reason, (provided or {}).get(below, ()))
 
     def __getattr__(name: str) -> Any:
         below = sys.modules.get(f"{module}.{name}")
@@ -214,9 +225,10 @@ def refuse(module: str, why: str, instead: str) -> Any:
 class _Submodule(ModuleType):
     """A module of PyTorch's that has no file here."""
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, name: str, why: str, provided: Sequence[str] = ()) -> None:
         super().__init__(name, f"Refused: {why}")
         self.__dict__["_why"] = why
+        self.__dict__["_provided"] = provided
         self.__path__: list[str] = []
         self.__package__ = name
         self.__spec__ = ModuleSpec(name, None, is_package=True)
@@ -227,6 +239,10 @@ class _Submodule(ModuleType):
             return below
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        for source in self.__dict__["_provided"]:
+            names = vars(import_module(source))
+            if name in names:
+                return names[name]
         found = stand_in(self.__name__.removeprefix("penlight."), name, self.__dict__["_why"])
         setattr(self, name, found)
         return found

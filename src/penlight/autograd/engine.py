@@ -75,13 +75,15 @@ class Captures:
 class Task:
     """One pass of the engine: what it plans to run."""
 
-    __slots__ = ("__weakref__", "_nodes", "captures", "last", "needed", "order")
+    __slots__ = ("__weakref__", "_nodes", "callbacks", "captures", "last", "needed", "order", "outer")
 
     def __init__(
         self, order: list[Node], last: dict[Node, int], needed: set[Node] | None, captures: Captures | None
     ) -> None:
         self.order, self.last, self.needed, self.captures = order, last, needed, captures
         self._nodes: set[Node] | None = None
+        self.callbacks: list[Any] | None = None  # called when the pass has ended
+        self.outer: Task | None = task.get()  # the pass that this one runs within
 
     def runs(self, node: Node) -> bool:
         """Whether the hooks on this node's tensors are called in this pass."""
@@ -130,6 +132,8 @@ def execute(
         finally:
             if token_numpy is not None:
                 unhush(token_numpy)
+        while this.callbacks:
+            this.callbacks.pop(0)()
     finally:
         grad_mode.set(before)
         task.set(outer)
@@ -372,6 +376,18 @@ def _run_leaf(leaf: Any, grad: Any, graph: bool, captures: Captures | None) -> N
         accumulate_raw(leaf, grad)
     if leaf._hooks is not None:
         hooks.after_leaf(leaf, grad, graph)
+
+
+def queue_callback(callback: Any) -> None:
+    """Call this when the backward pass that is running has ended; the outermost, if it runs within another."""
+    running = task.get()
+    if running is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    while running.outer is not None:
+        running = running.outer
+    if running.callbacks is None:
+        running.callbacks = []
+    running.callbacks.append(callback)
 
 
 # ----- One node by hand ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..creation import empty
 from ..tensor import Tensor
+from .engine import queue_callback
 
 __all__ = ["Variable", "VariableMeta"]
 
@@ -19,6 +20,20 @@ class VariableMeta(type):
         return isinstance(other, Tensor)
 
 
+class ImperativeEngine:
+    """What programs ask of the engine itself.
+
+    >>> import penlight as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> engine = torch.autograd.Variable._execution_engine
+    >>> handle = x.register_hook(lambda grad: engine.queue_callback(lambda: print("done")))
+    >>> x.sum().backward()
+    done
+    """
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=VariableMeta):
     """`Variable(tensor)` is the tensor, detached.
 
@@ -26,6 +41,8 @@ class Variable(metaclass=VariableMeta):
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False, *, name: Any = None) -> Any:
         if volatile:

@@ -1,4 +1,4 @@
-"""Batch normalisation, in one to three dimensions, lazy, and under its synchronised name."""
+"""Batch normalisation, in one to three dimensions, lazy, and synchronised between processes."""
 
 from __future__ import annotations
 
@@ -191,10 +191,10 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm, becomes=BatchNorm3d,
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation for inputs of any number of dimensions from 2 on.
+    """Batch normalisation for inputs of any number of dimensions from 2 on, over the batches of all ranks together.
 
-    Its statistics would be synchronised between processes; there is one process here, so that it computes what
-    `BatchNorm` does.
+    While training, mean and variance are those of all ranks of `process_group` (all, if it is not given). Without
+    `torch.distributed`, and when evaluating, it computes what `BatchNorm` does.
 
     >>> import penlight as torch
     >>> torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))[0]
@@ -206,6 +206,19 @@ class SyncBatchNorm(_BatchNorm):
                  *, bias: bool = True) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input normalised over the batches of all ranks, or with the running statistics when evaluating."""
+        from penlight import distributed
+
+        if not (self.training or self.running_mean is None) or not distributed.is_initialized():
+            return super().forward(input)
+        if distributed.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        from penlight.distributed._sync_batch_norm import normalized
+
+        self._check_input_dim(input)
+        return normalized(self, input)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
