@@ -3,8 +3,8 @@
 Note [What a kernel may say]
 A kernel is a function of scalars, or of scalars and flat arrays, in a small part of Python: assignments, `if`,
 `while`, `for` over a `range` or over a tuple of the module, `break`, `continue`, `return`; arithmetic, comparisons,
-`and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of this
-module, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
+`and`, `or`, `not`; `min` and `max` of two, `abs`, `int`, `float`, `round` (to even), `fma` and `checked` of
+loops.py, functions of `math`, `np.add` and `np.multiply`; numbers and tuples of the module; and calls of other
 functions, whose code is repeated. `math.floor` and its like stay floats. An object of a class of the module is its
 attributes, and the code of its methods is repeated, too. What else a function says raises NotImplementedError when it
 is read, which a test does for every kernel.
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 from . import ir
 from .ir import BOOL, F64, I64, Buffer, Builder, Kernel, Op, Type
+from .loops import checked, fma
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
@@ -45,16 +46,6 @@ _RELATIONS: dict[type[ast.cmpop], tuple[str, bool, Callable[[Any, Any], Any]]] =
 }  # fmt: skip
 _ROUNDINGS = ("floor", "ceil", "trunc")
 _ARRAYS = {"Doubles": F64, "Ints": I64, "Bytes": ir.U8}
-
-
-def fma(x: float, y: float, z: float) -> float:
-    """x * y + z. In a kernel it is rounded once."""
-    return x * y + z
-
-
-def checked(index: int, extent: int) -> int:
-    """An index that is inside, whatever it is made of: where it is not, 0."""
-    return index if 0 <= index < extent else 0
 
 
 class Array(NamedTuple):
