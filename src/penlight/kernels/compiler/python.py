@@ -252,7 +252,7 @@ class Reader:
         regions = []
         for part in (0, 1):
             parameters = tuple([Op("parameter", type_) for type_ in types])
-            build.begin()
+            build.begin(parameters, True)
             self.names = {**before, **dict(zip(changed, parameters, strict=True)), scope.prefix + "$exited": False}
             if part:
                 yielded = self._body(node.body, scope, changed, types)
@@ -276,7 +276,7 @@ class Reader:
             limits.append(build.const(1, I64))
         index = Op("parameter", I64)
         parameters = tuple([Op("parameter", type_) for type_ in types])
-        build.begin()
+        build.begin((index, *parameters), True)
         self.names = {**before, **dict(zip(changed, parameters, strict=True)), scope.prefix + "$exited": False}
         self._assign(node.target, index, scope)
         if _leaves(node.body):
@@ -651,7 +651,7 @@ def elementwise(function: Callable[..., float], element: Type, compute: Type) ->
     build = reader.build
     step = build.const(1, I64)
     index = Op("parameter", I64)
-    build.begin()
+    build.begin((index,))
     values = []
     for buffer, stride in zip(buffers[1:], steps, strict=True):
         at = build.op("mul", I64, index, stride)
