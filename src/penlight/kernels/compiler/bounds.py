@@ -93,11 +93,11 @@ class _Bounds:
 
     def region(self, region: Region) -> None:
         for op in region.ops:
-            if op.name in ("load", "store"):
+            if op.name in ("load", "store", "load_vector", "store_vector"):
                 self.require(op)
             elif op.name == "for":
                 self.loop(op)
-            elif not op.type.is_float and op.name != "result":
+            elif op.type.register == "general" and op.name != "result":
                 self.known[op] = self.interval(op)
             for inner in op.regions:
                 self.region(inner)
@@ -131,7 +131,12 @@ class _Bounds:
         self.use(op.operands[0])
         if not _is_positive(low):
             self.not_negative.append(low)
-        self.sizes.setdefault(op.attribute, []).append(_sum(high, _ONE))
+        elements = 1
+        if op.name == "load_vector":
+            elements += (op.type.lanes - 1) * op.operands[1].attribute
+        elif op.name == "store_vector":
+            elements = op.operands[1].type.lanes
+        self.sizes.setdefault(op.attribute, []).append(_sum(high, {(): elements}))
 
     def positive(self, op: Op, interval: Interval) -> bool:
         """Whether a value can be required to be greater than 0 of the arguments."""

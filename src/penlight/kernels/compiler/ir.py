@@ -24,12 +24,13 @@ class Type:
     `Type.of` gives one object for each, so types are compared by identity.
     """
 
-    __slots__ = ("dtype", "element", "is_float", "lanes")
+    __slots__ = ("dtype", "element", "is_float", "lanes", "register")
     _all: dict[tuple[str, int], Type] = {}
 
     def __init__(self, element: str, lanes: int) -> None:
         self.element, self.lanes = element, lanes
         self.is_float = element in ("f32", "f64")
+        self.register = "vector" if self.is_float or lanes > 1 else "general"  # the class of registers for it
         self.dtype = DTYPES.get(element, np.dtype("V"))
 
     @staticmethod
@@ -149,6 +150,13 @@ OPS = {
     # Memory
     "load": Row("i.", pure=False, cheap=False),  # attribute: the buffer
     "store": Row("i..", pure=False, cheap=False),
+    # As many elements as the value has lanes, from an index on, so many apart; consecutive ones.
+    "load_vector": Row("ii.", pure=False, cheap=False),
+    "store_vector": Row("i..", pure=False, cheap=False),
+    # Lanes
+    "splat": Row(".."),  # a scalar in all lanes
+    "iota": Row("."),  # 0, and in each lane so much more than in the one before: the attribute
+    "reduce": Row("..", cheap=False),  # the upper half of the lanes is added to the lower, until one is left
     # An index where it is not negative and below the extent, which is positive; else 0.
     "checked": Row("iii", numpy=lambda index, extent: np.where((index >= 0) & (index < extent), index, 0)),
     # Arithmetic
@@ -244,9 +252,13 @@ class Builder:
     def const(self, value: float, type_: Type) -> Op:
         return self._once("const", type_, (), bits_of(value, type_))
 
+    def bits(self, bits: int, type_: Type) -> Op:
+        """A constant by its bits."""
+        return self._once("const", type_, (), bits)
+
     def op(self, name: str, type_: Type, *operands: Op, attribute: Any = None) -> Op:
         """Append an op, unless its value is known."""
-        if name == "select" or not operands[0].type.is_float:
+        if operands and (name == "select" or not operands[0].type.is_float):
             known = _folded(name, operands, attribute)
             if known is not None:
                 return known if isinstance(known, Op) else self.const(known, type_)

@@ -49,6 +49,11 @@ def checked(index: int, extent: int) -> int:
     return index if 0 <= index < extent else 0
 
 
+def reassociated(counted: range) -> range:
+    """The same range. A loop over it may add up what it sums in another order: Note [Vector loops] in vectorise.py."""
+    return counted
+
+
 @lru_cache(None)
 def can_compile(function: Callable[..., None]) -> bool:
     """Whether machine code runs here, and there is source to read."""

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from . import ir
 from .ir import BOOL, F64, I64, Buffer, Builder, Kernel, Op, Type
 from .loops import checked, fma
+from .vectorise import vectorised
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
@@ -268,8 +269,9 @@ class Reader:
         self, node: ast.For, scope: Scope, changed: list[str], types: list[Type], values: tuple[Op, ...]
     ) -> list[Op]:
         build, before = self.build, self.names
-        assert isinstance(node.iter, ast.Call)
-        limits = [self.as_type(self.value(limit, scope), I64) for limit in node.iter.args]
+        counted = node.iter.args[0] if _is_reassociated(node.iter) else node.iter  # type: ignore[attr-defined]
+        assert isinstance(counted, ast.Call)
+        limits = [self.as_type(self.value(limit, scope), I64) for limit in counted.args]
         if len(limits) == 1:
             limits.insert(0, build.const(0, I64))
         if len(limits) == 2:
@@ -287,7 +289,8 @@ class Reader:
         else:
             yielded = self._body(node.body, scope, changed, types)
         region = build.end((index, *parameters), yielded)
-        return build.control("for", (*limits, *values), None, region)
+        found = vectorised(build, limits, values, region, _is_reassociated(node.iter))
+        return build.control("for", (*limits, *values), None, region) if found is None else found
 
     def _body(self, body: list[ast.stmt], scope: Scope, changed: list[str], types: list[Type]) -> tuple[Op, ...]:
         self.block(body, scope)
@@ -562,7 +565,11 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "reassociated")
+
+
+def _is_reassociated(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reassociated"
 
 
 def _always_exits(statements: list[ast.stmt]) -> bool:
