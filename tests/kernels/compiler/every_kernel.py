@@ -47,6 +47,13 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (pool._largest, False, {}),
     (pool._mean, False, {}),
     (pool._mean_back, False, {"tiled": EITHER}),
+    *[
+        (pool._largest_sliding, False, {"taps": ((0, 1), (0, 2, 4)), "stride": (stride,), "d_step": (1,), "h_step": (2,), "bordered": EITHER})
+        for stride in (1, 2, 3)
+    ],
+    (pool._mean_sliding, False, {"taps": ((0, 1, 2),), "stride": (1, 2), "bordered": EITHER, "overridden": (False,)}),
+    (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (1, 2), "bordered": EITHER, "overridden": (True,), "tiled": (False,)}),
+    (pool._mean_back_sliding, False, {"taps": ((1, 0),), "stride": (2,), "bordered": (False,), "overridden": (False,), "tiled": (True,)}),
     (pool._at_indices, False, {"does": ("add", "write", "read")}),
     (norm._layer, True, {"centred": EITHER, "scaled": (True,), "shifted": EITHER}),
     (norm._layer_back, True, {"centred": EITHER, "scaled": EITHER, "of_x": (True,), "of_weight": EITHER, "of_bias": (True,)}),
@@ -64,9 +71,9 @@ LOOPS: list[tuple[Any, bool, dict[str, Any]]] = [
     (ctc_loops._forward, True, {}),
     (ctc_loops._backward, True, {"forgiving": EITHER}),
     *[
-        (function, False, {"mode": modes, "padding": (0, 1, 2), "align": (1,), "dims": dims})
-        for function, modes in ((grid_sample._sample, (0, 1, 2)), (grid_sample._image_grad, (0, 2)), (grid_sample._grid_grad, (0, 2)))
-        for modes, dims in ((modes[:1], (3,)), (modes[1:], (2,)))
+        (function, False, {"mode": modes, "padding": paddings, "align": (1,), "dims": dims})
+        for function, paddings in ((grid_sample._sample, (0, 2)), (grid_sample._image_grad, (1,)), (grid_sample._grid_grad, (2,)))
+        for modes, dims in (((0,), (3,)), ((1, 2) if function is grid_sample._sample else (2,), (2,)))
     ],
 ]  # fmt: skip
 
@@ -158,7 +165,10 @@ def _for_loops(kernel: Kernel, length: int, pick: np.random.Generator) -> dict[s
         if op.type.is_float:
             named[op.attribute] = float(pick.uniform(0.1, 2.0))
         else:
-            named.setdefault(op.attribute, int(pick.integers(1, 4 + length // 8)))
+            named.setdefault(op.attribute, int(pick.integers(1, 4)))
+    sizes = [op.attribute for op in kernel.arguments if not op.type.is_float and op.attribute not in ("begin", "end")]
+    for name in sizes[-1:] if length == 9 else pick.choice(sizes, 1).tolist() if length > 9 else []:
+        named[name] += int(pick.integers(4, 18))  # so that loops over vectors run, and leave something
     assert all([eval(condition, {}, named) for condition in found.conditions])
     for buffer in kernel.buffers.values():
         size = max(eval(found.sizes.get(buffer.name, "0"), {}, named), 0)

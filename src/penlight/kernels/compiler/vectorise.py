@@ -55,7 +55,7 @@ class _Loop:
             if not reassociated or not parameter.type.is_float or uses.get(parameter) != 1 or value not in self.varying:
                 raise _Refused
             last = value.operands[-1] if value.name == "fma" else None
-            if not (value.name == "add" and parameter in value.operands or last is parameter) or uses[value] != 1:
+            if not ((value.name == "add" and parameter in value.operands) or last is parameter) or uses[value] != 1:
                 raise _Refused
 
     def steps(self, op: Op) -> int | None:

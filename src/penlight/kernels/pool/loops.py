@@ -20,6 +20,8 @@ from ..waiting_threads import over
 
 Sizes = tuple[int, ...]
 _GRAIN = 1 << 15  # taps that are worth sharing
+_MOST_EXACT = 1 << 24  # elements of a plane whose positions float32 has exactly
+_MOST_TAPS = 16  # along a row; they are written out one by one
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -110,6 +112,139 @@ def _mean_back(
                                     out[row + k] += part
 
 
+# ----- Windows of one size at equal distances -------------------------------------------------------------------------
+#
+# All windows of a row are done at once, with vectors along it: a tap of each at a time. Where windows reach over the
+# border, each row is copied to one that has the border around it.
+
+
+def _largest_sliding(
+    begin: int, end: int, x: Floats, values: Floats, places: Ints, table: Ints, offsets: Floats, codes: Floats,
+    border: Floats, planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int,
+    inside: int, *, taps: tuple[int, ...], stride: int, d_step: int, h_step: int, bordered: bool,
+) -> None:  # fmt: skip
+    """`taps` are their distances from the first along a row. `offsets` says for each window where its first tap is, and
+    where its first tap inside. Positions are floats until a row is done: `codes`."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge, code = plane * span, plane * columns
+        if bordered:
+            for k in range(span):
+                border[edge + k] = -inf
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                start = float((d_first * height + h_first) * width)
+                for w in range(columns):
+                    values[at + w] = -inf
+                    codes[code + w] = start + offsets[columns + w]
+                for i in range(d_first, d_last, d_step):
+                    for j in range(h_first, h_last, h_step):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        origin = float(row)
+                        for w in range(columns):
+                            best, where, offset = values[at + w], codes[code + w], offsets[w]
+                            for tap in taps:
+                                value = border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                position = offset + (origin + tap)
+                                if value > best or value != value:  # of several NaNs the last
+                                    best = value
+                                    where = position
+                            values[at + w] = best
+                            codes[code + w] = where
+                for w in range(columns):
+                    places[at + w] = int(codes[code + w])
+
+
+def _mean_sliding(
+    begin: int, end: int, x: Floats, out: Floats, table: Ints, counts: Floats, border: Floats, planes: int, rows: int,
+    columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool,
+) -> None:  # fmt: skip
+    """`counts` is what sums are divided by, once for each row of a window, or altogether if that is `overridden`."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                for w in range(columns):
+                    out[at + w] = 0.0
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = x[base + row + k]
+                        for w in range(columns):
+                            total = out[at + w]
+                            for tap in taps:
+                                total += border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                            out[at + w] = total
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    out[at + w] /= share * counts[w]
+
+
+def _mean_back_sliding(
+    begin: int, end: int, grad: Floats, out: Floats, table: Ints, counts: Floats, parts: Floats, border: Floats,
+    planes: int, rows: int, columns: int, depth: int, height: int, width: int, span: int, pad: int, inside: int,
+    *, taps: tuple[int, ...], stride: int, bordered: bool, overridden: bool, tiled: bool,
+) -> None:  # fmt: skip
+    """`tiled`: windows lie side by side and leave nothing out, so each element is written once."""
+    for plane in range(begin, end):
+        base = plane * depth * height * width
+        edge = plane * span
+        if not tiled:
+            for i in range(depth * height * width):
+                out[base + i] = 0.0
+        if bordered:
+            for k in range(span):
+                border[edge + k] = 0.0
+        for d in range(planes):
+            d_first, d_last = max(0, table[3 * d]), min(depth, table[3 * d + 1])
+            for h in range(rows):
+                h_at = 3 * (planes + h)
+                h_first, h_last = max(0, table[h_at]), min(height, table[h_at + 1])
+                at = ((plane * planes + d) * rows + h) * columns
+                share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
+                for w in range(columns):
+                    parts[plane * columns + w] = grad[at + w] / (share * counts[w])
+                for i in range(d_first, d_last):
+                    for j in range(h_first, h_last):
+                        row = (i * height + j) * width
+                        if bordered:
+                            for k in range(inside):
+                                border[edge + pad + k] = out[base + row + k]
+                        for tap in taps:  # the last first: so each element gets its windows in order
+                            for w in range(columns):
+                                part = parts[plane * columns + w]
+                                if bordered:
+                                    border[edge + tap + w * stride] += part
+                                elif tiled:
+                                    out[base + row + tap + w * stride] = part
+                                else:
+                                    out[base + row + tap + w * stride] += part
+                        if bordered:
+                            for k in range(inside):
+                                out[base + row + k] = border[edge + pad + k]
+
+
+# ----- Elements at indices --------------------------------------------------------------------------------------------
+
+
 def _at_indices(
     begin: int, end: int, x: Floats, indices: Ints, out: Floats, wrong: Ints, size: int, windows: int, *, does: str
 ) -> None:
@@ -143,6 +278,8 @@ class Geometry:
         self.table = np.concatenate((one, *[bound.reshape(-1) for bound in bounds]))
         self.sizes = (*(1,) * front, *out, *(1,) * front, *sizes)  # of a result, and of a plane
         self.steps = (*(1,) * front, *steps)  # between the taps of a window
+        self.counts = bounds[-1][:, 2]
+        self._prepared: dict[Any, Any] = {}
         self.input_shape, self.shape, self.planes = shape, (*lead, *out), prod(lead)
         taps = prod(int((-(-(b[:, 1] - b[:, 0]) // s)).sum()) for b, s in zip(bounds, steps, strict=True))
         self.grain = -(-_GRAIN // max(taps, 1))
@@ -151,6 +288,58 @@ class Geometry:
             for b, n in zip(bounds, sizes, strict=True)
             if len(b)
         )
+
+
+    def prepared(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        """A kernel, and its arguments behind the first arrays; made once."""
+        key = what, dtype, override
+        found = self._prepared.get(key)
+        if found is None:
+            found = self._prepared[key] = self._prepare(*key)
+        return found
+
+    def _prepare(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        if what == "largest":
+            return compile_loops(_largest, dtype), (self.table, *self.sizes, *self.steps)
+        arguments = self.table, *self.sizes, override or 0
+        if what == "mean":
+            return compile_loops(_mean, dtype), arguments
+        return compile_loops(_mean_back, dtype, tiled=self.tiled), arguments
+
+
+class Sliding(Geometry):
+    """The same for windows of one size at equal distances: how a row of them lies in a row of a plane."""
+
+    def __init__(
+        self, shape: Sizes, kernel: int, stride: int, padding: int, steps: Sizes, bounds: list[np.ndarray]
+    ) -> None:
+        super().__init__(shape, steps, bounds)
+        columns, width, reach = self.shape[-1], shape[-1], (kernel - 1) * steps[-1]
+        span = max(columns - 1, 0) * stride + reach + 1
+        self.offsets = np.concatenate((np.arange(columns) * stride - padding, bounds[-1][:, 0]))
+        self.stride, self.taps = stride, tuple(range(0, reach + 1, steps[-1]))
+        self.bordered = padding > 0 or span > width
+        self.row = span, padding, max(min(width, span - padding), 0)
+        self.border = (self.planes * span,) if self.bordered else None
+
+    def _prepare(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
+        known: dict[str, Any] = {"taps": self.taps, "stride": self.stride, "bordered": self.bordered}
+        if what == "largest":
+            if prod(self.sizes[3:]) > _MOST_EXACT:
+                return super()._prepare(what, dtype, override)
+            known |= {"d_step": self.steps[0], "h_step": self.steps[1]}
+            run = compile_loops(_largest_sliding, dtype, **known)
+            scratch = (self.planes * self.shape[-1],), self.border
+            return run, (self.table, self.offsets.astype(dtype), *scratch, *self.sizes, *self.row)
+        divisors = (self.counts if override is None else np.full(self.counts.shape, override)).astype(dtype)
+        known["overridden"] = override is not None
+        if what == "mean":
+            run = compile_loops(_mean_sliding, dtype, **known)
+            return run, (self.table, divisors, self.border, *self.sizes, *self.row)
+        known |= {"taps": self.taps[::-1], "tiled": self.tiled and not self.bordered}
+        run = compile_loops(_mean_back_sliding, dtype, **known)
+        parts = (self.planes * self.shape[-1],)
+        return run, (self.table, divisors, parts, self.border, *self.sizes, *self.row)
 
 
 @lru_cache(256)
@@ -167,7 +356,9 @@ def sliding(
         inside = first + np.maximum(-(first // d), 0) * d  # the first tap that is not in front of the plane
         count = np.minimum(last, n + p) - first if include_pad else np.minimum(last, n) - inside
         bounds.append(np.stack((inside, np.minimum(last, n), count), 1))
-    return Geometry(shape, dilation, bounds)
+    if kernel[-1] > _MOST_TAPS:
+        return Geometry(shape, dilation, bounds)
+    return Sliding(shape, kernel[-1], stride[-1], padding[-1], dilation, bounds)
 
 
 @lru_cache(256)
@@ -200,31 +391,29 @@ def suits(x: np.ndarray) -> bool:
     return x.dtype in _FLOATS and x.size > 0 and type(x) is np.ndarray and can_compile(_largest)
 
 
-def _run(kernel: Any, x: np.ndarray, geometry: Geometry, *arguments: Any, **known: Any) -> Any:
-    run = compile_loops(kernel, x.dtype, **known)
-    return over(run, geometry.planes, geometry.grain, _plain(x), *arguments)
-
-
 def _plain(x: np.ndarray) -> np.ndarray:
     return x if x.flags.c_contiguous else np.ascontiguousarray(x)
 
 
 def largest(x: np.ndarray, geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
     """The largest element of each window, and its position in the flattened plane."""
-    arrays = geometry.shape, geometry.shape, geometry.table
-    return _run(_largest, x, geometry, *arrays, *geometry.sizes, *geometry.steps)  # type: ignore[no-any-return]
+    run, arguments = geometry.prepared("largest", x.dtype, None)
+    made = over(run, geometry.planes, geometry.grain, _plain(x), geometry.shape, geometry.shape, *arguments)
+    return made[:2]  # type: ignore[no-any-return]
 
 
 def mean(x: np.ndarray, geometry: Geometry, override: int | None) -> np.ndarray:
     """The mean of each window, or its sum divided by a number."""
-    arguments = geometry.shape, geometry.table, *geometry.sizes, override or 0
-    return _run(_mean, x, geometry, *arguments)  # type: ignore[no-any-return]
+    run, arguments = geometry.prepared("mean", x.dtype, override)
+    made = over(run, geometry.planes, geometry.grain, _plain(x), geometry.shape, *arguments)
+    return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
 
 
 def mean_back(grad: np.ndarray, geometry: Geometry, override: int | None) -> np.ndarray:
     """Each element's share of its windows' gradients."""
-    arguments = geometry.input_shape, geometry.table, *geometry.sizes, override or 0
-    return _run(_mean_back, grad, geometry, *arguments, tiled=geometry.tiled)  # type: ignore[no-any-return]
+    run, arguments = geometry.prepared("mean_back", grad.dtype, override)
+    made = over(run, geometry.planes, geometry.grain, _plain(grad), geometry.input_shape, *arguments)
+    return made if type(made) is np.ndarray else made[0]  # type: ignore[no-any-return]
 
 
 def _at(does: str, x: np.ndarray, indices: np.ndarray, shape: Sizes, planes: Sizes, dims: int) -> np.ndarray | None:
