@@ -60,7 +60,8 @@ def test_what_needs_no_draws_takes_none():
 
 def test_without_the_source_python_serves(monkeypatch):
     wanted = drawn("poisson", 50, 0)
-    monkeypatch.setattr(python, "_definitions", lambda file, module: {})
+    monkeypatch.setattr(python, "source_lines", lambda file, module: [])
+    python.parsed.cache_clear()
     monkeypatch.setattr(rejection, "_kernel", rejection._kernel.__wrapped__)
     monkeypatch.setattr(loops, "_kernels", {})
     made = drawn("poisson", 50, 0)
