@@ -213,12 +213,14 @@ def _lstm(t: Any) -> tuple[Step, Step]:
 )
 def _winograd(t: Any) -> tuple[Step, Step]:
     from penlight.kernels import conv
+    from penlight.kernels.conv import strategies
 
     layer, x = t.nn.Conv2d(32, 64, 3), t.randn(16, 32, 26, 26, requires_grad=True)
     step = gradient(layer, x, t.randn(16, 64, 24, 24))
-    plain = step
-    for way in ("suits_tiles", "suits_flat", "suits_winograd"):
-        plain = within(plain, lambda way=way: replaced(conv, way, lambda *args: False))  # type: ignore[misc]
+    plain = within(step, lambda: replaced(conv, "WEIGHT_GRADIENTS", strategies.WEIGHT_GRADIENTS[-1:]))
+    for module in (conv, strategies):
+        general = module.CORRELATIONS[-1:]
+        plain = within(plain, lambda m=module, g=general: replaced(m, "CORRELATIONS", g))  # type: ignore[misc]
     return step, plain
 
 

@@ -42,7 +42,9 @@ def test_docstrings(name: str) -> None:
     if name in EXTRAS:
         pytest.importorskip(EXTRAS[name])
     module = importlib.import_module(name)
-    for value in list(vars(module).values()):  # a module that is imported late is put in here when it is first asked for something
+    for value in list(
+        vars(module).values()
+    ):  # a module that is imported late is put in here when it is first asked for something
         hasattr(value, "__wrapped__")
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS)
     for test in finder.find(module, name):

@@ -33,7 +33,6 @@ def put(index, queue):
     queue.put(torch.full((2,), float(index)))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="file descriptors")
 @pytest.mark.parametrize("method", METHODS)
 def test_shared_memory(method):
     tensor, parameter = torch.zeros(4).share_memory_(), torch.nn.Parameter(torch.ones(2, 2))

@@ -11,9 +11,17 @@ from __future__ import annotations
 
 import importlib as _importlib
 import math as _math
+import sys as _sys
 import typing as _typing
 from typing import Any as _Any
 
+if _sys.implementation.name != "cpython":
+    raise ImportError(
+        f"Penlight runs on CPython only, and this is {_sys.implementation.name}: it counts references to know which gradients it "
+        "may reuse, and calls NumPy's C functions for each op, which other interpreters do slowly. Use CPython 3.11 or newer."
+    )
+
+from . import _shutdown  # noqa: F401  # its exit function
 from . import dtypes as _dtypes
 from .autograd.grad_mode import (
     enable_grad as enable_grad,

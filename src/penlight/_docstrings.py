@@ -18,6 +18,12 @@ def documented(summary: str, *example: str) -> str:
     return f"{summary}\n\n    {lines}\n    "
 
 
+def complete(cls: type, template: str, values: tuple[str, ...] | None) -> None:
+    """Ends a class's docstring with an example that many classes have in common, if it has values for it."""
+    if values is not None and cls.__doc__ is not None:
+        cls.__doc__ = documented(cls.__doc__.rstrip(), *template.format(cls.__name__, *values).splitlines())
+
+
 def in_place(op: Any) -> str:
     """The docstring of the in-place form of an op: `exp_` of `exp`."""
     name, values = op.name, "[0.25, 0.5]"

@@ -2,7 +2,8 @@
 
 # Note [Tensors without data]
 A tensor on the meta device is of a class that takes over functions (see Note [Functions taken over] in _takeover.py). Its array
-is memory that was never written, so that the system gives it no pages, however large it is. A function runs on it as on any
+is memory that was never written, so that the system gives it no pages, however large it is: mapped memory, or, where the system
+counts on all of it being used (Windows, Linux without overcommitment), a file that is one hole. A function runs on it as on any
 other; what comes out is on the meta device again, and its numbers are forgotten. Outside of such a call the array can't be
 reached, so that no path that was overlooked computes with numbers that are not there. What asks for numbers is refused.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +30,7 @@ from .tensor import Tensor, wrap
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 _NO_ITEM = "Tensor.item() cannot be called on meta tensors"
 _NORESERVE = 0x4000  # mmap.MAP_NORESERVE, which Python has since 3.12: more than there is memory may be asked for
+_SET_SPARSE = 0x900C4  # FSCTL_SET_SPARSE of Windows
 _SMALL = 1 << 16  # bytes that are not worth a mapping of their own
 _slot = Tensor.__dict__["_array"]
 
@@ -74,10 +77,37 @@ def untouched(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, 
             size *= n
     else:
         size += sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    if size <= _SMALL or sys.platform != "linux":
-        return np.ndarray(shape, dtype, np.zeros(max(size, 1), np.uint8), 0, strides)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-    return np.ndarray(shape, dtype, mmap.mmap(-1, size, flags=flags), 0, strides)
+    return np.ndarray(shape, dtype, np.zeros(max(size, 1), np.uint8) if size <= _SMALL else _mapped(size), 0, strides)
+
+
+def _mapped(size: int) -> Any:
+    """Memory of which the system gives a page when it is first touched. See Note [Tensors without data]."""
+    if size > sys.maxsize:
+        raise MemoryError(f"a tensor of {size} bytes is larger than the address space of this {sys.platform} process")
+    if sys.platform != "win32":
+        try:
+            # Systems other than Linux reserve nothing for private memory, and may know the flag by another number.
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (_NORESERVE if sys.platform == "linux" else 0)
+            return mmap.mmap(-1, size, flags=flags)
+        except OSError:
+            pass
+    with tempfile.TemporaryFile() as file:
+        if sys.platform == "win32":
+            _allow_holes(file.fileno())  # mmap makes the file as long: `truncate` would write zeros
+        else:
+            file.truncate(size)
+        return mmap.mmap(file.fileno(), size)
+
+
+def _allow_holes(descriptor: int) -> None:
+    """Let Windows keep no zeros for a file that becomes long without being written."""
+    import ctypes
+    import msvcrt
+
+    returned = ctypes.c_ulong()
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))  # type: ignore[attr-defined]
+    control = ctypes.windll.kernel32.DeviceIoControl  # type: ignore[attr-defined]
+    control(handle, _SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None)
 
 
 class _NoData:

@@ -16,6 +16,7 @@ from ._tensor_memory import root_of
 from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE
+from .kernels.addresses import address
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -162,9 +163,8 @@ class AsPython:
             return memo[id(self)]
         from copy import deepcopy
 
-        array = memo.get(id(root_of(self._array)))
         out = new(type(self))
-        out._array = np.array(self._array, order="K") if array is None else array
+        out._array = _copied_with_storage(self._array, memo)
         out._edge, out._vc, out._grad, out._view, out._meta = NO_EDGE, None, None, None, None
         if self.requires_grad:
             out._require_grad_()
@@ -189,6 +189,19 @@ class AsPython:
         array = self._array
         packed = (array.view(np.uint16), "bfloat16") if self.dtype is dtypes.bfloat16 else (array, None)
         return _tensor.rebuild, (type(self), *packed, self.requires_grad, dict(self.__dict__))
+
+
+def _copied_with_storage(array: np.ndarray[Any, Any], memo: dict[int, Any]) -> np.ndarray[Any, Any]:
+    """A copy of an array as a view of a copy of all the memory that it shares, which its other views get, too."""
+    root = root_of(array)
+    if not root.flags.forc:
+        return np.array(array, order="K")
+    copied = memo.get(id(root))
+    if copied is None:
+        copied = memo[id(root)] = np.array(root, order="K", subok=False)
+    if array is root:
+        return copied
+    return np.ndarray(array.shape, array.dtype, copied, address(array) - address(root), array.strides)
 
 
 _warned: list[bool] = []

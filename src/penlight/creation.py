@@ -111,6 +111,10 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         )
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(NEGATIVE_STRIDES)
+    if any(s % ndarray.itemsize for s in ndarray.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+        )
     if not ndarray.flags.writeable:
         warn_user(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
@@ -226,7 +230,7 @@ def _filled(name: str, fill: Any) -> Callable[..., Tensor]:
             return made(_size(size, name), dtype or dtypes.get_default_dtype(), requires_grad)
         array = fill(_size(size, name), (dtype or dtypes.get_default_dtype()).np)
         if out is not None:
-            return _into(out, wrap(array), dtype)
+            return _leaf(_into(out, wrap(array), dtype), requires_grad)
         return _leaf(wrap(array), requires_grad)
 
     make.__name__ = make.__qualname__ = name
@@ -303,11 +307,8 @@ def full(
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {type(fill_value).__name__}")
     found = dtype or dtypes.of_number(fill_value)
     shape = _size((size,), "full")
-    result = _leaf(
-        wrap(_full(shape, dtypes.number_for(_plain(fill_value), found, math.prod(shape) == 1), found.np)),
-        requires_grad,
-    )
-    return result if out is None else _into(out, result, wanted)
+    result = wrap(_full(shape, dtypes.number_for(_plain(fill_value), found, math.prod(shape) == 1), found.np))
+    return _leaf(result if out is None else _into(out, result, wanted), requires_grad)
 
 
 def empty_strided(
@@ -359,8 +360,8 @@ def eye(
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
-    result = _leaf(wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np)), requires_grad)
-    return result if out is None else _into(out, result, dtype)
+    result = wrap(np.eye(n, m, dtype=(dtype or dtypes.get_default_dtype()).np))
+    return _leaf(result if out is None else _into(out, result, dtype), requires_grad)
 
 
 def _accept(name: str, more: dict[str, Any]) -> None:

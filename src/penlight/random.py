@@ -278,7 +278,7 @@ def _into(out: Tensor | None, array: np.ndarray[Any, Any], requires_grad: bool) 
 
         if tuple(out.shape) != array.shape:
             resize_to(out, array.shape)
-        return out.copy_(wrap(array))
+        return _leaf(out.copy_(wrap(array)), requires_grad)
     return _leaf(wrap(array), requires_grad)
 
 

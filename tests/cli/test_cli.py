@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ import penlight as torch
 from penlight.__main__ import main
 from penlight._cli import demo, digits, doctor
 from penlight._cli.svg import line_chart, nice_steps
+from penlight.kernels import executable as machine_code
 
 
 def test_help_and_version(capsys):
@@ -109,6 +111,47 @@ def test_doctor(capsys):
     assert main(["doctor"]) == 0
     shown = capsys.readouterr().out
     assert "all is well" in shown and "NumPy" in shown and "BLAS" in shown and "FAILED" not in shown
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "maxsize", "words"),
+    [
+        ("darwin", "arm64", 2**63 - 1, "it needs Linux on x86-64, and this is Darwin on arm64"),
+        (
+            "win32",
+            "AMD64",
+            2**63 - 1,
+            "this is Windows on AMD64, so install the Windows Subsystem for Linux (wsl --install)",
+        ),
+        ("linux", "aarch64", 2**63 - 1, "it needs Linux on x86-64, and this is Linux on aarch64"),
+        ("emscripten", "wasm32", 2**31 - 1, "it needs Linux on x86-64, and this is Emscripten on wasm32"),
+        ("linux", "i686", 2**31 - 1, "it needs a 64 bit Python, and this one has 32; install another"),
+    ],
+)
+def test_doctor_says_why_there_is_no_machine_code(system, machine, maxsize, words, monkeypatch):
+    names = {"darwin": "Darwin", "win32": "Windows", "linux": "Linux", "emscripten": "Emscripten"}
+    monkeypatch.delenv("PENLIGHT_NATIVE", raising=False)
+    monkeypatch.setattr(
+        machine_code, "sys", SimpleNamespace(platform=system, maxsize=maxsize, implementation=sys.implementation)
+    )
+    monkeypatch.setattr(
+        machine_code, "platform", SimpleNamespace(machine=lambda: machine, system=lambda: names[system])
+    )
+    assert doctor._backend() == f"NumPy for everything, without machine code: {machine_code.obstacle()}"
+    assert words in doctor._backend()
+
+
+def test_doctor_knows_the_switch_and_the_processor(monkeypatch):
+    monkeypatch.setenv("PENLIGHT_NATIVE", "0")
+    assert doctor._backend().endswith("PENLIGHT_NATIVE=0 turns it off; unset it")
+    monkeypatch.delenv("PENLIGHT_NATIVE")
+    if machine_code.obstacle() is None:
+        assert doctor._backend().startswith("machine code where it is faster")
+        monkeypatch.setattr(machine_code, "_NEEDED", ("AVX2", "AVX9"))
+        assert doctor._backend().endswith("it needs a processor with AVX2, AVX9, and this one lacks AVX9")
+        monkeypatch.setattr(machine_code, "_NEEDED", ())
+        monkeypatch.setattr(machine_code, "_trial", lambda: False)
+        assert "the system refuses executable memory" in doctor._backend()
 
 
 def test_doctor_finds_a_wrong_gradient(capsys, monkeypatch):

@@ -15,7 +15,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals as on Linux")
-HEAD = "import faulthandler; faulthandler.enable(); faulthandler.dump_traceback_later(240, exit=True)\nfrom tests.faults.common import *\n"
+HEAD = """
+import faulthandler, multiprocessing
+faulthandler.enable()
+faulthandler.dump_traceback_later(240, exit=True)
+multiprocessing.set_start_method("fork")  # Python 3.14 has a server that forks, which faults end for all workers to come
+from tests.faults.common import *
+"""
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -309,35 +315,61 @@ def test_fork_with_live_threads() -> None:
     """)
 
 
+# What runs after `sys.modules` has been emptied, on tensors that were made before. Nothing of it has been used before.
+LATE = """
+    class Late:
+        def __init__(self):
+            self.net = nn.Sequential(nn.Linear(70, 50), nn.Tanh(), nn.Linear(50, 3))
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+            self.x = torch.full((5000,), 0.5, requires_grad=True)
+            self.view = torch.zeros(4)[1:]
+        def work(self):
+            x, weight = self.x, self.net[0].weight
+            y = (x.erf() * x).softmax(0).sum() + x[x > 0].sum() + x.cumsum(0).mean() + x.reshape(50, 100).sort(-1)[0].sum()
+            y.backward()
+            assert x.grad.isfinite().all() and x.grad.abs().sum().item() > 5000
+            before = weight.detach().clone()
+            loss = self.net(torch.ones(2, 70)).square().sum()
+            leaf = loss.grad_fn.next_functions[0][0].next_functions[0][0].next_functions[0][0].variable
+            assert leaf is self.net[2].bias
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            assert (weight - before).abs().max().item() > 1e-4 and weight.grad is None
+            assert "requires_grad=True" in repr(weight) and "Linear" in repr(self.net), repr(weight)
+            self.view._base.add_(1)
+            assert self.view._version > 0 and self.view.tolist() == [self.view._version] * 3
+            assert F.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3)).sum().item() == 81
+            assert (torch.ones(200, 200) @ torch.ones(200, 200)).var().item() == 0
+            assert torch.linalg.svd(torch.eye(3))[1].tolist() == [1, 1, 1]
+            assert torch.fft.fft(torch.ones(3)).real.tolist() == [3, 0, 0]
+            assert torch.distributions.Normal(torch.zeros(2), 1.0).log_prob(torch.zeros(2)).shape == (2,)
+            assert torch.vmap(torch.sin)(torch.zeros(2, 2)).tolist() == [[0, 0], [0, 0]]
+            try:
+                torch.ones(3) + torch.ones(4)
+            except RuntimeError as error:
+                assert "must match" in str(error)
+        def __del__(self):
+            self.work()
+            print("ok")
+"""
 SHUTDOWN = {
-    "a global's __del__": """
-        class Late:
-            def __init__(self):
-                self.x = torch.randn(5000, requires_grad=True)
-            def work(self):
-                x = self.x
-                y = (x.erf() * x).softmax(0).sum() + x[x > 0].sum() + torch.ones(3).cumsum(0).sum() + x.reshape(50, 100).sort(-1)[0].sum()
-                assert y.requires_grad
-                F.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
-            def __del__(self):
-                self.work()
-                print("ok")
-        late = Late()
-        late.work()  # what was not used before can't be imported any more
+    "a global's __del__": f"{LATE}\n    late = Late()",
+    "a global's __del__, of ops that were used before": f"{LATE}\n    late = Late()\n    Late().work()",
+    "a global of a module without functions": f"""{LATE}
+    import sys, types
+    module = types.ModuleType("late")
+    sys.modules["late"], module.late = module, Late()
+    del module
     """,
-    "a global of a module": """
-        import sys, types
-        class Late:
-            def work(self):
-                assert torch.full((70000,), 2.0).log().exp().sum().item() > 0
-                assert (torch.ones(200, 200) @ torch.ones(200, 200)).var().item() == 0
-            def __del__(self):
-                self.work()
-                print("ok")
-        module = types.ModuleType("late")
-        sys.modules["late"] = module
-        module.late = Late()
-        module.late.work()
+    "a global in a cycle": f"""{LATE}
+    import gc
+    gc.disable()
+    late = Late()
+    late.self = late
+    late.w = torch.ones(3)
+    late.w.late = late
+    del late
     """,
     "atexit": """
         import atexit
@@ -354,23 +386,6 @@ SHUTDOWN = {
         threading.Thread(target=work, daemon=True).start()
         train(1)
         print("ok", flush=True)
-    """,
-    "a cycle with a tensor": """
-        import gc
-        gc.disable()
-        class Late:
-            def work(self):
-                self.x.grad.add_(1)
-                assert self.x.grad.abs().sum().item() > 0
-            def __del__(self):
-                self.work()
-                print("ok")
-        late = Late()
-        late.self = late
-        late.x = torch.ones(5000, requires_grad=True)
-        (late.x * late.x).sum().backward()
-        late.work()
-        del late
     """,
 }
 

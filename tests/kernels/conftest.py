@@ -2,7 +2,7 @@
 
 import pytest
 
-from penlight.kernels import conv, fold, native
+from penlight.kernels import conv, fold, native, strategy
 from penlight.kernels.conv import implicit, winograd
 
 
@@ -31,6 +31,7 @@ def _small_as_large(request, monkeypatch):
 def forget_plans():
     for kept in (implicit._forward, implicit._several, implicit._weigh, winograd._forward, winograd._weigh):
         kept.cache_clear()
+    strategy.forget()
 
 
 @pytest.fixture(autouse=True)

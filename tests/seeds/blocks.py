@@ -45,7 +45,7 @@ def run(library: Any, blocks: list[str]) -> list[tuple[str, str | None]]:
 
 
 def _without_addresses(text: str) -> str:
-    return re.sub(r"\b\d{12,}\b", "ADDRESS", re.sub(r"0x[0-9a-f]+", "ADDRESS", text))
+    return re.sub(r"\b\d{8,}\b", "ADDRESS", re.sub(r"0x[0-9a-f]+", "ADDRESS", text))
 
 
 def load() -> list[dict[str, Any]]:

@@ -40,12 +40,13 @@ def _threads() -> str:
     return ", ".join([f"{torch.get_num_threads()} for one op", *found])
 
 
-def _native() -> str:
-    from penlight.kernels.native import available
+def _backend() -> str:
+    from penlight.kernels.executable import obstacle
 
-    if available():
-        return "used for large float32 arrays (PENLIGHT_NATIVE=0 turns them off)"
-    return "not used, those in NumPy serve (they need Linux on x86-64 with AVX2, and no PENLIGHT_NATIVE=0)"
+    reason = obstacle()
+    if reason is None:
+        return "machine code where it is faster, NumPy for the rest (PENLIGHT_NATIVE=0 leaves all to NumPy)"
+    return f"NumPy for everything, without machine code: {reason}"
 
 
 def _version(name: str) -> str | None:
@@ -75,7 +76,7 @@ def show_versions() -> None:
     _row("NumPy", np.__version__)
     _row("BLAS", blas_of(np))
     _row("threads", _threads())
-    _row("native kernels", _native())
+    _row("backend", _backend())
     print("\noptional packages")
     for name, use in OPTIONAL.items():
         found = _version(name)

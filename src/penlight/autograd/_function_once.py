@@ -50,11 +50,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
         enabled = grad_mode.get()
-        token = grad_mode.set(False)
         try:
+            grad_mode.set(False)
             outputs = fn(ctx, *args)
         finally:
-            grad_mode.reset(token)
+            grad_mode.set(enabled)
         if not enabled or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)

@@ -98,8 +98,9 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
     """
     from . import grad as gradient
 
-    token = grad_mode.set(True)
+    before = grad_mode.get()
     try:
+        grad_mode.set(True)
         cotangents = [_zeros(r)._require_grad_() if f else None for r, f in zip(results, floating)]
         given: Any = cotangents[0] if op.outputs == 1 and op.kind != "multi" else cotangents
         needs = [p in tangents for p in op.rules]
@@ -116,7 +117,7 @@ def _transposed(op: Op, env: dict[str, Any], tangents: dict[str, Any], results: 
                     backs.append(b)
                     moves.append(t if t.dtype is b.dtype else t.to(b.dtype))
     finally:
-        grad_mode.reset(token)
+        grad_mode.set(before)
     wanted = [u for u in cotangents if u is not None]
     if not backs:
         return [None if u is None else _zeros(u) for u in cotangents]

@@ -62,8 +62,9 @@ class _AllowMutationOnSavedContext:
         if found is None:
             return
         copies: dict[Any, Tensor] = {}
-        token = grad_mode.set(False)
+        before = grad_mode.get()
         try:
+            grad_mode.set(False)
             for handle in list(found[1]):
                 array = handle.tensor._array
                 key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
@@ -71,7 +72,7 @@ class _AllowMutationOnSavedContext:
                     copies[key] = handle.tensor.clone()
                 handle.tensor = copies[key]
         finally:
-            grad_mode.reset(token)
+            grad_mode.set(before)
 
 
 @contextmanager

@@ -107,9 +107,10 @@ def execute(
         chosen, picky = [node for node in order if node in needed], None
     some = needed is not None and not _all_wanted(order, last, needed, captures)
     this = Task(order, last, needed, captures)
-    # Ctrl-C comes where Python calls a function of ours: none is called between setting the modes and the `try`.
-    counted, outer, token = False, task.set(this), grad_mode.set(create_graph)
-    try:
+    counted, outer, before = False, task.get(), grad_mode.get()
+    try:  # see Note [Ctrl-C and modes]
+        task.set(this)
+        grad_mode.set(create_graph)
         if some:
             count_picky(1)
             counted = True
@@ -126,8 +127,8 @@ def execute(
             if token_numpy is not None:
                 unhush(token_numpy)
     finally:
-        grad_mode.reset(token)
-        task.reset(outer)
+        grad_mode.set(before)
+        task.set(outer)
         if counted:
             count_picky(-1)
 

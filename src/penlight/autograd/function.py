@@ -367,8 +367,9 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context
     inputs: list[Any] = [a for a, is_tensor in zip(args, ctx._are_tensors) if is_tensor]
     ctx.needs_input_grad = tuple([is_tensor and a.requires_grad for a, is_tensor in zip(args, ctx._are_tensors)])
     recorded = grad_mode.get() and True in ctx.needs_input_grad
-    token = grad_mode.set(False)
+    before = grad_mode.get()
     try:
+        grad_mode.set(False)
         ctx.next_functions = tuple([edge_of(t) for t in inputs]) if recorded else ()
         if recorded and NAMESPACE["SLOW"]:
             announce(ctx)
@@ -378,7 +379,7 @@ def run_forward(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], context
             cls.setup_context(ctx, args, output)
         outputs = tie_outputs(ctx, inputs, output, recorded, separate)
     finally:
-        grad_mode.reset(token)
+        grad_mode.set(before)
     return outputs if isinstance(output, tuple) else outputs[0]
 
 

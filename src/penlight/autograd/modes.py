@@ -12,6 +12,11 @@ PyTorch never warns about a division by zero or an overflow; NumPy does, through
 `np.errstate` costs more than a small op. CPython drops a warning whose calling frame has no module name, so the
 namespace of the generated code says `__name__ = None`. Kernels in Python use `np.errstate`, the engine
 `hush` and `unhush` (kernels/numpy_warnings.py).
+
+# Note [Ctrl-C and modes]
+Python raises KeyboardInterrupt after any call, also after one that has just set a mode, and at the first instruction of a Python
+function, also of `__exit__`. So the package does not use `with no_grad():` where a training step passes, nor
+`token = grad_mode.set(...)` before a `try`. It reads the mode, sets it inside the `try`, and sets it back in `finally`.
 """
 
 from __future__ import annotations
@@ -25,24 +30,29 @@ NAMESPACE: dict[str, Any] = {"__name__": None, "SLOW": 0, "PICKY": 0}
 
 casting = False  # whether autocast is on in some thread: see Note [Borrowed functions] in amp/_casting.py
 
-_lock = threading.Lock()
+_lock: Any = threading.RLock()  # see Note [A lock that Ctrl-C cannot keep] in kernels/parallel.py
+
+
+def _add(count: str, change: int) -> None:
+    _lock.acquire()
+    try:
+        NAMESPACE[count] += change
+    finally:
+        _lock._release_save()
 
 
 def open_slow_mode() -> None:
     """Send all ops through the readable path until `close_slow_mode`. See Note [One flag for everything slow]."""
-    with _lock:
-        NAMESPACE["SLOW"] += 1
+    _add("SLOW", 1)
 
 
 def close_slow_mode() -> None:
-    with _lock:
-        NAMESPACE["SLOW"] -= 1
+    _add("SLOW", -1)
 
 
 def count_picky(change: int) -> None:
     """One more, or one less, pass of the engine that needs only some gradients. See Note [Only what was asked for]."""
-    with _lock:
-        NAMESPACE["PICKY"] += change
+    _add("PICKY", change)
 
 
 def slow() -> bool:

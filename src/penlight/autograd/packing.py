@@ -33,11 +33,12 @@ class Pair:
     def pack(self, tensor: Tensor, edge: Edge) -> Packed:
         """Call the pack hook on a tensor that a node saves; `edge` is where the unpacked one belongs in the graph."""
         version = version_of(tensor)
-        token = grad_mode.set(False)
+        before = grad_mode.get()
         try:
+            grad_mode.set(False)
             value = self.pack_hook(tensor)
         finally:
-            grad_mode.reset(token)
+            grad_mode.set(before)
         if version_of(tensor) != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "

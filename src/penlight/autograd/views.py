@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernels.addresses import offset as bytes_between
-from .modes import NAMESPACE, inference, is_grad_enabled, log, sequence
+from .modes import NAMESPACE, grad_mode, inference, is_grad_enabled, log, sequence
 from .node import DEAD_END, FREED, NO_EDGE, USED_TWICE, AccumulateGrad, Edge, Freed, Node
 
 if TYPE_CHECKING:
@@ -232,26 +232,15 @@ def settle(tensor: Tensor) -> Edge:
 
 def _regenerate(tensor: Tensor, info: View, base_edge: Edge) -> Edge:
     if info.replay is not None:
-        token = _enable_grad()
+        before = grad_mode.get()
         try:
+            grad_mode.set(True)
             return edge_of(info.replay(info.base))
         finally:
-            _restore_grad(token)
+            grad_mode.set(before)
     from ..ops.strided import as_strided_node
 
     return (as_strided_node(info.base, tensor, base_edge), 0)
-
-
-def _enable_grad() -> Any:
-    from .modes import grad_mode
-
-    return grad_mode.set(True)
-
-
-def _restore_grad(token: Any) -> None:
-    from .modes import grad_mode
-
-    grad_mode.reset(token)
 
 
 _CLARIFY = (
@@ -435,13 +424,13 @@ class CopySlices(Node):
 def _on_arrays(node: Node, grad: Any, keep: bool) -> tuple[Any, ...]:
     """Run a node that only knows tensors on an array, outside of any graph."""
     from ..tensor import wrap
-    from .modes import grad_mode
 
-    token = grad_mode.set(False)
+    before = grad_mode.get()
     try:
+        grad_mode.set(False)
         results = node.run_graph(wrap(np.asarray(grad)), keep)
     finally:
-        grad_mode.reset(token)
+        grad_mode.set(before)
     return tuple(None if r is None else r._array for r in results)
 
 

@@ -8,101 +8,40 @@ tensor(-0.9189)
 
 from __future__ import annotations
 
+from importlib import import_module
+from sys import modules
+
+from . import _continuous, _discrete, _multivariate, transforms
 from . import constraints as constraints
-from . import transforms
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .chi2 import Chi2
+from ._continuous import *  # noqa: F403
+from ._discrete import *  # noqa: F403
+from ._multivariate import *  # noqa: F403
 from .constraint_registry import biject_to, transform_to
-from .continuous_bernoulli import ContinuousBernoulli
-from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .fishersnedecor import FisherSnedecor
-from .gamma import Gamma
-from .generalized_pareto import GeneralizedPareto
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_cauchy import HalfCauchy
-from .half_normal import HalfNormal
 from .independent import Independent
-from .inverse_gamma import InverseGamma
 from .kl import kl_divergence, register_kl
-from .kumaraswamy import Kumaraswamy
-from .laplace import Laplace
-from .lkj_cholesky import LKJCholesky
-from .log_normal import LogNormal
-from .logistic_normal import LogisticNormal
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .mixture_same_family import MixtureSameFamily
-from .multinomial import Multinomial
-from .multivariate_normal import MultivariateNormal
-from .negative_binomial import NegativeBinomial
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
-from .pareto import Pareto
-from .poisson import Poisson
-from .relaxed_bernoulli import RelaxedBernoulli
-from .relaxed_categorical import RelaxedOneHotCategorical
-from .studentT import StudentT
 from .transformed_distribution import TransformedDistribution
 from .transforms import *  # noqa: F403
-from .uniform import Uniform
-from .von_mises import VonMises
-from .weibull import Weibull
-from .wishart import Wishart
 
 __all__ = [
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ContinuousBernoulli",
-    "Dirichlet",
-    "Distribution",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "GeneralizedPareto",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Independent",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Pareto",
-    "Poisson",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "StudentT",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
-    "biject_to",
-    "kl_divergence",
-    "register_kl",
-    "transform_to",
-]
+    "Distribution", "ExponentialFamily", "Independent", "MixtureSameFamily", "TransformedDistribution", "biject_to",
+    "kl_divergence", "register_kl", "transform_to",
+]  # fmt: skip
+__all__ += _continuous.__all__
+__all__ += _discrete.__all__
+__all__ += _multivariate.__all__
 __all__ += transforms.__all__
+
+# Each family has a module of its own in PyTorch, which is what pickles name.
+_FAMILIES = """
+bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet exponential fishersnedecor gamma
+generalized_pareto geometric gumbel half_cauchy half_normal inverse_gamma kumaraswamy laplace lkj_cholesky
+log_normal logistic_normal lowrank_multivariate_normal multinomial multivariate_normal negative_binomial normal
+one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT uniform von_mises weibull wishart
+"""
+for _family in map(import_module, [f"{__name__}.{_name}" for _name in _FAMILIES.split()]):
+    for _class in [_value for _value in vars(_family).values() if isinstance(_value, type)]:
+        _family.__file__ = modules[_class.__module__].__file__  # where `inspect` looks for the source
+        _class.__module__ = _family.__name__

@@ -14,30 +14,33 @@ import penlight
 
 from ..ops.nonlinear import softplus
 from ..tensor import Tensor
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .continuous_bernoulli import ContinuousBernoulli
-from .dirichlet import Dirichlet
+from ._continuous import (
+    Beta,
+    Cauchy,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Gumbel,
+    HalfNormal,
+    Laplace,
+    Normal,
+    Pareto,
+    Uniform,
+)
+from ._discrete import Bernoulli, Binomial, Categorical, ContinuousBernoulli, Geometric, OneHotCategorical, Poisson
+from ._multivariate import (
+    LowRankMultivariateNormal,
+    MultivariateNormal,
+    _batch_mahalanobis,
+    _half_log_det,
+    _lowrank_logdet,
+    _lowrank_mahalanobis,
+    _solve_lower,
+)
 from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .gamma import Gamma
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_normal import HalfNormal
 from .independent import Independent
 from .kl import _KL_REGISTRY, kl_divergence
-from .laplace import Laplace
-from .lowrank_multivariate_normal import LowRankMultivariateNormal, _lowrank_logdet, _lowrank_mahalanobis
-from .multivariate_normal import MultivariateNormal, _batch_mahalanobis, _half_log_det, _solve_lower
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical
-from .pareto import Pareto
-from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
-from .uniform import Uniform
 from .utils import _sum_rightmost, euler_constant
 
 # ----- Within a family ----------------------------------------------------------------------------------------------

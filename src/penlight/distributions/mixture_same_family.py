@@ -10,7 +10,7 @@ import penlight
 from ..size import Size
 from ..tensor import Tensor
 from . import constraints
-from .categorical import Categorical
+from ._discrete import Categorical
 from .distribution import Distribution, _incompatible
 from .utils import formula
 

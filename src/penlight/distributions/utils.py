@@ -11,14 +11,9 @@ import penlight
 from ..tensor import Tensor
 
 __all__ = [
-    "broadcast_all",
-    "clamp_probs",
-    "lazy_property",
-    "logits_to_probs",
-    "probs_to_logits",
-    "tril_matrix_to_vec",
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
     "vec_to_tril_matrix",
-]
+]  # fmt: skip
 
 euler_constant: Final[float] = 0.57721566490153286060
 

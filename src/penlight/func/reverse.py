@@ -136,8 +136,9 @@ class Tape:
         from ..creation import ones_like, zeros_like
 
         roots, grads = [], []
-        token = grad_mode.set(True)
+        before = grad_mode.get()
         try:
+            grad_mode.set(True)
             for place, out in enumerate(outputs):
                 root = physical(self._spread(out))
                 given = None if cotangents is None else cotangents[place]
@@ -146,7 +147,7 @@ class Tape:
                     roots.append(root)
                     grads.append(ones_like(root) if given is None else expose(given, self.levels))
         finally:
-            grad_mode.reset(token)
+            grad_mode.set(before)
         if not roots:
             return [hide(zeros_like(e), self.levels) for e in self.entries]
         create_graph = create_graph and (

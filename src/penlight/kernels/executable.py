@@ -35,17 +35,32 @@ _FETCH = bytes((0x48, 0x8B, 0x47, DATA_OFFSET, 0xC3))
 @lru_cache(1)
 def available() -> bool:
     """Whether native kernels run here; looked at once."""
+    return obstacle() is None
+
+
+def obstacle() -> str | None:
+    """Why native kernels do not run here, and what to do about it; None where they do."""
     if os.environ.get("PENLIGHT_NATIVE", "1") == "0":
-        return False
-    if sys.platform != "linux" or platform.machine() != "x86_64" or sys.implementation.name != "cpython":
-        return False
-    if not 0 < DATA_OFFSET < 128 or sys.maxsize < 2**32:
-        return False  # an interpreter with other objects
+        return "PENLIGHT_NATIVE=0 turns it off; unset it"
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "i686"):
+        wsl = ", so install the Windows Subsystem for Linux (wsl --install)" if sys.platform == "win32" else ""
+        return f"it needs Linux on x86-64, and this is {platform.system() or sys.platform} on {platform.machine()}{wsl}"
+    if sys.maxsize < 2**32:
+        return "it needs a 64 bit Python, and this one has 32; install another"
+    if sys.implementation.name != "cpython" or not 0 < DATA_OFFSET < 128:
+        return "it needs CPython, and this is another interpreter; install CPython"
     try:
         from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
     except ImportError:
-        return False
-    return all(__cpu_features__.get(name, False) for name in _NEEDED) and _trial()
+        return "this NumPy does not tell what the processor can do; install NumPy from PyPI"
+    missing = [name for name in _NEEDED if not __cpu_features__.get(name, False)]
+    if missing:
+        return f"it needs a processor with {', '.join(_NEEDED)}, and this one lacks {', '.join(missing)}"
+    if not _trial():
+        return (
+            "the system refuses executable memory (a sandbox, a seccomp filter or SELinux); allow memfd_create and mmap"
+        )
+    return None
 
 
 def _trial() -> bool:

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from .conv.col2im import find_phases
 from .conv.im2col import Ints, all_columns, is_half, share
-from .conv.small import Positions, block_counts, find_blocks
+from .conv.phases import find_phases
+from .conv.positions import Positions, block_counts, find_blocks
 from .numpy_warnings import silent
 
 __all__ = ["block_counts", "fold", "unfold"]

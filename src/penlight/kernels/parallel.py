@@ -16,6 +16,7 @@ there are does not depend on who does them, so results do not either.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -39,7 +40,10 @@ _blas: tuple[Callable[[], int], Callable[[int], Any]] | bool | None = None
 _limit: int | None = None  # what `set_threads` was told, or what was found at first use
 _jobs: SimpleQueue[_Job] = SimpleQueue()
 _helpers = 0
-_lock = threading.Lock()
+# Note [A lock that Ctrl-C cannot keep]
+# From Python 3.14 on, Ctrl-C can come between the moment a `with` statement has acquired a lock and its block: nobody releases the lock.
+# This lock is re-entrant, so the interrupted thread is not locked out, and `_release_save` releases it whatever was left over.
+_lock: Any = threading.RLock()
 _busy = threading.Lock()  # held while a `parallel_for` runs
 _alone = 0  # how many `blas_alone` there are
 _before = 1  # how many threads BLAS had before the first of them
@@ -82,7 +86,7 @@ def _helper(jobs: SimpleQueue[_Job]) -> None:
 def _forget_helpers() -> None:
     """A forked child has none of the parent's threads."""
     global _jobs, _helpers, _lock, _busy, _alone, _lowered
-    _jobs, _helpers, _lock, _busy = SimpleQueue(), 0, threading.Lock(), threading.Lock()
+    _jobs, _helpers, _lock, _busy = SimpleQueue(), 0, threading.RLock(), threading.Lock()
     if _lowered and isinstance(_blas, tuple):
         _blas[1](_before)
     _alone, _lowered = 0, False
@@ -97,12 +101,21 @@ def _start_helpers(count: int) -> int:
     global _helpers
     with _lock:
         while _helpers < count:
-            try:
-                threading.Thread(target=_helper, args=(_jobs,), name="penlight-kernel", daemon=True).start()
-            except RuntimeError:
+            if not start_thread(_helper, (_jobs,), "penlight-kernel"):
                 break
             _helpers += 1
         return min(_helpers, count)
+
+
+def start_thread(target: Callable[..., Any], args: tuple[Any, ...], name: str) -> bool:
+    """Start a thread; whether the system allows it. While Python ends, a thread would never run, and until Python 3.12 `start` waits for it."""
+    if sys.is_finalizing():
+        return False
+    try:
+        threading.Thread(target=target, args=args, name=name, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def numpy_library() -> Any:
@@ -180,23 +193,29 @@ class blas_alone:
         global _alone, _before, _lowered
         switch = _switch()
         if isinstance(switch, tuple):
-            with _lock:
+            _lock.acquire()
+            try:
                 if not _alone:
                     if not _lowered:
                         _before = switch[0]()
                     _lowered = True
                     switch[1](1)
                 _alone += 1
+            finally:
+                _lock._release_save()
 
     def __exit__(self, *_: object) -> None:
         global _alone, _lowered
         switch = _switch()
         if isinstance(switch, tuple):
-            with _lock:
+            _lock.acquire()
+            try:
                 _alone -= 1
                 if not _alone:
                     switch[1](_before)
                     _lowered = False
+            finally:
+                _lock._release_save()
 
 
 def thread_count() -> int:

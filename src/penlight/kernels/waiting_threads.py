@@ -22,7 +22,7 @@ import numpy as np
 
 from . import call, executable
 from .native._x86 import NAMES, R8, R9, R10, R12, R13, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
-from .parallel import native_thread_count
+from .parallel import native_thread_count, start_thread
 
 _PATIENCE = 1 << 21  # ticks of the processor's clock that a helper waits awake: some 0.8 milliseconds
 _PAUSES = 32  # looks at `left` before another thread may have the processor
@@ -261,12 +261,7 @@ class _Pool:
         """
         with self._lock:
             while self._helpers < helpers:
-                helper = threading.Thread(
-                    target=self._help, args=(self.address, self._helpers), name="penlight-native", daemon=True
-                )
-                try:
-                    helper.start()
-                except RuntimeError:
+                if not start_thread(self._help, (self.address, self._helpers), "penlight-native"):
                     break
                 self._helpers += 1
             self._memory[_LIMIT // 8] = helpers

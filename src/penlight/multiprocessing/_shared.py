@@ -2,14 +2,15 @@
 
 # Note [Shared memory]
 The memory of a shared tensor is a file without a name, mapped by every process that has it. A forked process inherits
-the map; to others the file's descriptor travels with the pickled tensor (only through `multiprocessing`). Nothing has a
-name, so nothing is left behind whichever process ends first.
+the map; to others the file's descriptor (on Windows: the file's handle) travels with the pickled tensor, only through
+`multiprocessing`. Nothing has a name, so nothing is left behind whichever process ends first.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 from multiprocessing import reduction
 from typing import Any
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from penlight.tensor import Tensor, rebuild, wrap
+
+_READ_AND_WRITE = 0xC0000000  # rights to a file, in the words of Windows
 
 
 class SharedMap(mmap.mmap):
@@ -31,7 +34,7 @@ class SharedMap(mmap.mmap):
 
 
 def _map(descriptor: int, size: int) -> SharedMap:
-    made = SharedMap(descriptor, size)
+    made = SharedMap(descriptor, size)  # which makes the file as long, on Windows
     made.descriptor = descriptor
     return made
 
@@ -42,8 +45,28 @@ def _new_file(size: int) -> int:
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
-    os.ftruncate(descriptor, size)
+    if sys.platform != "win32":
+        os.ftruncate(descriptor, size)
     return descriptor
+
+
+def _for_another_process(descriptor: int) -> Any:
+    """What can be pickled for a process that opens the same file; `_received` opens it there."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        return reduction.DupHandle(msvcrt.get_osfhandle(descriptor), _READ_AND_WRITE)
+    return reduction.DupFd(descriptor)
+
+
+def _received(handle: Any) -> int:
+    """The descriptor of a file that another process has sent."""
+    received: int = handle.detach()
+    if sys.platform == "win32":
+        import msvcrt
+
+        return msvcrt.open_osfhandle(received, os.O_RDWR)
+    return received
 
 
 def memory_of(array: np.ndarray[Any, Any]) -> SharedMap | None:
@@ -85,7 +108,7 @@ def _reduce(tensor: Tensor) -> Any:
     place = (len(memory), start, tensor.dtype, array.shape, array.strides)
     return _attach, (
         type(tensor),
-        reduction.DupFd(memory.descriptor),
+        _for_another_process(memory.descriptor),
         place,
         tensor.requires_grad,
         dict(tensor.__dict__),
@@ -94,7 +117,7 @@ def _reduce(tensor: Tensor) -> Any:
 
 def _attach(cls: type, handle: Any, place: tuple[Any, ...], requires_grad: bool, extra: dict[str, Any]) -> Tensor:
     size, start, dtype, shape, strides = place
-    memory = _map(handle.detach(), size)
+    memory = _map(_received(handle), size)
     array: Any = np.ndarray(shape, dtype.np, buffer=memory, offset=start, strides=strides)
     return rebuild(cls, array, None, requires_grad, extra)
 

@@ -11,6 +11,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 from penlight._docstrings import documented
+from penlight.autograd.modes import grad_mode
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
@@ -56,8 +57,12 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
 
 def _fill(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Runs an in-place method of a tensor outside of autograd."""
-    with penlight.no_grad():
+    before = grad_mode.get()
+    try:  # see Note [Ctrl-C and modes]
+        grad_mode.set(False)
         return method(*args, **kwargs)
+    finally:
+        grad_mode.set(before)
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:

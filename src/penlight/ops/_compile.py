@@ -69,7 +69,7 @@ def _compiled(op: Op, operator: str | None, function: Any) -> Compiled:
     else:
         lines = _forward(op, operator)
     given = op.parameters
-    if operator is None:
+    if operator is None and op.name not in _NO_OUT:
         kwdefaults, given = {**(kwdefaults or {}), "out": None}, (*given, "out")
     if not name.startswith("_"):
         NAMESPACE[f"public_{name}"] = function
@@ -129,9 +129,9 @@ def _signature(op: Op) -> str:
         if place == code.co_argcount:
             parts.append("*")
         parts.append(f"{p}=None" if p in op.defaults else p)
-    if len(op.parameters) == code.co_argcount:
-        parts.append("*")
-    return ", ".join([*parts, "out=None"])
+    if op.name not in _NO_OUT:
+        parts += ["out=None"] if "*" in parts else ["*", "out=None"]
+    return ", ".join(parts)
 
 
 def saves_for(op: Op) -> dict[str, list[str]]:
@@ -148,7 +148,8 @@ def _forward(op: Op, operator: str | None = None) -> list[str]:
     arguments = ", ".join(op.parameters)
     if operator is None:
         out = [f"def {op.name}({_signature(op)}):"]
-        out.append(f"    if SLOW or out is not None: return enter(op_{op.name}, ({arguments},), out)")
+        slow, given = ("SLOW", "None") if op.name in _NO_OUT else ("SLOW or out is not None", "out")
+        out.append(f"    if {slow}: return enter(op_{op.name}, ({arguments},), {given})")
     else:
         out = [f"def {operator}({arguments}):", f"    if SLOW: return dispatch_operator(op_{op.name}, ({arguments},))"]
     out.append("    try:")

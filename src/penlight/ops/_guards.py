@@ -105,6 +105,16 @@ def not_implemented(name: str, np_dtype: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{name}\" not implemented for '{dtypes.LEGACY[dtypes.from_np(np_dtype)]}'")
 
 
+_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short int", "Int": "int", "Long": "long int"}
+
+
+def cannot_cast(source: dtypes.dtype, target: dtypes.dtype, c_name: bool = False) -> RuntimeError:
+    """The error of a result that does not fit the dtype it is written to. PyTorch's `clamp_` says C's name of that."""
+    wanted = dtypes.LEGACY[target]
+    wanted = _C_NAMES.get(wanted, wanted) if c_name else wanted
+    return RuntimeError(f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {wanted}")
+
+
 def no_derivative(name: str) -> Kernel:
     """A rule for an op whose derivative PyTorch refuses: it raises when it is needed."""
 

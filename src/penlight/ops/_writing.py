@@ -28,6 +28,7 @@ from ._dispatch import (
     silently,
     write_watchers,
 )
+from ._guards import cannot_cast
 from ._op import Op, as_array, slot_kind
 from ._out import check_out, refusing
 
@@ -239,9 +240,7 @@ def store(array: np.ndarray[Any, Any], raw: np.ndarray[Any, Any]) -> None:
     if raw.dtype != array.dtype:
         source, target = dtypes.from_np(raw.dtype), dtypes.from_np(array.dtype)
         if not dtypes.can_cast(source, target):
-            raise RuntimeError(
-                f"result type {dtypes.LEGACY[source]} can't be cast to the desired output type {dtypes.LEGACY[target]}"
-            )
+            raise cannot_cast(source, target)
     NAMESPACE["assign"](array, raw)
 
 

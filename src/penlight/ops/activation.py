@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._args import wrap_dim
 from ._declare import OPS, differentiable, install_method, method, pointwise, warning_free
-from ._guards import need_number
+from ._guards import cannot_cast, need_number
 from ._raw import both
 
 if TYPE_CHECKING:
@@ -156,7 +156,9 @@ def _clamp_any(input: Tensor, min: Any, max: Any, run: Any) -> Tensor:
         return run(OPS["_clamp"], (input, min, max))
     numbers = [v for v in (min, max) if v is not None]
     common = dtypes.result_dtype([input._array], numbers) if hasattr(input, "_array") else input.dtype
-    if common is not input.dtype and run is not _dispatch.inplace:
+    if common is not input.dtype:
+        if run is _dispatch.inplace:
+            raise cannot_cast(common, input.dtype, c_name=True)
         input = input.to(common)
     return run(OPS["_clamp"], (input, min, max))
 
@@ -221,6 +223,8 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_min_(0)
     tensor([0.0000, 0.5000, 3.0000])
     """
+    if isinstance(min, float) and input.dtype.category < dtypes.FLOATING:
+        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
     return _dispatch.inplace(OPS["_clamp_min_tensor" if isinstance(min, Tensor) else "_clamp_min"], (input, min))
 
 
@@ -232,6 +236,8 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp_max_(1)
     tensor([-2.0000,  0.5000,  1.0000])
     """
+    if isinstance(max, float) and input.dtype.category < dtypes.FLOATING:
+        raise cannot_cast(dtypes.get_default_dtype(), input.dtype, c_name=True)
     return _dispatch.inplace(OPS["_clamp_max_tensor" if isinstance(max, Tensor) else "_clamp_max"], (input, max))
 
 

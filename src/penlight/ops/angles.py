@@ -180,4 +180,4 @@ def conj_physical_(input: Tensor) -> Tensor:
     >>> torch.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
-    return _dispatch.inplace(OPS["_conj_physical"], (input,)) if input.is_complex() else input
+    return _dispatch.inplace(OPS["_conj_physical"], (input,))

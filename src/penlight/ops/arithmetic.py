@@ -15,6 +15,7 @@ from ..tensor import Tensor
 from . import _dispatch
 from ._compile import stub
 from ._declare import OPS, inplace_function, install_method, method, pointwise, warning_free
+from ._guards import cannot_cast
 from ._halves import rounded_once
 from ._overloads import no_tensor
 
@@ -412,8 +413,12 @@ def _divided(tensor_op: str, input: Any, other: Any, in_place: bool = False, out
     if isinstance(other, np.generic):
         other = other.item()
     if isinstance(other, (bool, int, float)) and isinstance(input, Tensor):
-        if isinstance(other, float) and input.dtype.category < dtypes.FLOATING and not in_place:
+        if isinstance(other, float) and input.dtype.category < dtypes.FLOATING:
+            if in_place:
+                raise cannot_cast(dtypes.get_default_dtype(), input.dtype)
             input = input.to(dtypes.get_default_dtype())
+        if input.dtype is dtypes.bfloat16 and tensor_op != "_floor_divide":
+            other = float(np.asarray(other, input.dtype.np))  # PyTorch rounds the divisor first
         op = OPS[number_op]
     elif not isinstance(input, Tensor):
         if not isinstance(other, Tensor) or not isinstance(input, (bool, int, float, complex, np.generic)):

@@ -457,7 +457,14 @@ def _as_real(input: Any) -> Any:
     return input[..., None].view(input.real.dtype)
 
 
-@linear(_as_real, view="replay", input=lambda grad, xp: xp.view_as_complex(grad))
+def _pairs_as_complex(grad: Tensor) -> Tensor:
+    return view_as_complex(grad.contiguous())
+
+
+both("pairs_as_complex", lambda grad: _as_complex(np.ascontiguousarray(grad)), _pairs_as_complex)
+
+
+@linear(_as_real, view="replay", input=lambda grad, xp: xp.pairs_as_complex(grad))
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a last dimension of size two; a view.
 
@@ -477,8 +484,10 @@ def _as_complex(input: Any) -> Any:
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    if input.strides[-1] != input.itemsize:
-        input = np.ascontiguousarray(input)
+    if input.strides[-1] != input.itemsize and input.size:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s // input.itemsize % 2 for s in input.strides[:-1]) and input.size:
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     return input.view(np.complex64 if input.dtype == np.float32 else np.complex128)[..., 0]
 
 

@@ -42,7 +42,7 @@ def _prelu_input_backward(upstream: Tensor, input: Tensor, weight: Tensor) -> Te
 def _prelu_slopes(place: int, needs: Any, grad: Any, input: Any, weight: Any) -> Any:
     """The gradient of one input, element by element; `pointwise` sums it to the weight's shape. What 0 counts as differs
     between the first and the second derivative, as in PyTorch."""
-    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input < 0, grad * input, 0.0)
+    return _prelu_input_backward(grad, input, weight) if place == 0 else where(input >= 0, 0.0, grad * input)
 
 
 both(

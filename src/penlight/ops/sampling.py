@@ -32,8 +32,13 @@ def _in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
     """Draws for an array, dealt out in the order in which its elements lie in memory, as PyTorch fills a tensor."""
     if array.flags.c_contiguous:
         return draw(array.shape)
-    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    axes = _memory_axes(array)
     return draw(tuple(array.shape[a] for a in axes)).transpose(np.argsort(axes))
+
+
+def _memory_axes(array: Any) -> list[int]:
+    """The dimensions of an array in the order of its memory, the outermost first."""
+    return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def _filler(module: str, name: str, contiguous: bool = False, of_parts: Any = None) -> Any:
@@ -111,7 +116,11 @@ def _bernoulli(input: Any, engine: Any, p: float) -> Any:
 
 
 def _bernoulli_each(input: Any, engine: Any, p: Any) -> Any:
-    return _draw_bernoulli_each(engine, p if p.shape == input.shape else np.broadcast_to(p, input.shape), input.dtype)
+    p = p if p.shape == input.shape else np.broadcast_to(p, input.shape)
+    if input.flags.c_contiguous:
+        return _draw_bernoulli_each(engine, p, input.dtype)
+    axes = _memory_axes(input)
+    return _draw_bernoulli_each(engine, p.transpose(axes), input.dtype).transpose(np.argsort(axes))
 
 
 _INTO = {name: OPS[f"_{name}_into"] for name in _FILLERS}

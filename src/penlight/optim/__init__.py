@@ -28,26 +28,9 @@ if TYPE_CHECKING:
     from penlight.optim.sparse_adam import SparseAdam as SparseAdam
 
 __all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-    "swap_in_optimizer_params_and_state",
-]
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
+]  # fmt: skip
 
 _HOMES = {name: name.lower() for name in __all__}
 _HOMES |= {"SparseAdam": "sparse_adam", "swap_in_optimizer_params_and_state": "_stateless"}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
+from penlight._docstrings import complete
 from penlight.autograd.modes import grad_mode
 from penlight.optim.optimizer import Optimizer, _get_scalar_dtype
 
@@ -47,12 +48,27 @@ def usual(*names: str) -> dict[str, Check]:
     return {name: _beta_out_of_range if name == "betas" else check for name, check in checks.items()}
 
 
+_STEP = """\
+>>> w = torch.tensor([1.0, -2.0], requires_grad=True)
+>>> opt = torch.optim.{}([w], {})
+>>> (w * w).sum().backward()
+>>> opt.step()
+>>> w
+tensor({}, requires_grad=True)
+"""
+
+
 class Declared(Optimizer):
     """An optimiser with declared options."""
 
     _options: ClassVar[str]
     _checks: ClassVar[dict[str, Check]]
     _added: ClassVar[Group] = {}
+
+    def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
+        # The example is a step from (1, -2) down a parabola: given are the options and where it leads.
+        super().__init_subclass__(**kwargs)
+        complete(cls, _STEP, example)
 
     def _declared(self, given: dict[str, Any]) -> Group:
         """The options for every group, from the arguments of the constructor, which are checked."""
@@ -89,8 +105,9 @@ class Declared(Optimizer):
         if closure is not None:
             with penlight.enable_grad():
                 loss = closure()
-        before = grad_mode.set(self.defaults.get("differentiable", False))
+        before = grad_mode.get()
         try:
+            grad_mode.set(self.defaults.get("differentiable", False))
             for index, group in enumerate(self.param_groups):
                 params, grads = [], []
                 for p in group["params"]:
@@ -102,7 +119,7 @@ class Declared(Optimizer):
                     self._check(group, params, grads)
                     self._update(index, group, params, grads)
         finally:
-            grad_mode.reset(before)
+            grad_mode.set(before)
         return loss
 
     def _check(self, group: Group, params: list[Tensor], grads: list[Tensor]) -> None:

@@ -43,10 +43,13 @@ class Elementwise(Declared):
     def _scalars(group: Group) -> dict[str, float]:
         return {"step": 0.0}
 
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        """The names of the state that is shaped like the parameter, and the value it is filled with at first."""
-        raise NotImplementedError
+    # The names of the state that is shaped like the parameter, and the value it is filled with at first.
+    _slots: ClassVar[dict[str, float]]
+
+    @classmethod
+    def _buffers(cls, group: Group) -> dict[str, float]:
+        """The same, where the options decide."""
+        return cls._slots
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: dict[str, Any]) -> tuple[Any, ...]:
@@ -116,10 +119,11 @@ class Elementwise(Declared):
         cls._formula(p, grad, numbers, *[state[name] for name in cls._buffers(group)])
 
     @classmethod
-    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-        """The numbers that `_on_arrays` takes: floats, True, False, None, and pairs for `lerp_`, see `_raw.Weight`."""
+    def _numbers_for_arrays(cls, group: Group, scalars: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
+        """The numbers that `_on_arrays` takes, one after the other, and how many of them are for `before_formula`."""
         step = float(scalars["step"][0]) if "step" in scalars else None
-        return _raw.plain(decay_of(group)), _raw.plain_pairs(cls._numbers(group, step, scalars))
+        decay = decay_of(group)
+        return len(decay), decay + cls._numbers(group, step, scalars)
 
     @classmethod
     def _on_arrays(cls, p: Any, grad: Any, decay: list[Any], numbers: list[Any], buffers: list[Any]) -> None:

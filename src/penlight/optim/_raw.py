@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
 from operator import attrgetter, is_, itemgetter
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,9 +110,34 @@ def plain(numbers: Iterable[Any]) -> list[Any]:
     return [n if type(n) in _PLAIN else float(n) for n in numbers]
 
 
-def plain_pairs(numbers: Iterable[Any]) -> list[Any]:
-    """The same for arrays, where the weight of a `lerp_` is a pair."""
-    return [n if type(n) in _PLAIN else pair_of(n) if type(n) is Weight else float(n) for n in numbers]
+def pattern_of(numbers: Iterable[Any]) -> tuple[list[Any], list[float]]:
+    """The numbers of an update as what decides which operations it consists of, and the floats that these take.
+
+    In the first, `float` stands for a float, and a 1-tuple for the weight of a `lerp_`: whether it is the weight itself.
+    """
+    pattern: list[Any] = []
+    floats: list[float] = []
+    for n in numbers:
+        kind: Any = type(n)
+        if kind is float:
+            pattern.append(float)
+            floats.append(n)
+        elif kind is Weight:
+            number, from_start = pair_of(n)
+            pattern.append((from_start,))
+            floats.append(number)
+        elif kind in _PLAIN:
+            pattern.append(n)
+        else:
+            pattern.append(float)
+            floats.append(float(n))
+    return pattern, floats
+
+
+def given_back(pattern: Iterable[Any], floats: Iterable[Any]) -> list[Any]:
+    """The numbers again, with other floats, or what stands for them."""
+    rest = iter(floats)
+    return [next(rest) if n is float else (next(rest), *n) if type(n) is tuple else n for n in pattern]
 
 
 def number_of(values: Any) -> float:
@@ -174,7 +200,7 @@ class Vector:
         return out
 
     def masked_fill(self, mask: Any, value: Any) -> Vector:
-        if not isinstance(mask, np.ndarray):
+        if not isinstance(mask, Written):
             return Vector(np.where(mask, value, self.array), self.scratch)
         out = self._out()
         if out is not self:
@@ -247,42 +273,57 @@ class Temporary(Vector):
 
 
 class Scratch:
-    """Arrays for the intermediate results of a formula, each made when it is first needed."""
+    """What stands for the arrays of intermediate results of a formula; each is made when it is first needed."""
 
-    __slots__ = ("make", "spare", "used", "vectors")
+    __slots__ = ("make", "spare", "used")
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        self.make, self.spare, self.used = make, make(), 0
-        self.vectors: list[Temporary] = []
+        self.make, self.spare, self.used = make, make(), 1
 
     def take(self) -> Temporary:
         self.used += 1
-        if self.used > len(self.vectors):
-            self.vectors.append(Temporary(self.make(), self))
-        return self.vectors[self.used - 1]
+        return Temporary(self.make(), self)
+
+
+class Written(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for an array or a number of this name while a formula is written out as calls of NumPy."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str, lines: list[str]) -> None:
+        self.name, self.lines = name, lines
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None) -> Written:
+        result = Written(f"m{len(self.lines)}", self.lines) if out is None else out[0]
+        args = ", ".join(str(getattr(x, "name", x)) for x in inputs)
+        call = f"{ufunc.__name__}({args}, out={result.name})"
+        self.lines.append(call if out is not None else f"{result.name} = {ufunc.__name__}({args})")
+        return result
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], where: dict[str, Any]) -> None:
+        """For `np.copyto(out, value, where=mask)`."""
+        out, value = (str(getattr(x, "name", x)) for x in args)
+        self.lines.append(f"{function.__name__}({out}, {value}, where={where['where'].name})")
+
+    def __setitem__(self, everything: Any, value: Written) -> None:
+        self.lines.append(f"{self.name}[...] = {value.name}")
 
 
 class Bucket:
     """Parameters that are updated together."""
 
-    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "rows", "scalars")
+    __slots__ = ("blocks", "copied", "counters", "flat", "grad", "pattern", "program", "rows", "scalars", "work")
 
     def __init__(self, rows: list[int], table: Table, work: Work) -> None:
-        self.rows = rows
+        self.rows, self.work = rows, work
+        self.pattern: list[Any] | None = None
         values = Lane([table.arrays[i] for i in rows], work.values)
         slots = [Lane([column[i] for i in rows]) for column in table.slots]
         self.counters = [Lane([column[i] for i in rows]) for column in table.scalars.values()]
         self.scalars = {name: lane.flat for name, lane in zip(table.scalars, self.counters, strict=True)}
         self.copied = [lane for lane in (values, *slots, *self.counters) if lane.pieces]
         self.flat = [values.flat, *(lane.flat for lane in slots)]
-        size = values.flat.size
-        self.grad = work.grads[:size]
-        self.blocks = []
-        for start in range(0, size, BLOCK):
-            cut = slice(start, min(start + BLOCK, size))
-            scratch = work.scratch(cut.stop - start)
-            p, *buffers = (Vector(flat[cut], scratch) for flat in self.flat)
-            self.blocks.append((cut, scratch, p, buffers))
+        self.grad = work.grads[: values.flat.size]
 
     def agrees(self) -> bool:
         """Whether the members (still) have the same 0-d state."""
@@ -304,15 +345,28 @@ class Bucket:
             lane.load()
         if "step" in self.scalars:
             self.scalars["step"] += 1
-        decay, numbers = rule._numbers_for_arrays(group, self.scalars)
+        decays, numbers = rule._numbers_for_arrays(group, self.scalars)
+        pattern, floats = pattern_of(numbers)
+        if pattern != self.pattern:
+            self._write_out(rule, pattern, decays)
         # Machine code rounds otherwise than NumPy. So the size alone decides: a resumed training must take the same steps.
         native = self.flat[0].size >= NATIVE_FROM
-        if not (native and _update_natively(rule, self.flat, grad, decay, numbers)):
-            for cut, scratch, p, buffers in self.blocks:
-                scratch.used = 0
-                rule._on_arrays(p, Vector(grad[cut], scratch), decay, numbers, buffers)
+        if not (native and _update_natively(rule, self.flat, grad, pattern, decays, floats)):
+            for cut, arrays in self.blocks:
+                self.program(grad[cut], *arrays, *floats)
         for lane in self.copied:
             lane.store()
+
+    def _write_out(self, rule: Any, pattern: list[Any], decays: int) -> None:
+        """Make the program for numbers like these, and cut the arrays into the blocks that it runs on."""
+        self.pattern = pattern
+        self.program, scratch = written_out(rule, tuple(pattern), decays, len(self.flat))
+        size = self.flat[0].size
+        cuts = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
+        self.blocks = [
+            (cut, [*(flat[cut] for flat in self.flat), *self.work.scratch(cut.stop - cut.start, scratch)])
+            for cut in cuts
+        ]
 
 
 class Work:
@@ -320,20 +374,22 @@ class Work:
 
     def __init__(self, longest: int, dtype: Any) -> None:
         self.dtype, self.values, self.grads = dtype, np.empty(longest, dtype), np.empty(longest, dtype)
-        self.by_size: dict[int, Scratch] = {}
+        self.by_size: dict[int, list[Array]] = {}
 
-    def scratch(self, size: int) -> Scratch:
-        return self.by_size.setdefault(size, Scratch(partial(np.empty, size, self.dtype)))
+    def scratch(self, size: int, count: int) -> list[Array]:
+        arrays = self.by_size.setdefault(size, [])
+        arrays += [np.empty(size, self.dtype) for _ in range(count - len(arrays))]
+        return arrays[:count]
 
 
-def _update_natively(rule: Any, flat: list[Array], grad: Array, decay: list[Any], numbers: list[Any]) -> bool:
+def _update_natively(
+    rule: Any, flat: list[Array], grad: Array, pattern: list[Any], decays: int, floats: list[float]
+) -> bool:
     """The same in machine code, if there is any: Note [Bodies as machine code]. Floats are passed to it as numbers."""
     from penlight.kernels.native import traced
 
-    given = [*decay, *numbers]
-    pattern = tuple([float if type(n) is float else n[1:] if type(n) is tuple else n for n in given])
-    floats = tuple([n if type(n) is float else n[0] for n in given if type(n) in (float, tuple)])
-    return traced.run(_body_of(rule, pattern, len(decay), len(flat), traced.Stand), grad, *flat, numbers=floats)
+    body = _body_of(rule, tuple(pattern), decays, len(flat), traced.Stand)
+    return traced.run(body, grad, *flat, numbers=tuple(floats))
 
 
 @lru_cache(None)
@@ -341,13 +397,38 @@ def _body_of(rule: Any, pattern: tuple[Any, ...], decays: int, count: int, stand
     """The update as a function of the gradient, the parameter and its buffers (``count``), and the floats among the numbers."""
 
     def body(grad: Any, *rest: Any) -> None:
-        floats = iter(rest[count:])
-        given = [next(floats) if n is float else (next(floats), *n) if type(n) is tuple else n for n in pattern]
-        scratch = Scratch(stand)
-        p, *buffers = (Vector(array, scratch) for array in rest[:count])
-        rule._on_arrays(p, Vector(grad, scratch), given[:decays], given[decays:], buffers)
+        _apply(rule, given_back(pattern, rest[count:]), decays, [grad, *rest[:count]], Scratch(stand))
 
     return partial(body)  # one object for each pattern, so that the kernel is found by its identity
+
+
+def _apply(rule: Any, numbers: list[Any], decays: int, arrays: list[Any], scratch: Scratch) -> None:
+    grad, p, *buffers = (Vector(array, scratch) for array in arrays)
+    rule._on_arrays(p, grad, numbers[:decays], numbers[decays:], buffers)
+
+
+@lru_cache(None)
+def written_out(rule: Any, pattern: tuple[Any, ...], decays: int, count: int) -> tuple[Callable[..., None], int]:
+    """The update as a function without a loop or a condition, and how many arrays of intermediate results it takes.
+
+    Its arguments are the gradient, the parameter and its buffers (``count``), the intermediate results, and the floats.
+    """
+    from penlight._function_code import compile_function
+
+    lines: list[str] = []
+    results: list[str] = []
+
+    def result() -> Written:
+        results.append(f"r{len(results)}")
+        return Written(results[-1], lines)
+
+    arrays = ["grad", "p", *(f"b{i}" for i in range(1, count))]
+    floats = [f"n{i}" for i, n in enumerate(pattern) if n is float or type(n) is tuple]
+    stands = [[Written(name, lines) for name in names] for names in (arrays, floats)]
+    _apply(rule, given_back(pattern, stands[1]), decays, stands[0], Scratch(result))
+    source = f"def update({', '.join(arrays + results + floats)}):\n" + "".join(f"    {line}\n" for line in lines)
+    code = compile_function(source, f"<the update of {rule.__name__} {decays} {pattern}>")
+    return FunctionType(code, vars(np), "update"), len(results)
 
 
 class Table:

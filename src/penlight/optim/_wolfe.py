@@ -34,18 +34,9 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
     return min(max(t, low), high)
 
 
-def strong_wolfe(
-    objective: Callable[[Any], tuple[float, Tensor]],
-    t: Any,
-    d: Tensor,
-    f: float,
-    g: Tensor,
-    slope: Tensor,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    tolerance_change: float = 1e-9,
-    max_calls: int = 25,
-) -> tuple[float, Tensor, Any, int]:
+def strong_wolfe(objective: Callable[[Any], tuple[float, Tensor]], t: Any, d: Tensor, f: float, g: Tensor,
+                 slope: Tensor, c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
+                 max_calls: int = 25) -> tuple[float, Tensor, Any, int]:  # fmt: skip
     """Search along ``d`` from a point with value ``f``, gradient ``g`` and ``slope``, beginning with step length ``t``.
 
     ``objective(t)`` returns the value and the gradient. Returns the value and gradient found, the step length, and the
@@ -86,17 +77,8 @@ def _low(bracket: list[Point]) -> int:
     return 0 if bracket[0].f <= bracket[-1].f else 1
 
 
-def _zoom(
-    evaluate: Callable[[Any], Point],
-    bracket: list[Point],
-    start: Point,
-    d_norm: Tensor,
-    tried: int,
-    max_calls: int,
-    c1: float,
-    c2: float,
-    tolerance_change: float,
-) -> tuple[int, int]:
+def _zoom(evaluate: Callable[[Any], Point], bracket: list[Point], start: Point, d_norm: Tensor, tried: int,
+          max_calls: int, c1: float, c2: float, tolerance_change: float) -> tuple[int, int]:  # fmt: skip
     """Shrink a bracket, in place, until its lower end is a good point; return that end and the number of points tried."""
     stalled = False
     low = _low(bracket)
@@ -137,18 +119,8 @@ def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bou
     return cubic_minimum(Point(x1, f1, g1, g1), Point(x2, f2, g2, g2), bounds)
 
 
-def _strong_wolfe(
-    obj_func: Callable[..., Any],
-    x: Any,
-    t: Any,
-    d: Tensor,
-    f: Any,
-    g: Tensor,
-    gtd: Any,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    tolerance_change: float = 1e-9,
-    max_ls: int = 25,
-) -> tuple[Any, Tensor, Any, int]:
+def _strong_wolfe(obj_func: Callable[..., Any], x: Any, t: Any, d: Tensor, f: Any, g: Tensor, gtd: Any,
+                  c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
+                  max_ls: int = 25) -> tuple[Any, Tensor, Any, int]:  # fmt: skip
     """`strong_wolfe` as PyTorch's module has it: ``obj_func(x, t, d)`` returns the value and the gradient. Libraries import it."""
     return strong_wolfe(lambda at: obj_func(x, at, d), t, d, f, g, gtd, c1, c2, tolerance_change, max_ls)

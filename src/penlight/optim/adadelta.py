@@ -14,19 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["Adadelta"]
 
 
-class Adadelta(Elementwise):
-    """Steps scaled by the root of the running mean of past squared steps over that of squared gradients.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.Adadelta([w], lr=10.0)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9684, -1.9684], requires_grad=True)
-    """
+class Adadelta(Elementwise, example=("lr=10.0", "[ 0.9684, -1.9684]")):
+    """Steps scaled by the root of the running mean of past squared steps over that of squared gradients."""
 
     _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _slots: ClassVar[dict[str, float]] = {"square_avg": 0.0, "acc_delta": 0.0}
     _checks: ClassVar[dict[str, Check]] = {
         **usual("lr"),
         "rho": need(lambda rho: 0.0 <= rho <= 1.0, "Invalid rho value: {}"),
@@ -34,24 +26,10 @@ class Adadelta(Elementwise):
     }
     _captured_on_xla = (False, False)
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+                 maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        return {"square_avg": 0.0, "acc_delta": 0.0}
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:

@@ -14,36 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["Adagrad"]
 
 
-class Adagrad(Elementwise):
-    """Gradient descent whose rate for each element shrinks with the root of the sum of its squared gradients.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.Adagrad([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
-    """
+class Adagrad(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
+    """Gradient descent whose rate for each element shrinks with the root of the sum of its squared gradients."""
 
     _options = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
     _checks = usual("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     _added: ClassVar[Group] = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+                 maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
         self._allow_fused()
         for group in self.param_groups:

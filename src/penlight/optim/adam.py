@@ -16,19 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["Adam"]
 
 
-class Adam(Elementwise):
+class Adam(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     """Adam: steps along the running mean of the gradient, divided by the root of the running mean of its square.
 
     Both means are corrected for having started at zero. ``amsgrad`` divides by the largest second moment so far;
     ``decoupled_weight_decay`` shrinks the parameter itself instead of adding to the gradient (AdamW).
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.Adam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
     _options = (
@@ -36,32 +28,16 @@ class Adam(Elementwise):
     )
     _checks = usual("lr", "eps", "betas", "weight_decay")
     _added: ClassVar[Group] = {
-        "amsgrad": False,
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "fused": None,
-    }
+        "amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
+        "decoupled_weight_decay": False, "fused": None,
+    }  # fmt: skip
     _needs_dense = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-        decoupled_weight_decay: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+                 decoupled_weight_decay: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
         self._allow_fused()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from penlight.optim._declared import Group, State, usual
 from penlight.optim._elementwise import Elementwise
@@ -15,39 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["Adamax"]
 
 
-class Adamax(Elementwise):
-    """Adam that divides by a decaying maximum of the gradient's magnitude.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.Adamax([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
-    """
+class Adamax(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
+    """Adam that divides by a decaying maximum of the gradient's magnitude."""
 
     _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _slots: ClassVar[dict[str, float]] = {"exp_avg": 0.0, "exp_inf": 0.0}
     _checks = usual("lr", "eps", "betas", "weight_decay")
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_inf": 0.0}
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:

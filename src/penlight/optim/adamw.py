@@ -13,33 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["AdamW"]
 
 
-class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone.
+class AdamW(Adam, example=("lr=0.1, weight_decay=0.5", "[ 0.8500, -1.8000]")):
+    """Adam whose weight decay shrinks the parameter, ``p *= 1 - lr * weight_decay``, and leaves the moments alone."""
 
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.8500, -1.8000], requires_grad=True)
-    """
-
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None) -> None:  # fmt: skip
         options = self._declared({**locals(), "decoupled_weight_decay": True})
         super(Adam, self).__init__(params, options)
         self._allow_fused()

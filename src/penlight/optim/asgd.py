@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import penlight
 from penlight.optim._declared import Group, State, usual
@@ -16,46 +16,25 @@ if TYPE_CHECKING:
 __all__ = ["ASGD"]
 
 
-class ASGD(Elementwise):
+class ASGD(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
     """Gradient descent with a decaying rate that also keeps the average of its iterates, in ``state[p]["ax"]``.
 
     The rate decays as ``lr / (1 + lambd * lr * t) ** alpha``; averaging starts at step ``t0``.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.ASGD([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.8000, -1.6000], requires_grad=True)
     """
 
     _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+    _slots: ClassVar[dict[str, float]] = {"ax": 0.0}
     _checks = usual("lr", "weight_decay")
     _captured = ("params, mus, etas, and state_steps", "params, mus, etas, and state_steps")
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
         return {"step": 0.0, "eta": float(group["lr"]), "mu": 1.0}
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        return {"ax": 0.0}
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:

@@ -42,17 +42,9 @@ class LBFGS(Declared):
     _options = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
     _checks = usual("lr")
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+                 line_search_fn: str | None = None) -> None:  # fmt: skip
         if max_eval is None:
             max_eval = max_iter * 5 // 4
         super().__init__(params, self._declared(locals()))

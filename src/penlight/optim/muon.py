@@ -45,18 +45,9 @@ class Muon(Declared):
         ),
     }
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float = 1e-3,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
-        nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = NS_COEFFICIENTS,
-        eps: float = EPS,
-        ns_steps: int = NS_STEPS,
-        adjust_lr_fn: str | None = None,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+                 nesterov: bool = True, ns_coefficients: tuple[float, float, float] = NS_COEFFICIENTS, eps: float = EPS,
+                 ns_steps: int = NS_STEPS, adjust_lr_fn: str | None = None) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
         for p in (p for group in self.param_groups for p in group["params"]):
             if p.ndim != 2:

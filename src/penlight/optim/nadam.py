@@ -16,56 +16,30 @@ if TYPE_CHECKING:
 __all__ = ["NAdam"]
 
 
-class NAdam(Elementwise):
-    """Adam that looks one step ahead, with a momentum that grows from half of ``betas[0]`` to all of it.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.NAdam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.8944, -1.8944], requires_grad=True)
-    """
+class NAdam(Elementwise, example=("lr=0.1", "[ 0.8944, -1.8944]")):
+    """Adam that looks one step ahead, with a momentum that grows from half of ``betas[0]`` to all of it."""
 
     _options = (
         "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
     )
+    _slots: ClassVar[dict[str, float]] = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
     _checks = usual("lr", "eps", "betas", "weight_decay", "momentum_decay")
     _added: ClassVar[Group] = {
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-    }
+        "maximize": False, "foreach": None, "capturable": False, "differentiable": False, "decoupled_weight_decay":
+        False,
+    }  # fmt: skip
     _captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
     _differentiates_lr = True
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod
     def _scalars(group: Group) -> dict[str, float]:
         return {"step": 0.0, "mu_product": 1.0}
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:

@@ -71,11 +71,12 @@ def _use_grad_for_differentiable(func: _F) -> _F:
 
     @functools.wraps(func)
     def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        before = grad_mode.set(self.defaults["differentiable"])
+        before = grad_mode.get()
         try:
+            grad_mode.set(self.defaults["differentiable"])
             return func(self, *args, **kwargs)
         finally:
-            grad_mode.reset(before)
+            grad_mode.set(before)
 
     return step  # type: ignore[return-value]
 

@@ -15,48 +15,23 @@ if TYPE_CHECKING:
 __all__ = ["RAdam"]
 
 
-class RAdam(Elementwise):
-    """Adam that divides by the second moment only once that is known well enough, and rectifies it until then.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.RAdam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.8000, -1.6000], requires_grad=True)
-    """
+class RAdam(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
+    """Adam that divides by the second moment only once that is known well enough, and rectifies it until then."""
 
     _options = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+    _slots: ClassVar[dict[str, float]] = {"exp_avg": 0.0, "exp_avg_sq": 0.0}
     _checks = usual("lr", "eps", "betas", "weight_decay")
     _added: ClassVar[Group] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "capturable": False,
-    }
+        "foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False, "capturable":
+        False,
+    }  # fmt: skip
     _differentiates_lr = True
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
-
-    @staticmethod
-    def _buffers(group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:

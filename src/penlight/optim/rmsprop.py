@@ -15,18 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["RMSprop"]
 
 
-class RMSprop(Elementwise):
+class RMSprop(Elementwise, example=("lr=0.01", "[ 0.9000, -1.9000]")):
     """Gradient descent divided by the root of the running mean of the squared gradient.
 
     ``centered`` divides by the standard deviation instead. ``eps`` is added after the root.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.RMSprop([w], lr=0.01)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
     _options = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
@@ -34,20 +26,10 @@ class RMSprop(Elementwise):
     _added: ClassVar[Group] = {"momentum": 0, "centered": False, **Elementwise._added}
     _captured_on_xla = (True, True)
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
+                 foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod

@@ -14,19 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["Rprop"]
 
 
-class Rprop(Elementwise):
+class Rprop(Elementwise, example=("lr=0.1", "[ 0.9000, -1.9000]")):
     """Steps by the sign of the gradient alone, with a step size for each element.
 
     The step size grows by ``etas[1]`` while the sign stays and shrinks by ``etas[0]`` when it turns; the element then
     rests for one step. ``lr`` is the first step size and ``step_sizes`` are its bounds.
-
-    >>> import penlight as torch
-    >>> w = torch.tensor([1.0, -2.0], requires_grad=True)
-    >>> opt = torch.optim.Rprop([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> opt.step()
-    >>> w
-    tensor([ 0.9000, -1.9000], requires_grad=True)
     """
 
     _options = "lr etas step_sizes foreach maximize differentiable capturable"
@@ -36,18 +28,9 @@ class Rprop(Elementwise):
     }
     _captured_on_xla = (True, True)
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+                 maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
 
     @staticmethod

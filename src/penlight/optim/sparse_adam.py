@@ -33,14 +33,8 @@ class SparseAdam(Declared):
         **usual("betas"),
     }
 
-    def __init__(
-        self,
-        params: ParamsT,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        maximize: bool = False,
-    ) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, maximize: bool = False) -> None:  # fmt: skip
         super().__init__(params, self._declared(locals()))
         where = [([i, j], p) for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])]
         if sparse := [indices for indices, p in where if p.is_sparse]:

@@ -18,14 +18,9 @@ if TYPE_CHECKING:
     from penlight.optim.optimizer import Optimizer
 
 __all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
-]
+]  # fmt: skip
 
 
 def _check_decay(decay: float) -> None:
@@ -117,14 +112,9 @@ class AveragedModel(Module):
 
     n_averaged: Tensor
 
-    def __init__(
-        self,
-        model: Module,
-        device: Any = None,
-        avg_fn: Callable[[Any, Any, Any], Any] | None = None,
-        multi_avg_fn: Callable[[Any, Any, Any], None] | None = None,
-        use_buffers: bool = False,
-    ) -> None:
+    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[[Any, Any, Any], Any] | None = None,
+                 multi_avg_fn: Callable[[Any, Any, Any], None] | None = None,
+                 use_buffers: bool = False) -> None:  # fmt: skip
         super().__init__()
         if None not in (avg_fn, multi_avg_fn):
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -194,25 +184,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(was_training)
 
 
-class SWALR(Scheduled):
-    """The rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then constant.
+class SWALR(Scheduled, example=('swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear"', "[0.75]")):
+    """The rate from its current value to ``swa_lr`` within ``anneal_epochs`` epochs, then constant."""
 
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.swa_utils.SWALR(opt, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        swa_lr: float | list[float],
-        anneal_epochs: int = 10,
-        anneal_strategy: Literal["cos", "linear"] = "cos",
-        last_epoch: int = -1,
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
+                 anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip
         for group, lr in zip(optimizer.param_groups, _format_param("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = lr
         check_strategy(anneal_strategy)

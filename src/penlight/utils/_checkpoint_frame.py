@@ -265,16 +265,8 @@ def _take(holder: Holder, current: Any) -> Tensor:
     return value
 
 
-def run(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    preserve_rng_state: bool,
-    context_fn: Callable[[], Any],
-    determinism_check: str,
-    early_stop: bool,
-    recorder: Any,
-) -> Any:
+def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve_rng_state: bool,
+        context_fn: Callable[[], Any], determinism_check: str, early_stop: bool, recorder: Any) -> Any:  # fmt: skip
     """Call a function so that backward recomputes what its nodes would have saved."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")

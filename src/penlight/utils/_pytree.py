@@ -15,42 +15,13 @@ from typing import Any, NamedTuple
 from ..size import Size
 
 __all__ = [
-    "Context",
-    "FlattenFn",
-    "GetAttrKey",
-    "LeafSpec",
-    "MappingKey",
-    "PyTree",
-    "PyTreeSpec",
-    "SequenceKey",
-    "TreeSpec",
-    "UnflattenFn",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "key_get",
-    "keystr",
-    "register_dataclass",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-    "treespec_pprint",
-]
+    "Context", "FlattenFn", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "PyTreeSpec", "SequenceKey", "TreeSpec",
+    "UnflattenFn", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr",
+    "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten", "treespec_pprint",
+]  # fmt: skip
 
 PyTree = Any
 Context = Any
@@ -128,16 +99,9 @@ def _register(cls: Any, flatten: Any, unflatten: Any, keys: Any = None) -> None:
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten, unflatten, keys)
 
 
-def register_pytree_node(
-    cls: type,
-    flatten_fn: FlattenFn,
-    unflatten_fn: UnflattenFn,
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Any = None,
-    from_dumpable_context: Any = None,
-    flatten_with_keys_fn: Any = None,
-) -> None:
+def register_pytree_node(cls: type, flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, *,
+                         serialized_type_name: str | None = None, to_dumpable_context: Any = None,
+                         from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None) -> None:  # fmt: skip
     """Make a class of one's own a node: `flatten_fn(obj) -> (children, context)`, `unflatten_fn(children, context) -> obj`.
 
     >>> from penlight.utils import _pytree as pytree

@@ -20,13 +20,8 @@ class FlopCounterMode:
     0
     """
 
-    def __init__(
-        self,
-        mods: Any = None,
-        depth: int = 2,
-        display: bool = True,
-        custom_mapping: dict[Any, Any] | None = None,
-    ) -> None:
+    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True,
+                 custom_mapping: dict[Any, Any] | None = None) -> None:  # fmt: skip
         self.depth, self.display = depth, display
 
     def get_total_flops(self) -> int:

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 from penlight.kernels import native, parallel
-from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, implicit, implicit_plans
+from penlight.kernels.conv import (
+    conv,
+    conv_input_grad,
+    conv_output_shape,
+    conv_weight_grad,
+    implicit,
+    implicit_plans,
+    strategies,
+)
 from penlight.kernels.conv.im2col import gather, gather_weight
-from penlight.kernels.conv.implicit import flat, flat_weight, suits_flat
+from penlight.kernels.conv.implicit import flat, flat_weight
+from penlight.kernels.conv.strategies import Problem, suits_implicit
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 CASES = [
@@ -35,6 +44,11 @@ def close(result, expected):
 def wide(*arrays):
     """The same numbers for kernels that sum up exactly enough."""
     return [a if a is None else a.astype(np.longdouble) for a in arrays]
+
+
+def problem(x, weight, stride, dilation, groups, out):
+    padding = (0,) * len(stride)
+    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, native.available())
 
 
 @pytest.fixture(params=["small blocks", "fours", "eights"])
@@ -83,11 +97,11 @@ def test_like_the_plain_way(batch, channels, results, size, kernel, stride, low,
     ],
 )  # fmt: skip
 def test_transposed(results, channels, size, kernel, stride, padding, dilation, groups, bias, dtype, monkeypatch):
-    monkeypatch.setattr(implicit, "_LEAST_WORK", 0)
-    monkeypatch.setattr(implicit, "_LEAST_IN_GROUP", 0)
+    monkeypatch.setattr(strategies, "_LEAST_PRODUCTS", 0)
+    monkeypatch.setattr(strategies, "_LEAST_GROUP_PRODUCTS", 0)
     calls = []
     monkeypatch.setattr(
-        "penlight.kernels.conv.flat_together", lambda *args: (calls.append(1), implicit.flat_together(*args))
+        "penlight.kernels.conv.strategies.flat_together", lambda *args: (calls.append(1), implicit.flat_together(*args))
     )
     x, w = (5, channels, *size), draw(results, channels // groups, *kernel, dtype=dtype)
     grad = draw(*conv_output_shape(x, w.shape, stride, padding, dilation), dtype=dtype)
@@ -101,7 +115,7 @@ def test_transposed(results, channels, size, kernel, stride, padding, dilation, 
 def test_several_threads(images):
     x, w, grad = draw(images, 24, 28, 28), draw(32, 24, 5, 5), draw(images, 32, 14, 14, seed=1)
     args = (2, 2), (2, 2), (1, 1), 1
-    assert suits_flat(x, w.shape, (2, 2), (1, 1), 1, grad.shape)
+    assert suits_implicit(problem(x, w.shape, (2, 2), (1, 1), 1, grad.shape))
     results = []
     before = parallel.thread_limit()
     for threads in (1, 3):
@@ -146,8 +160,8 @@ def test_infinity_and_nan_stay_where_they_belong(value, either_way):
 def test_only_what_suits():
     x = draw(16, 8, 16, 16)
     ones, out = (1, 1), (16, 8, 12, 12)
-    assert suits_flat(x, (8, 8, 5, 5), ones, ones, 1, out)
-    assert suits_flat(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out)
-    assert not suits_flat(x.astype(complex), (8, 8, 5, 5), ones, ones, 1, out)
-    assert not suits_flat(x[:1], (8, 8, 2, 2), ones, ones, 1, (1, 8, 4, 4))
-    assert not suits_flat(x, (8, 8, 14, 14), ones, ones, 1, (16, 8, 3, 3))
+    assert suits_implicit(problem(x, (8, 8, 5, 5), ones, ones, 1, out))
+    assert suits_implicit(problem(x.astype(float), (8, 8, 5, 5), ones, ones, 1, out))
+    assert not suits_implicit(problem(x.astype(complex), (8, 8, 5, 5), ones, ones, 1, out))
+    assert not suits_implicit(problem(x[:1], (8, 8, 2, 2), ones, ones, 1, (1, 8, 4, 4)))
+    assert not suits_implicit(problem(x, (8, 8, 14, 14), ones, ones, 1, (16, 8, 3, 3)))

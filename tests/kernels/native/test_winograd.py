@@ -6,7 +6,8 @@ import pytest
 from penlight.kernels import native, parallel
 from penlight.kernels.conv import conv, conv_input_grad, conv_output_shape, conv_weight_grad, winograd
 from penlight.kernels.conv.im2col import gather, gather_weight
-from penlight.kernels.conv.winograd import suits_tiles, tiles, tiles_weight
+from penlight.kernels.conv.strategies import Problem, suits_winograd
+from penlight.kernels.conv.winograd import tiles, tiles_weight
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="this machine cannot run AVX2 code")
 ONE = (1, 1)
@@ -24,6 +25,11 @@ def draw(*shape, seed=0):
 
 def close(result, expected):
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+def problem(x, weight, stride, dilation, groups, out):
+    padding = (0,) * len(stride)
+    return Problem(x.shape, weight, out, stride, padding, dilation, groups, x.dtype, True, native.available())
 
 
 @pytest.fixture(params=[1 << 14, None], ids=["small blocks", "blocks"])
@@ -95,7 +101,7 @@ def test_several_threads():
 def test_infinity_and_nan_stay_where_they_belong(value, either_way):
     x, w = draw(30, 16, 20, 20), draw(16, 16, 3, 3)
     x[1, 2, 9, 9] = value
-    assert either_way == "numpy" or suits_tiles(x, w.shape, ONE, ONE, 1, (30, 16, 18, 18))
+    assert either_way == "numpy" or suits_winograd(problem(x, w.shape, ONE, ONE, 1, (30, 16, 18, 18)))
     y = conv(x, w, ONE, (0, 0), ONE, 1)
     assert np.isfinite(y[[0, *range(2, 30)]]).all()
     hit = ~np.isfinite(y[1])
@@ -121,15 +127,15 @@ def test_a_result_depends_on_its_window_only():
 def test_only_what_suits():
     x = draw(64, 16, 16, 16)
     out = (64, 16, 14, 14)
-    assert suits_tiles(x, (16, 16, 3, 3), ONE, ONE, 1, out)
-    assert suits_tiles(draw(64, 32, 16, 16), (32, 16, 3, 3), ONE, ONE, 2, (64, 32, 14, 14))
-    assert not suits_tiles(x[:2], (16, 16, 3, 3), ONE, ONE, 1, (2, *out[1:]))
-    assert not suits_tiles(x.astype(float), (16, 16, 3, 3), ONE, ONE, 1, out)
-    assert not suits_tiles(x, (16, 16, 3, 3), (1, 2), ONE, 1, out)
-    assert not suits_tiles(x, (16, 16, 3, 3), ONE, (2, 1), 1, out)
-    assert not suits_tiles(x, (16, 8, 3, 3), ONE, ONE, 2, out)
-    assert not suits_tiles(x, (16, 16, 3, 5), ONE, ONE, 1, out)
-    assert not suits_tiles(x[:, :, 0], (16, 16, 3), (1,), (1,), 1, out[:3])
+    assert suits_winograd(problem(x, (16, 16, 3, 3), ONE, ONE, 1, out))
+    assert suits_winograd(problem(draw(64, 32, 16, 16), (32, 16, 3, 3), ONE, ONE, 2, (64, 32, 14, 14)))
+    assert not suits_winograd(problem(x[:2], (16, 16, 3, 3), ONE, ONE, 1, (2, *out[1:])))
+    assert not suits_winograd(problem(x.astype(float), (16, 16, 3, 3), ONE, ONE, 1, out))
+    assert not suits_winograd(problem(x, (16, 16, 3, 3), (1, 2), ONE, 1, out))
+    assert not suits_winograd(problem(x, (16, 16, 3, 3), ONE, (2, 1), 1, out))
+    assert not suits_winograd(problem(x, (16, 8, 3, 3), ONE, ONE, 2, out))
+    assert not suits_winograd(problem(x, (16, 16, 3, 5), ONE, ONE, 1, out))
+    assert not suits_winograd(problem(x[:, :, 0], (16, 16, 3), (1,), (1,), 1, out[:3]))
 
 
 @pytest.mark.parametrize("groups, kernel", [(1, 3), (2, 3), (1, 5), (32, 3)])

@@ -68,12 +68,21 @@ def _compared(mask: Op) -> str:
     return mask.operands[0].type.element
 
 
+# glibc's name for the library of mathematical functions; musl has them in its only library, which is in every process.
+_LIBRARIES = ("libm.so.6", None)
+
+
 @lru_cache(None)
 def address_of(name: str) -> int:
-    """Where a function of the C library is. Raises OSError where there is no such library."""
-    found = ctypes.cast(getattr(ctypes.CDLL("libm.so.6"), name), ctypes.c_void_p).value
-    assert found
-    return found
+    """Where a function of the C library is. Raises OSError where no library has it."""
+    for library in _LIBRARIES:
+        try:
+            found = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
+        except (OSError, AttributeError):
+            continue
+        assert found
+        return found
+    raise OSError(f"the C library has no function {name!r}")
 
 
 _MEMORY = ("load", "store", "load_vector", "store_vector")

@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from .col2im import Phases, find_phases
 from .im2col import Ints, share
+from .phases import Phases, find_phases
 
 # A block of channels, its result and one product fit in a core's own cache.
 _BLOCK_BYTES = 1 << 18

@@ -9,20 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import native
 from ..native._table import At, Numbers
 from .im2col import Ints, overlap, spans
 
 _GRAIN = 1 << 17  # products that are worth sharing
-_MOST_BYTES = 1 << 20  # of a scratch plane
-
-
-def suits_planes(x: np.ndarray, stride: Ints, low: Ints, kernel: Ints, dilation: Ints, out: Ints) -> bool:
-    """Whether the native kernels can do the work: also if `x` is in no cache, they read and write it once."""
-    if x.dtype != np.float32 or len(stride) > 2 or stride[-1] > 2 or not native.available():
-        return False
-    plane = _find_plane(x.shape[2:], low, kernel, stride, dilation, out)
-    return plane.wide > 0 and plane.rows > 0 and plane.bytes <= _MOST_BYTES
 
 
 class _Plane:
@@ -84,7 +74,7 @@ class _Plane:
         }  # fmt: skip
 
 
-_find_plane = lru_cache(maxsize=32)(_Plane)
+find_plane = lru_cache(maxsize=32)(_Plane)
 
 
 def _run(kernel: Any, numbers: Numbers, planes: int, size: int, work: int) -> None:
@@ -103,7 +93,7 @@ def planes(
     from . import depthwise_kernels
 
     place, channels = out.shape[2:], x.shape[1]
-    plane = _find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, place)
+    plane = find_plane(x.shape[2:], low, w.shape[2:], stride, dilation, place)
     count, taps = len(x) * channels, len(plane.taps)
     direct = out.flags.c_contiguous and plane.columns >= 8
     wide = max(plane.columns, 8)
@@ -132,7 +122,7 @@ def planes_weight(grad: np.ndarray, x: np.ndarray, low: Ints, kernel: Ints, stri
     from . import depthwise_kernels
 
     grad = np.ascontiguousarray(grad, np.float32)
-    plane = _find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
+    plane = find_plane(x.shape[2:], low, kernel, stride, dilation, grad.shape[2:])
     count, taps = len(x) * x.shape[1], len(plane.taps)
     groups = -(-taps // 4)
     found = np.zeros(4 * groups, np.int64)

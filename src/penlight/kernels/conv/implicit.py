@@ -1,7 +1,7 @@
 """Correlation with any kernel, stride and dilation as native kernels: matrix products with windows that are not copied. See kernels/conv/implicit_kernels.py.
 
 Note [Windows in place]
-The columns that `conv_gather` would copy are, for a channel, a tap and a row of results, numbers side by side: in the images themselves, if the columns
+The columns that `im2col` would copy are, for a channel, a tap and a row of results, numbers side by side: in the images themselves, if the columns
 have stride 1 and no border is needed; else in a copy with zeros around it, where columns are sorted by their remainders modulo the stride. The kernel goes by
 lists of offsets: of channels and taps, and of four or eight results each, of one image or of several. The last ones of a row may be computed twice.
 
@@ -17,30 +17,17 @@ from math import prod
 
 import numpy as np
 
-from .. import native, parallel
+from .. import parallel
 from ..native._table import At, Plan, ranges, scratch
 from .im2col import Ints
 from .implicit_plans import Images, Part, Step, Work, copy_step, in_pairs, packing, pieces, sequences, steps_of
 
 _BLOCK_BYTES = 5 << 16  # of the images and the results of a block
-_MOST_BYTES = 1 << 24  # the same of a single image
-_LEAST_WORK = 1 << 14  # products: below, preparations take longer
-_LEAST_IN_GROUP = 1 << 10  # the same for each group
 _INNER = 192  # channels times taps at a time: what these meet of a few columns stays in the first cache
 _CHUNK_BYTES = 1 << 17  # of results that go through all channels and taps at a time
 _PACKED = 1 << 15  # weights that are worth another thread
 _CHUNK = 128  # vectors of four channels and taps that are copied at a time, for sums
 _NS = 0.0075  # for one product, for each byte of a number
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-
-
-def suits_flat(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
-    """Whether this can be done, and is worth while."""
-    work = prod(out) * prod(weight[1:])
-    item = x.itemsize
-    if x.dtype not in _FLOATS or work < max(_LEAST_WORK, groups * _LEAST_IN_GROUP) or item * out[-1] < 16:
-        return False
-    return item * (prod(out[1:]) + prod(x.shape[1:])) <= _MOST_BYTES and native.available()
 
 
 class _Forward:

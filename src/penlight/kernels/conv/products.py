@@ -14,18 +14,6 @@ from numpy.lib.stride_tricks import as_strided
 from ..linalg import blas
 from .im2col import Ints
 
-_LEAST_TAPS = 9  # of windows side by side: fewer make short runs in memory
-
-
-def suits_points(weight: Ints, low: Ints) -> bool:
-    """Whether the kernel is a single number, and needs no border."""
-    return prod(weight[2:]) == 1 and not any(low)
-
-
-def suits_whole(low: Ints, out: Ints) -> bool:
-    """Whether there is one place for the kernel, inside the images."""
-    return prod(out[2:]) == 1 and not any(low)
-
 
 def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b of batches; one number for the inner size is not worth BLAS."""
@@ -85,22 +73,6 @@ def points(
         y += bias.reshape(groups, -1, 1)
 
 
-def points_input(
-    grad: np.ndarray, w: np.ndarray, stride: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
-) -> None:
-    """The transpose of `points` in its input."""
-    source = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
-    turned = _weights(w, len(grad), groups).swapaxes(2, 3)
-    if grad.shape[2:] == out.shape[2:]:
-        _product(turned, source, out.reshape(len(grad), groups, -1, source.shape[-1]))
-    else:
-        out.fill(0)
-        inside = (slice(None), slice(None), *[slice(0, n * s, s) for n, s in zip(grad.shape[2:], stride)])
-        out[inside] = _product(turned, source).reshape(*out.shape[:2], *grad.shape[2:])
-    if bias is not None:
-        out += bias.reshape(-1, *(1,) * len(stride))
-
-
 def points_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, stride: Ints, groups: int) -> np.ndarray:
     """The transpose of `points` in its weights."""
     upstream = grad.reshape(len(grad), groups, -1, prod(grad.shape[2:]))
@@ -145,11 +117,6 @@ def whole_weight(grad: np.ndarray, x: np.ndarray, weight: Ints, dilation: Ints, 
     upstream = grad.reshape(len(grad), groups, -1).transpose(1, 2, 0)
     source = _window(x, weight[2:], dilation).reshape(len(x), groups, -1).swapaxes(0, 1)
     return _product(upstream, source).reshape(weight)
-
-
-def suits_patches(weight: Ints, stride: Ints, low: Ints, dilation: Ints) -> bool:
-    """Whether the windows lie side by side, and are large: the kernel is as large as the stride, and there is no border."""
-    return weight[2:] == stride and not any(low) and prod(dilation) == 1 and prod(stride) >= _LEAST_TAPS
 
 
 def patches_input(

@@ -1,14 +1,20 @@
 """Correlation with kernels of 3 x 3 by Winograd's minimal filtering F(2 x 2, 3 x 3), as native kernels only.
 
-Note [Winograd along two dims]
-As along one dim, see Note [Winograd along one dim], but of columns too: a tile of 2 x 2 results depends on 4 x 4 inputs, and takes 16 products
-instead of 36. With the matrices of that note, 4 x 4 inputs `d`, a kernel `g` and the results `y` of a tile
+Note [Winograd's products]
+Two neighbouring results of a filter ``g0 g1 g2`` over ``d0 d1 d2 d3`` take six products; they also are
+``m0 + m1 + m2`` and ``m1 - m2 - m3`` with the four products
+
+    m0 = (d0 - d2) g0                    m1 = (d1 + d2) (g0 + g1 + g2) / 2
+    m3 = (d1 - d3) g2                    m2 = (d2 - d1) (g0 - g1 + g2) / 2
+
+The same along rows and columns: a tile of 2 x 2 results depends on 4 x 4 inputs, and takes 16 products instead of 36. With 4 x 4 inputs `d`, a kernel
+`g`, the results `y` of a tile, and the matrices B, G and A of the sums above
 
     y = A ((G g G^T) * (B d B^T)) A^T
 
 where * is the product of each of the 16 numbers, summed over the channels: 16 matrix products of (channels of the result x channels) with (channels
-x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the mixing would cost as much
-as the products save, since each sum is a pass over memory. In machine code (kernels/conv/winograd_kernels.py) it costs a tenth of them.
+x tiles). The transpose in the weights is G^T (sum over tiles of (A^T e A) * (B d B^T)) G. In NumPy the sums would cost as much
+as the products save, since each is a pass over memory. In machine code (kernels/conv/winograd_kernels.py) they cost a tenth of them.
 Each result still depends on exactly those inputs that it should.
 """
 
@@ -20,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import native, parallel
+from .. import parallel
 from ..linalg import blas
 from ..native._table import At, Plan, job_count, ranges, scratch
 from .im2col import Ints
@@ -30,31 +36,12 @@ _BLOCK_BYTES = 9 << 17  # of the mixed input and the products of a block
 _WEIGHT_BYTES = 3 << 20  # the same where each block ends in sums, which have their price
 _LEAST_TILES = 48  # of a block: fewer make poor products
 _LEAST_SUMMED = 256  # the same for sums
-_LEAST_CHANNELS = 16  # fewer make mixing take longer than what it saves
-_LEAST_PLACES = 200  # of results: for fewer it takes longer to mix the weights
-_LEAST_WORK = 1 << 19  # products of the plain way: below, preparations take longer
 _NS = 0.15  # for each result and channel
 _MIXING = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float32)
 _MIXING = np.kron(_MIXING, _MIXING)  # (16, 9): from the taps of a kernel to the numbers of its products
 _SIGNED = (
     _MIXING * np.kron([1, 1, 1, -1], [1, 1, 1, -1]).astype(np.float32)[:, None]
 )  # see kernels/conv/winograd_kernels.py, _mix_gradient
-
-
-def suits_tiles(x: np.ndarray, weight: Ints, stride: Ints, dilation: Ints, groups: int, out: Ints) -> bool:
-    """Whether the sizes allow this and make it worth while."""
-    return (
-        weight[2:] == (3, 3)
-        and prod(stride) == prod(dilation) == 1
-        and weight[0] >= _LEAST_CHANNELS * groups
-        and weight[1] >= _LEAST_CHANNELS
-        and out[2] > 1
-        and out[3] > 1
-        and prod(out) * weight[1] >= _LEAST_WORK * groups
-        and out[0] * out[2] * out[3] >= _LEAST_PLACES
-        and x.dtype == np.float32
-        and native.available()
-    )
 
 
 class _Blocks:
@@ -260,7 +247,7 @@ def _mixed_weights(w: np.ndarray) -> tuple[np.ndarray, int, int]:
 def tiles(
     x: np.ndarray, w: np.ndarray, low: Ints, groups: int, out: np.ndarray, bias: np.ndarray | None = None
 ) -> None:
-    """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `conv_gather.gather` does."""
+    """Write into contiguous `out` the correlation of contiguous `x` with `w`, as `im2col.gather` does."""
     if groups > 1:
         w = np.ascontiguousarray(w)
     weight, row, inner = _mixed_weights(w)

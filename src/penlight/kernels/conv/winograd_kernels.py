@@ -1,6 +1,6 @@
 """Correlation with kernels of 3 x 3 by Winograd's minimal filtering, and its transpose in the weights.
 
-The mathematics is in Note [Winograd along two dims] of kernels/conv/winograd.py, which calls this. Here a block of images, or a part of one, goes
+The mathematics is in Note [Winograd's products] of kernels/conv/winograd.py, which calls this. Here a block of images, or a part of one, goes
 through all steps while it is in the cache, in one call:
 
 - `_spread`: each plane is copied to a scratch plane with a border of zeros, even columns and odd ones apart, so that eight tiles side by side are

@@ -1,6 +1,6 @@
 """Norms of small arrays, see Note [Compiled loops] in compiler/loops.py. The same in NumPy: kernels/norm/, kernels/norm/channels.py.
 
-float32 is computed with as float64, and sums go in four parts, of which none waits for the others. Functions give None where there is no machine code, or arrays
+float32 is computed with as float64. Functions give None where there is no machine code, or arrays
 are not simple: of one dtype, the parameters contiguous, not empty. Larger arrays are NumPy's, or kernels/norm/kernels.py's, whose loops are over vectors.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.loops import Floats, compile_loops
+from ..compiler.loops import Floats, compile_loops, reassociated
 from .features import features, features_back
 
 _MOST = 1 << 15  # elements; for more of float32 there are loops over vectors
@@ -20,42 +20,27 @@ Three = tuple[Any, Any, Any]
 
 
 def _sum(x: Floats, start: int, count: int) -> float:
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, count - 3, 4):
-        a += x[start + i]
-        b += x[start + i + 1]
-        c += x[start + i + 2]
-        d += x[start + i + 3]
-    for i in range(count // 4 * 4, count):
-        a += x[start + i]
-    return (a + b) + (c + d)
+    total = 0.0
+    for i in reassociated(range(count)):
+        total += x[start + i]
+    return total
 
 
 def _squares(x: Floats, start: int, count: int, middle: float) -> float:
     """The sum of squared distances from the middle."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, count - 3, 4):
-        p, q = x[start + i] - middle, x[start + i + 1] - middle
-        r, s = x[start + i + 2] - middle, x[start + i + 3] - middle
-        a += p * p
-        b += q * q
-        c += r * r
-        d += s * s
-    for i in range(count // 4 * 4, count):
-        p = x[start + i] - middle
-        a += p * p
-    return (a + b) + (c + d)
+    total = 0.0
+    for i in reassociated(range(count)):
+        distance = x[start + i] - middle
+        total += distance * distance
+    return total
 
 
 def _moment(grad: Floats, x: Floats, start: int, count: int, middle: float) -> float:
     """The sum of gradients times distances from the middle."""
-    a, b = 0.0, 0.0
-    for i in range(0, count - 1, 2):
-        a += grad[start + i] * (x[start + i] - middle)
-        b += grad[start + i + 1] * (x[start + i + 1] - middle)
-    for i in range(count // 2 * 2, count):
-        a += grad[start + i] * (x[start + i] - middle)
-    return a + b
+    total = 0.0
+    for i in reassociated(range(count)):
+        total += grad[start + i] * (x[start + i] - middle)
+    return total
 
 
 # ----- Rows -----------------------------------------------------------------------------------------------------------

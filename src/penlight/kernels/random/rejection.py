@@ -98,7 +98,9 @@ def _kernel(sample: Any) -> Any:
         return compiled
 
     def run(begin: int, end: int, table: Any, draws: Any, out: Any, state: Any, size: int, count: int) -> None:
-        rows = table.reshape(-1).tolist()
+        rows = memoryview(
+            table.reshape(-1)
+        )  # a list of all rows for each few draws would take time by the square of their number
         samples(begin, end, rows, draws.tolist(), out.reshape(-1), state, size, count, sample=sample, width=width)
 
     return run

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, ClassVar
 
+from penlight import Tensor
+
 from .module import Module
+
+
+def _constructor(declared: Any) -> Any:
+    """An `__init__` with the declared signature that sets the options, and their names."""
+    code = declared.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    positional, given = names[: code.co_argcount - 1], declared.__defaults__ or ()
+    defaults = {**dict(zip(positional[len(positional) - len(given) :], given)), **(declared.__kwdefaults__ or {})}
+    blank = {name: defaults.get(name) for name in names}
+
+    @functools.wraps(declared)
+    def __init__(self: Options, *args: Any, **kwargs: Any) -> None:
+        declared(self, *args, **kwargs)  # does nothing but check the arguments
+        self._set_options({**blank, **dict(zip(positional, args)), **kwargs})
+        self._check()
+
+    return __init__, names
 
 
 class Options(Module):
     """A module that holds the options of a function, which its `forward` calls.
 
-    A class names its options once, in the signature of `__init__`, whose body is `self._set_options(locals())`. What
-    is printed of them is the format string `_shown`.
+    A class names its `function`, and its options once, in the signature of `__init__`. The function takes them in this
+    order after the tensors. `shown` is the format string of what is printed of them. In a class with either keyword
+    `__init__` has no body: it calls `_set_options` and `_check`, which a class may extend.
 
     >>> import penlight as torch
-    >>> class Scaled(Options):
-    ...     _shown = "by={self.by}"
-    ...     def __init__(self, by: float = 2.0) -> None:
-    ...         self._set_options(locals())
-    ...     def forward(self, input):
-    ...         return input * self.by
+    >>> class Scaled(Unary, function=torch.mul, shown="by={self.by}"):
+    ...     def __init__(self, by: float = 2.0) -> None: ...
     >>> Scaled(3.0), Scaled()(torch.ones(1))
     (Scaled(by=3.0), tensor([2.]))
     """
 
     _shown: ClassVar[str] = ""
     _tensor_options: ClassVar[tuple[str, ...]] = ()  # options that are buffers
+    _not_kept: ClassVar[tuple[str, ...]] = ()  # options for which the function gets None
+    _none: ClassVar[None] = None
+    _function: ClassVar[Callable[..., Any]]
+    _values: ClassVar[Any] = ()  # makes a tuple of a module's options, if there are several
+
+    def __init_subclass__(
+        cls, function: Callable[..., Any] | None = None, shown: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if shown is not None:
+            cls._shown = shown
+        if function is not None:
+            cls._function = staticmethod(function)
+        if (function is not None or shown is not None) and "__init__" in vars(cls):
+            cls.__init__, names = _constructor(cls.__init__)  # type: ignore[method-assign]
+            kept = ["_none" if name in cls._not_kept else name for name in names]
+            cls._values = attrgetter(*kept) if kept else ()
+            if cls.forward in _UNARY:
+                cls.forward = _UNARY[min(len(kept), 2)]  # type: ignore[method-assign]
 
     def _set_options(self, options: dict[str, Any]) -> None:
         super().__init__()
@@ -35,5 +73,32 @@ class Options(Module):
             elif name != "self":
                 setattr(self, name, value)
 
+    def _check(self) -> None:
+        """Refuses options that don't go."""
+
     def extra_repr(self) -> str:
         return self._shown.format(self=self)
+
+
+def _without(self: Options, input: Tensor) -> Any:
+    """The function of the input."""
+    return self._function(input)
+
+
+def _with_one(self: Options, input: Tensor) -> Any:
+    """The function of the input."""
+    return self._function(input, self._values(self))
+
+
+def _with_several(self: Options, input: Tensor) -> Any:
+    """The function of the input."""
+    return self._function(input, *self._values(self))
+
+
+_UNARY = (_without, _with_one, _with_several)
+
+
+class Unary(Options):
+    """A function of one tensor."""
+
+    forward = _without

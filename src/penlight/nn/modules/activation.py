@@ -11,7 +11,7 @@ from penlight.nn import functional as F
 from penlight.nn import init as _init
 from penlight.nn.parameter import Parameter
 
-from ._options import Options
+from ._options import Unary
 from .module import Module
 from .multihead_attention import MultiheadAttention
 
@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _InPlace(Options):
+class _InPlace(Unary):
     """An activation that can write into its input, which is printed only if it does."""
 
     def extra_repr(self) -> str:
@@ -32,7 +32,7 @@ class _InPlace(Options):
         return f"{shown}, inplace=True" if shown else "inplace=True"
 
 
-class Threshold(_InPlace):
+class Threshold(_InPlace, function=F.threshold, shown="threshold={self.threshold}, value={self.value}"):
     """x where x > threshold, `value` elsewhere.
 
     >>> import penlight as torch
@@ -40,16 +40,10 @@ class Threshold(_InPlace):
     tensor([20.,  1.])
     """
 
-    _shown = "threshold={self.threshold}, value={self.value}"
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None: ...
 
 
-class ReLU(_InPlace):
+class ReLU(_InPlace, function=F.relu):
     """max(0, x).
 
     >>> import penlight as torch
@@ -57,14 +51,10 @@ class ReLU(_InPlace):
     tensor([0., 2.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, inplace=self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class RReLU(_InPlace):
+class RReLU(_InPlace, shown="lower={self.lower}, upper={self.upper}"):
     """x where x ≥ 0, a x elsewhere, with `a` drawn from [lower, upper] while training and their mean otherwise.
 
     >>> import penlight as torch
@@ -72,10 +62,7 @@ class RReLU(_InPlace):
     tensor([-1.,  2.])
     """
 
-    _shown = "lower={self.lower}, upper={self.upper}"
-
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
-        self._set_options(locals())
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None: ...
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
@@ -121,7 +108,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class Sigmoid(Module):
+class Sigmoid(Unary, function=penlight.sigmoid):
     """1 / (1 + exp(-x)).
 
     >>> import penlight as torch
@@ -129,11 +116,8 @@ class Sigmoid(Module):
     tensor([0.5000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return penlight.sigmoid(input)
 
-
-class Hardsigmoid(Options):
+class Hardsigmoid(Unary, function=F.hardsigmoid):
     """x/6 + 1/2 limited to [0, 1].
 
     >>> import penlight as torch
@@ -141,14 +125,10 @@ class Hardsigmoid(Options):
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Tanh(Module):
+class Tanh(Unary, function=penlight.tanh):
     """The hyperbolic tangent.
 
     >>> import penlight as torch
@@ -156,11 +136,8 @@ class Tanh(Module):
     tensor([0.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return penlight.tanh(input)
 
-
-class SiLU(_InPlace):
+class SiLU(_InPlace, function=F.silu):
     """x sigmoid(x), also called swish.
 
     >>> import penlight as torch
@@ -168,14 +145,10 @@ class SiLU(_InPlace):
     tensor([0.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, inplace=self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Mish(_InPlace):
+class Mish(_InPlace, function=F.mish):
     """x tanh(softplus(x)).
 
     >>> import penlight as torch
@@ -183,14 +156,10 @@ class Mish(_InPlace):
     tensor([0.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, inplace=self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class Hardswish(Options):
+class Hardswish(Unary, function=F.hardswish):
     """x times its hard sigmoid.
 
     >>> import penlight as torch
@@ -198,14 +167,10 @@ class Hardswish(Options):
     tensor([0., 4.])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class ELU(_InPlace):
+class ELU(_InPlace, function=F.elu, shown="alpha={self.alpha}"):
     """x where x > 0, alpha (exp(x) - 1) elsewhere.
 
     >>> import penlight as torch
@@ -213,16 +178,10 @@ class ELU(_InPlace):
     tensor([0., 1.])
     """
 
-    _shown = "alpha={self.alpha}"
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
 
 
-class CELU(_InPlace):
+class CELU(_InPlace, function=F.celu, shown="alpha={self.alpha}"):
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 
     >>> import penlight as torch
@@ -230,16 +189,10 @@ class CELU(_InPlace):
     tensor([0., 1.])
     """
 
-    _shown = "alpha={self.alpha}"
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
 
 
-class SELU(_InPlace):
+class SELU(_InPlace, function=F.selu):
     """The scaled ELU of self-normalising networks.
 
     >>> import penlight as torch
@@ -247,14 +200,10 @@ class SELU(_InPlace):
     tensor([1.0507])
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
+    def __init__(self, inplace: bool = False) -> None: ...
 
 
-class GLU(Options):
+class GLU(Unary, function=F.glu, shown="dim={self.dim}"):
     """One half of the input times the sigmoid of the other, split along `dim`.
 
     >>> import penlight as torch
@@ -262,16 +211,10 @@ class GLU(Options):
     tensor([2.])
     """
 
-    _shown = "dim={self.dim}"
-
-    def __init__(self, dim: int = -1) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
+    def __init__(self, dim: int = -1) -> None: ...
 
 
-class GELU(Options):
+class GELU(Unary, shown="approximate={self.approximate!r}"):
     """x times the normal distribution function of x; with `approximate="tanh"` by the usual approximation.
 
     >>> import penlight as torch
@@ -279,16 +222,13 @@ class GELU(Options):
     tensor([0.8413])
     """
 
-    _shown = "approximate={self.approximate!r}"
-
-    def __init__(self, approximate: str = "none") -> None:
-        self._set_options(locals())
+    def __init__(self, approximate: str = "none") -> None: ...
 
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, approximate=self.approximate)
 
 
-class Hardshrink(Options):
+class Hardshrink(Unary, function=F.hardshrink, shown="{self.lambd}"):
     """x where |x| > lambd, 0 elsewhere.
 
     >>> import penlight as torch
@@ -296,16 +236,10 @@ class Hardshrink(Options):
     tensor([0.0000, 0.6000])
     """
 
-    _shown = "{self.lambd}"
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
+    def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class LeakyReLU(_InPlace):
+class LeakyReLU(_InPlace, function=F.leaky_relu, shown="negative_slope={self.negative_slope}"):
     """x where x ≥ 0, negative_slope x elsewhere.
 
     >>> import penlight as torch
@@ -313,16 +247,10 @@ class LeakyReLU(_InPlace):
     tensor([-0.1000,  2.0000])
     """
 
-    _shown = "negative_slope={self.negative_slope}"
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None: ...
 
 
-class LogSigmoid(Module):
+class LogSigmoid(Unary, function=F.logsigmoid):
     """log(sigmoid(x)), computed without overflow.
 
     >>> import penlight as torch
@@ -330,11 +258,8 @@ class LogSigmoid(Module):
     tensor([-0.6931])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Softplus(Options):
+class Softplus(Unary, function=F.softplus, shown="beta={self.beta}, threshold={self.threshold}"):
     """log(1 + exp(beta x)) / beta, and x itself where beta x > threshold.
 
     >>> import penlight as torch
@@ -342,16 +267,10 @@ class Softplus(Options):
     tensor([0.6931])
     """
 
-    _shown = "beta={self.beta}, threshold={self.threshold}"
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None: ...
 
 
-class Softshrink(Options):
+class Softshrink(Unary, function=F.softshrink, shown="{self.lambd}"):
     """x moved towards 0 by lambd, and 0 within.
 
     >>> import penlight as torch
@@ -359,13 +278,7 @@ class Softshrink(Options):
     tensor([0., 1.])
     """
 
-    _shown = "{self.lambd}"
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
+    def __init__(self, lambd: float = 0.5) -> None: ...
 
 
 class PReLU(Module):
@@ -395,7 +308,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Softsign(Module):
+class Softsign(Unary, function=F.softsign):
     """x / (1 + |x|).
 
     >>> import penlight as torch
@@ -403,11 +316,8 @@ class Softsign(Module):
     tensor([0.5000])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Tanhshrink(Module):
+class Tanhshrink(Unary, function=F.tanhshrink):
     """x - tanh(x).
 
     >>> import penlight as torch
@@ -415,21 +325,19 @@ class Tanhshrink(Module):
     tensor([0.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
 
-
-class _AlongDim(Options):
+class _AlongDim(Unary, shown="dim={self.dim}"):
     """A function along one dimension, which is guessed with a warning if it is None."""
 
-    _shown = "dim={self.dim}"
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.dim, _stacklevel=5)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("dim", None)
 
 
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function=F.softmin):
     """The softmax of -x along a dimension.
 
     >>> import penlight as torch
@@ -437,14 +345,10 @@ class Softmin(_AlongDim):
     tensor([0.5000, 0.5000])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
+    def __init__(self, dim: int | None = None) -> None: ...
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function=F.softmax):
     """exp(x) scaled so that it sums to 1 along a dimension.
 
     >>> import penlight as torch
@@ -452,11 +356,7 @@ class Softmax(_AlongDim):
     tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
+    def __init__(self, dim: int | None = None) -> None: ...
 
 
 class Softmax2d(Module):
@@ -473,7 +373,7 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function=F.log_softmax):
     """log(softmax(x)) along a dimension, computed without overflow.
 
     >>> import penlight as torch
@@ -481,8 +381,4 @@ class LogSoftmax(_AlongDim):
     tensor([-0.6931, -0.6931])
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+    def __init__(self, dim: int | None = None) -> None: ...

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from penlight import Tensor
 from penlight.nn import functional as F
 
-from ._options import Options
+from ._options import Unary
 
 __all__ = ["ChannelShuffle"]
 
 
-class ChannelShuffle(Options):
+class ChannelShuffle(Unary, function=F.channel_shuffle, shown="groups={self.groups}"):
     """Interleaves the channels of `groups` groups.
 
     >>> import penlight as torch
@@ -18,10 +17,4 @@ class ChannelShuffle(Options):
     tensor([0., 2., 1., 3.])
     """
 
-    _shown = "groups={self.groups}"
-
-    def __init__(self, groups: int) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
+    def __init__(self, groups: int) -> None: ...

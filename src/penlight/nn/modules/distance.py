@@ -25,7 +25,7 @@ class PairwiseDistance(Options):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Options):
+class CosineSimilarity(Options, function=F.cosine_similarity):
     """The cosine of the angle between vectors along a dimension.
 
     >>> import penlight as torch
@@ -33,8 +33,7 @@ class CosineSimilarity(Options):
     tensor(0.)
     """
 
-    def __init__(self, dim: int = 1, eps: float = 1e-08) -> None:
-        self._set_options(locals())
+    def __init__(self, dim: int = 1, eps: float = 1e-08) -> None: ...
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+        return self._function(x1, x2, *self._values(self))

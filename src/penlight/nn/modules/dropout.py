@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
-
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from ._options import Options
+from ._options import Unary
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _DropoutNd(Options):
-    _function: ClassVar[Callable[..., Tensor]]
-    _shown = "p={self.p}, inplace={self.inplace}"
+class _DropoutNd(Unary, shown="p={self.p}, inplace={self.inplace}"):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        self._set_options(locals())
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    def _check(self) -> None:
+        if self.p < 0 or self.p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with elements or channels dropped."""
         return self._function(input, self.p, self.training, self.inplace)
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function=F.dropout):
     """While training, zeroes elements with probability `p` and scales the others by 1/(1-p).
 
     >>> import penlight as torch
@@ -35,10 +30,8 @@ class Dropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    _function = staticmethod(F.dropout)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function=F.dropout1d):
     """While training, zeroes whole channels of (N, C, L) or (C, L) with probability `p`.
 
     >>> import penlight as torch
@@ -47,10 +40,8 @@ class Dropout1d(_DropoutNd):
              [0., 0.]]])
     """
 
-    _function = staticmethod(F.dropout1d)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function=F.dropout2d):
     """While training, zeroes whole channels of (N, C, H, W) with probability `p`.
 
     >>> import penlight as torch
@@ -58,18 +49,14 @@ class Dropout2d(_DropoutNd):
     tensor([[[[0., 0.]]]])
     """
 
-    _function = staticmethod(F.dropout2d)
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function=F.dropout3d):
     """While training, zeroes whole channels of (N, C, D, H, W) with probability `p`.
 
     >>> import penlight as torch
     >>> torch.nn.Dropout3d(1.0)(torch.ones(1, 1, 1, 1, 2))
     tensor([[[[[0., 0.]]]]])
     """
-
-    _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):

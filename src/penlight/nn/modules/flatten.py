@@ -6,12 +6,12 @@ from typing import Any
 
 from penlight import Tensor
 
-from ._options import Options
+from ._options import Unary
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Options):
+class Flatten(Unary, function=Tensor.flatten, shown="start_dim={self.start_dim}, end_dim={self.end_dim}"):
     """Makes one dimension of a range of them; by default of all but the first.
 
     >>> import penlight as torch
@@ -19,16 +19,10 @@ class Flatten(Options):
     torch.Size([32, 25])
     """
 
-    _shown = "start_dim={self.start_dim}, end_dim={self.end_dim}"
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.flatten(self.start_dim, self.end_dim)
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
 
 
-class Unflatten(Options):
+class Unflatten(Unary, function=Tensor.unflatten, shown="dim={self.dim}, unflattened_size={self.unflattened_size}"):
     """Makes several dimensions of one.
 
     >>> import penlight as torch
@@ -36,19 +30,14 @@ class Unflatten(Options):
     torch.Size([2, 2, 5])
     """
 
-    _shown = "dim={self.dim}, unflattened_size={self.unflattened_size}"
+    def __init__(self, dim: int, unflattened_size: Any) -> None: ...
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
-        self._set_options(locals())
-        if not isinstance(unflattened_size, (tuple, list)):
-            kind = type(unflattened_size).__name__
-            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
-        for pos, size in enumerate(unflattened_size):
+    def _check(self) -> None:
+        sizes, refused = self.unflattened_size, "unflattened_size must be"
+        if not isinstance(sizes, (tuple, list)):
+            raise TypeError(f"{refused} a tuple of ints, but found type {type(sizes).__name__}")
+        for pos, size in enumerate(sizes):
             if not isinstance(size, int):
-                kind = type(size).__name__
                 raise TypeError(
-                    f"unflattened_size must be tuple of ints, but found element of type {kind} at pos {pos}"
+                    f"{refused} tuple of ints, but found element of type {type(size).__name__} at pos {pos}"
                 )
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.unflatten(self.dim, self.unflattened_size)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from penlight import Tensor
 from penlight.nn import functional as F
 from penlight.nn.common_types import _size_any_t
 
-from ._options import Options
+from ._options import Unary
 
 __all__ = ["Fold", "Unfold"]
 
 _BLOCKS = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
-class Fold(Options):
+class Fold(Unary, function=F.fold, shown="output_size={self.output_size}, " + _BLOCKS):
     """Adds up sliding blocks into an image.
 
     >>> import penlight as torch
@@ -21,17 +20,11 @@ class Fold(Options):
     torch.Size([1, 3, 4, 5])
     """
 
-    _shown = "output_size={self.output_size}, " + _BLOCKS
-
     def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1,
-                 padding: _size_any_t = 0, stride: _size_any_t = 1) -> None:  # fmt: skip
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+                 padding: _size_any_t = 0, stride: _size_any_t = 1) -> None: ...  # fmt: skip
 
 
-class Unfold(Options):
+class Unfold(Unary, function=F.unfold, shown=_BLOCKS):
     """Takes the sliding blocks out of an image, each as a column.
 
     >>> import penlight as torch
@@ -39,12 +32,6 @@ class Unfold(Options):
     torch.Size([2, 30, 4])
     """
 
-    _shown = _BLOCKS
-
     def __init__(
         self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1
-    ) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+    ) -> None: ...

@@ -23,11 +23,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Loss(Options):
+class _Loss(Options, shown=""):
     """A loss has the option `reduction`; the flags `size_average` and `reduce` are its older form."""
 
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
-        self._set_options(locals())
+    _not_kept = ("size_average", "reduce")
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None: ...
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of the input for the target."""
+        return self._function(input, target, *self._values(self))
 
     def _set_options(self, options: dict[str, Any]) -> None:
         flags = options.pop("size_average", None), options.pop("reduce", None)
@@ -36,16 +41,14 @@ class _Loss(Options):
         super()._set_options(options)
 
 
-class _WeightedLoss(_Loss):
+class _WeightedLoss(_Loss, shown=""):
     _tensor_options = ("weight",)
 
-    def __init__(
-        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        self._set_options(locals())
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean") -> None: ...  # fmt: skip
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=F.l1_loss):
     """The mean absolute difference.
 
     >>> import penlight as torch
@@ -53,11 +56,8 @@ class L1Loss(_Loss):
     tensor(3.)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
 
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=F.mse_loss):
     """The mean squared difference.
 
     >>> import penlight as torch
@@ -65,11 +65,8 @@ class MSELoss(_Loss):
     tensor(5.)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
 
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
     """Squared below `beta`, absolute above.
 
     >>> import penlight as torch
@@ -79,14 +76,10 @@ class SmoothL1Loss(_Loss):
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
-    ) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    ) -> None: ...
 
 
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss):
     """Squared below `delta`, `delta` times absolute above.
 
     >>> import penlight as torch
@@ -94,16 +87,14 @@ class HuberLoss(_Loss):
     tensor(4.)
     """
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        if not isinstance(delta, (float, int)):
-            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
-        self._set_options(locals())
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None: ...
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+    def _check(self) -> None:
+        if not isinstance(self.delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_WeightedLoss, function=F.nll_loss):
     """The negative of the log-probability of the target class.
 
     >>> import penlight as torch
@@ -112,11 +103,7 @@ class NLLLoss(_WeightedLoss):
     """
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+                 reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
 
 
 class NLLLoss2d(NLLLoss):
@@ -138,7 +125,7 @@ class NLLLoss2d(NLLLoss):
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
     """The negative log-likelihood of counts under a Poisson distribution.
 
     >>> import penlight as torch
@@ -147,16 +134,13 @@ class PoissonNLLLoss(_Loss):
     """
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08,
-                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
-        self._set_options(locals())
+                 reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
 
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._function(log_input, target, *self._values(self))
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
     """The negative log-likelihood under a normal distribution of given mean and variance.
 
     >>> import penlight as torch
@@ -164,14 +148,13 @@ class GaussianNLLLoss(_Loss):
     tensor(2.)
     """
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None:
-        self._set_options(locals())
+    def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = "mean") -> None: ...
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
+        return self._function(input, target, var, *self._values(self))
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=F.kl_div):
     """The Kullback-Leibler divergence of log-probabilities from target probabilities, element by element.
 
     >>> import penlight as torch
@@ -181,14 +164,10 @@ class KLDivLoss(_Loss):
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
-    ) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    ) -> None: ...
 
 
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
     """The cross entropy of probabilities in [0, 1] with targets in [0, 1].
 
     >>> import penlight as torch
@@ -196,11 +175,8 @@ class BCELoss(_WeightedLoss):
     tensor(0.6931)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
-
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     """Sigmoid and `BCELoss` in one, which is stable.
 
     >>> import penlight as torch
@@ -211,16 +187,10 @@ class BCEWithLogitsLoss(_Loss):
     _tensor_options = ("weight", "pos_weight")
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:  # fmt: skip
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None: ...  # fmt: skip
 
 
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy):
     """The cross entropy of unnormalised scores with target classes or target probabilities.
 
     >>> import penlight as torch
@@ -229,18 +199,7 @@ class CrossEntropyLoss(_WeightedLoss):
     """
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-                 reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:  # fmt: skip
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
+                 reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None: ...  # fmt: skip
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -290,7 +249,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         return self._shown.format(self=self, bias=self.linear.bias is not None)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function=F.ctc_loss):
     """The connectionist temporal classification loss: labels without an alignment to the inputs.
 
     >>> import penlight as torch
@@ -299,18 +258,18 @@ class CTCLoss(_Loss):
     tensor(0.2877)
     """
 
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        self._set_options(locals())
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None: ...
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        options = (self.blank, self.reduction, self.zero_infinity)
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *options)
+    def forward(  # type: ignore[override]
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
+        return self._function(log_probs, targets, input_lengths, target_lengths, *self._values(self))
 
 
 # Losses with a margin
 
 
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """x where the target is 1, max(0, margin - x) where it is -1.
 
     >>> import penlight as torch
@@ -320,14 +279,10 @@ class HingeEmbeddingLoss(_Loss):
 
     def __init__(
         self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+    ) -> None: ...
 
 
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss):
     """The hinge between the scores of the target classes and those of all others.
 
     >>> import penlight as torch
@@ -335,11 +290,8 @@ class MultiLabelMarginLoss(_Loss):
     tensor(0.8500)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
     """log(1 + exp(-y x)) for targets 1 and -1.
 
     >>> import penlight as torch
@@ -347,11 +299,8 @@ class SoftMarginLoss(_Loss):
     tensor(0.6931)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
 
-
-class MultiLabelSoftMarginLoss(_WeightedLoss):
+class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss):
     """The binary cross entropy of each class, averaged over the classes.
 
     >>> import penlight as torch
@@ -359,11 +308,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     tensor(0.6931)
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
-
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     """1 - cos for pairs that belong together (target 1), max(0, cos - margin) for others (target -1).
 
     >>> import penlight as torch
@@ -373,14 +319,13 @@ class CosineEmbeddingLoss(_Loss):
 
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        self._set_options(locals())
+    ) -> None: ...
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._function(input1, input2, target, *self._values(self))
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
     """max(0, -y (x1 - x2) + margin): x1 should rank above x2 where the target is 1, below where it is -1.
 
     >>> import penlight as torch
@@ -390,14 +335,13 @@ class MarginRankingLoss(_Loss):
 
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        self._set_options(locals())
+    ) -> None: ...
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return self._function(input1, input2, target, *self._values(self))
 
 
-class MultiMarginLoss(_WeightedLoss):
+class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
     """The hinge between the score of the target class and all others, to the power `p`.
 
     >>> import penlight as torch
@@ -406,25 +350,28 @@ class MultiMarginLoss(_WeightedLoss):
     """
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
-                 reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
-        self._set_options(locals())
-        if p not in (1, 2):
+                 reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
+
+    def _check(self) -> None:
+        if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
-        if weight is not None and weight.dim() != 1:
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
-        )
+        if self.weight is not None and self.weight.dim() != 1:
+            dims = self.weight.dim()
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {dims}D instead")
 
 
-def _check_margin(loss: str, margin: float) -> None:
-    if margin <= 0:
-        raise ValueError(f"{loss}: expected margin to be greater than 0, got {margin} instead")
+class _TripletLoss(_Loss):
+    def _check(self) -> None:
+        if self.margin <= 0:
+            kind = type(self).__name__
+            raise ValueError(f"{kind}: expected margin to be greater than 0, got {self.margin} instead")
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        """The loss of distances from the anchor."""
+        return self._function(anchor, positive, negative, *self._values(self))
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
     """max(0, distance to the positive - distance to the negative + margin).
 
     >>> import penlight as torch
@@ -434,16 +381,10 @@ class TripletMarginLoss(_Loss):
     """
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False,
-                 size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:  # fmt: skip
-        self._set_options(locals())
-        _check_margin("TripletMarginLoss", margin)
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        options = {"margin": self.margin, "p": self.p, "eps": self.eps, "swap": self.swap}
-        return F.triplet_margin_loss(anchor, positive, negative, reduction=self.reduction, **options)
+                 size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None: ...  # fmt: skip
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_TripletLoss, shown=""):
     """`TripletMarginLoss` with a distance of your own.
 
     >>> import penlight as torch
@@ -453,12 +394,11 @@ class TripletMarginWithDistanceLoss(_Loss):
     """
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
-                 swap: bool = False, reduction: str = "mean") -> None:  # fmt: skip
-        if distance_function is None:
-            distance_function = PairwiseDistance()
-        self._set_options(locals())
-        _check_margin("TripletMarginWithDistanceLoss", margin)
+                 swap: bool = False, reduction: str = "mean") -> None: ...  # fmt: skip
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        options = {"distance_function": self.distance_function, "margin": self.margin, "swap": self.swap}
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative, reduction=self.reduction, **options)
+    def _set_options(self, options: dict[str, Any]) -> None:
+        super()._set_options({**options, "distance_function": options["distance_function"] or PairwiseDistance()})
+
+    def _function(self, *tensors_and_options: Any) -> Tensor:
+        names = ("anchor", "positive", "negative", "distance_function", "margin", "swap", "reduction")
+        return F.triplet_margin_with_distance_loss(**dict(zip(names, tensors_and_options, strict=True)))

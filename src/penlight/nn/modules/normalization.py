@@ -10,14 +10,16 @@ import penlight
 from penlight import Tensor
 from penlight.nn import functional as F
 
-from ._options import Options
+from ._options import Options, Unary
 from ._parameters import make_parameters, reset_affine
 from .module import Module
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
+_SHOWN = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
-class LocalResponseNorm(Options):
+
+class LocalResponseNorm(Unary, function=F.local_response_norm, shown=_SHOWN):
     """Divides each channel by a power of the mean square of its `size` neighbours.
 
     >>> import penlight as torch
@@ -25,17 +27,10 @@ class LocalResponseNorm(Options):
     torch.Size([1, 5, 4, 4])
     """
 
-    _shown = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None: ...
 
 
-class CrossMapLRN2d(Options):
+class CrossMapLRN2d(Options, shown=_SHOWN):
     """The older local response normalisation across channels, of (N, C, H, W).
 
     Forward values are PyTorch's, whose window never lets go of the first channel. The gradient is the derivative of
@@ -46,10 +41,7 @@ class CrossMapLRN2d(Options):
     torch.Size([1, 5, 4, 4])
     """
 
-    _shown = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None:
-        self._set_options(locals())
+    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None: ...
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input."""

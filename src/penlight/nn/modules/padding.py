@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from penlight import Tensor
+from penlight._function_code import copy_of
 from penlight.nn import functional as F
-from penlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
+from penlight.nn.common_types import _size_any_t
 
-from ._options import Options
+from ._options import Unary
 from .batchnorm import _expect_dims
 from .utils import _ntuple
 
@@ -19,12 +20,20 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _PadNd(Options):
-    """Padding of the last `_dims` dimensions, at two sides of each."""
+class _PadNd(Unary, shown="{self.padding}"):
+    """Padding of the last `dims` dimensions, at two sides of each: one number for all sides, or one for each."""
 
     _dims: ClassVar[int]
     _mode: ClassVar[str]
-    _shown = "{self.padding}"
+
+    def __init_subclass__(cls, dims: int | None = None, **declared: Any) -> None:
+        if dims is not None:  # a class of its own for users, so errors name its own `__init__`
+            cls._dims, declared["shown"] = dims, cls._shown
+            cls.__init__ = copy_of(cls.__init__.__wrapped__)  # type: ignore[attr-defined, method-assign]
+            cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
+        super().__init_subclass__(**declared)
+
+    def __init__(self, padding: _size_any_t) -> None: ...
 
     def _set_options(self, options: dict[str, Any]) -> None:
         super()._set_options({**options, "padding": _ntuple(2 * self._dims)(options["padding"])})
@@ -46,7 +55,7 @@ class _CircularPadNd(_PadNd):
         return super().forward(input)
 
 
-class CircularPad1d(_CircularPadNd):
+class CircularPad1d(_CircularPadNd, dims=1):
     """Padding that goes on at the other end: one number or (left, right).
 
     >>> import penlight as torch
@@ -54,13 +63,8 @@ class CircularPad1d(_CircularPadNd):
     tensor([[[2., 0., 1., 2., 0.]]])
     """
 
-    _dims = 1
 
-    def __init__(self, padding: _size_2_t) -> None:
-        self._set_options(locals())
-
-
-class CircularPad2d(_CircularPadNd):
+class CircularPad2d(_CircularPadNd, dims=2):
     """Padding that goes on at the other end: one number or (left, right, top, bottom).
 
     >>> import penlight as torch
@@ -68,13 +72,8 @@ class CircularPad2d(_CircularPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
-    _dims = 2
 
-    def __init__(self, padding: _size_4_t) -> None:
-        self._set_options(locals())
-
-
-class CircularPad3d(_CircularPadNd):
+class CircularPad3d(_CircularPadNd, dims=3):
     """Padding that goes on at the other end: one number or (left, right, top, bottom, front, back).
 
     >>> import penlight as torch
@@ -82,17 +81,12 @@ class CircularPad3d(_CircularPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
-    _dims = 3
-
-    def __init__(self, padding: _size_6_t) -> None:
-        self._set_options(locals())
-
 
 class _ReflectionPadNd(_PadNd):
     _mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPadNd):
+class ReflectionPad1d(_ReflectionPadNd, dims=1):
     """Padding that mirrors the input at its edge: one number or (left, right).
 
     >>> import penlight as torch
@@ -100,13 +94,8 @@ class ReflectionPad1d(_ReflectionPadNd):
     tensor([[[1., 0., 1., 2., 1.]]])
     """
 
-    _dims = 1
 
-    def __init__(self, padding: _size_2_t) -> None:
-        self._set_options(locals())
-
-
-class ReflectionPad2d(_ReflectionPadNd):
+class ReflectionPad2d(_ReflectionPadNd, dims=2):
     """Padding that mirrors the input at its edge: one number or (left, right, top, bottom).
 
     >>> import penlight as torch
@@ -114,13 +103,8 @@ class ReflectionPad2d(_ReflectionPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
-    _dims = 2
 
-    def __init__(self, padding: _size_4_t) -> None:
-        self._set_options(locals())
-
-
-class ReflectionPad3d(_ReflectionPadNd):
+class ReflectionPad3d(_ReflectionPadNd, dims=3):
     """Padding that mirrors the input at its edge: one number or (left, right, top, bottom, front, back).
 
     >>> import penlight as torch
@@ -128,17 +112,12 @@ class ReflectionPad3d(_ReflectionPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
-    _dims = 3
-
-    def __init__(self, padding: _size_6_t) -> None:
-        self._set_options(locals())
-
 
 class _ReplicationPadNd(_PadNd):
     _mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPadNd):
+class ReplicationPad1d(_ReplicationPadNd, dims=1):
     """Padding that repeats the edge: one number or (left, right).
 
     >>> import penlight as torch
@@ -146,13 +125,8 @@ class ReplicationPad1d(_ReplicationPadNd):
     tensor([[[0., 0., 1., 2., 2.]]])
     """
 
-    _dims = 1
 
-    def __init__(self, padding: _size_2_t) -> None:
-        self._set_options(locals())
-
-
-class ReplicationPad2d(_ReplicationPadNd):
+class ReplicationPad2d(_ReplicationPadNd, dims=2):
     """Padding that repeats the edge: one number or (left, right, top, bottom).
 
     >>> import penlight as torch
@@ -160,13 +134,8 @@ class ReplicationPad2d(_ReplicationPadNd):
     torch.Size([1, 1, 5, 5])
     """
 
-    _dims = 2
 
-    def __init__(self, padding: _size_4_t) -> None:
-        self._set_options(locals())
-
-
-class ReplicationPad3d(_ReplicationPadNd):
+class ReplicationPad3d(_ReplicationPadNd, dims=3):
     """Padding that repeats the edge: one number or (left, right, top, bottom, front, back).
 
     >>> import penlight as torch
@@ -174,24 +143,16 @@ class ReplicationPad3d(_ReplicationPadNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
-    _dims = 3
 
-    def __init__(self, padding: _size_6_t) -> None:
-        self._set_options(locals())
-
-
-class _ConstantPadNd(_PadNd):
-    _shown = "padding={self.padding}, value={self.value}"
-
-    def __init__(self, value: float) -> None:
-        Options._set_options(self, locals())
+class _ConstantPadNd(_PadNd, shown="padding={self.padding}, value={self.value}"):
+    def __init__(self, padding: _size_any_t, value: float) -> None: ...
 
     def forward(self, input: Tensor) -> Tensor:
         """The padded input."""
         return F.pad(input, self.padding, "constant", self.value)
 
 
-class ConstantPad1d(_ConstantPadNd):
+class ConstantPad1d(_ConstantPadNd, dims=1):
     """Padding with a value: one number or (left, right).
 
     >>> import penlight as torch
@@ -199,13 +160,8 @@ class ConstantPad1d(_ConstantPadNd):
     torch.Size([1, 3])
     """
 
-    _dims = 1
 
-    def __init__(self, padding: _size_2_t, value: float) -> None:
-        self._set_options(locals())
-
-
-class ConstantPad2d(_ConstantPadNd):
+class ConstantPad2d(_ConstantPadNd, dims=2):
     """Padding with a value: one number or (left, right, top, bottom).
 
     >>> import penlight as torch
@@ -213,24 +169,14 @@ class ConstantPad2d(_ConstantPadNd):
     torch.Size([1, 3, 3])
     """
 
-    _dims = 2
 
-    def __init__(self, padding: _size_4_t, value: float) -> None:
-        self._set_options(locals())
-
-
-class ConstantPad3d(_ConstantPadNd):
+class ConstantPad3d(_ConstantPadNd, dims=3):
     """Padding with a value: one number or (left, right, top, bottom, front, back).
 
     >>> import penlight as torch
     >>> torch.nn.ConstantPad3d(1, 3.5)(torch.zeros(1, 1, 1, 1)).shape
     torch.Size([1, 3, 3, 3])
     """
-
-    _dims = 3
-
-    def __init__(self, padding: _size_6_t, value: float) -> None:
-        self._set_options(locals())
 
 
 class ZeroPad1d(ConstantPad1d):
@@ -243,7 +189,7 @@ class ZeroPad1d(ConstantPad1d):
 
     _shown = "{self.padding}"
 
-    def __init__(self, padding: _size_2_t) -> None:
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__(padding, 0.0)
 
 
@@ -257,7 +203,7 @@ class ZeroPad2d(ConstantPad2d):
 
     _shown = "{self.padding}"
 
-    def __init__(self, padding: _size_4_t) -> None:
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__(padding, 0.0)
 
 
@@ -271,5 +217,5 @@ class ZeroPad3d(ConstantPad3d):
 
     _shown = "{self.padding}"
 
-    def __init__(self, padding: _size_6_t) -> None:
+    def __init__(self, padding: _size_any_t) -> None:
         super().__init__(padding, 0.0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from penlight import Tensor
 from penlight.nn import functional as F
 
-from ._options import Options
+from ._options import Unary
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
-class PixelShuffle(Options):
+class PixelShuffle(Unary, function=F.pixel_shuffle, shown="upscale_factor={self.upscale_factor}"):
     """Turns r² channels into an image r times as high and wide.
 
     >>> import penlight as torch
@@ -18,16 +17,10 @@ class PixelShuffle(Options):
     torch.Size([1, 1, 12, 12])
     """
 
-    _shown = "upscale_factor={self.upscale_factor}"
-
-    def __init__(self, upscale_factor: int) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
+    def __init__(self, upscale_factor: int) -> None: ...
 
 
-class PixelUnshuffle(Options):
+class PixelUnshuffle(Unary, function=F.pixel_unshuffle, shown="downscale_factor={self.downscale_factor}"):
     """The reverse of `PixelShuffle`.
 
     >>> import penlight as torch
@@ -35,10 +28,4 @@ class PixelUnshuffle(Options):
     torch.Size([1, 9, 4, 4])
     """
 
-    _shown = "downscale_factor={self.downscale_factor}"
-
-    def __init__(self, downscale_factor: int) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
+    def __init__(self, downscale_factor: int) -> None: ...

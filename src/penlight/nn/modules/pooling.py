@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from penlight import Tensor
@@ -17,7 +17,7 @@ from penlight.nn.common_types import (
     _size_any_t,
 )
 
-from ._options import Options
+from ._options import Unary
 from .utils import _pair, _single, _triple
 
 __all__ = [
@@ -28,48 +28,36 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Pool(Options):
-    """A module around one pooling function, which classes for one to three dimensions name."""
-
-    _function: ClassVar[Callable[..., Any]]
-
-
-class _Window(_Pool):
+class _Window(Unary, shown="kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"):
     """Pooling over windows of a size that is also the stride, unless there is another."""
 
     _expand: ClassVar[Any] = None  # makes tuples of sizes that are one number
-    _shown = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _sizes: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
+
+    def __init_subclass__(cls, expand: Any = None, **declared: Any) -> None:
+        if expand is not None:
+            cls._expand = staticmethod(expand)
+        super().__init_subclass__(**declared)
 
     def _set_options(self, options: dict[str, Any]) -> None:
-        if options["stride"] is None:
+        if options.get("stride", 0) is None:
             options["stride"] = options["kernel_size"]
-        expand = type(self)._expand
-        if expand is not None:
-            options.update({name: expand(options[name]) for name in ("kernel_size", "stride", "padding")})
+        if self._expand is not None:
+            options |= {n: self._expand(options[n]) for n in self._sizes if options[n] is not None}
         super()._set_options(options)
 
 
-class _MaxPoolNd(_Window):
-    _shown = _Window._shown + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-
+class _MaxPoolNd(_Window, shown=_Window._shown + ", dilation={self.dilation}, ceil_mode={self.ceil_mode}"):
     def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0,
-                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None:  # fmt: skip
-        self._set_options(locals())
+                 dilation: _size_any_t = 1, return_indices: bool = False, ceil_mode: bool = False) -> None: ...  # fmt: skip
 
     def forward(self, input: Tensor) -> Any:
         """The maximum of each window, with its position if `return_indices`."""
-        return type(self)._function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            ceil_mode=self.ceil_mode,
-            return_indices=self.return_indices,
-        )
+        sizes = (self.kernel_size, self.stride, self.padding, self.dilation)
+        return self._function(input, *sizes, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-class MaxPool1d(_MaxPoolNd):
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The maxima of windows of (N, C, L) or (C, L); the stride is the window's size unless given.
 
     >>> import penlight as torch
@@ -77,10 +65,8 @@ class MaxPool1d(_MaxPoolNd):
     tensor([[3., 2.]])
     """
 
-    _function = staticmethod(F.max_pool1d)
 
-
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The maxima of windows of (N, C, H, W) or (C, H, W).
 
     >>> import penlight as torch
@@ -88,10 +74,8 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([20, 16, 24, 15])
     """
 
-    _function = staticmethod(F.max_pool2d)
 
-
-class MaxPool3d(_MaxPoolNd):
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The maxima of windows of (N, C, D, H, W) or (C, D, H, W).
 
     >>> import penlight as torch
@@ -99,16 +83,14 @@ class MaxPool3d(_MaxPoolNd):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _function = staticmethod(F.max_pool3d)
-
 
 class _MaxUnpoolNd(_Window):
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:  # type: ignore[override]
         """The input put back at `indices`, zero elsewhere."""
-        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpoolNd):
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, expand=_single):
     """Puts the maxima of a `MaxPool1d` back at their positions.
 
     >>> import penlight as torch
@@ -117,13 +99,10 @@ class MaxUnpool1d(_MaxUnpoolNd):
     tensor([[[0., 3., 2., 0.]]])
     """
 
-    _function, _expand = staticmethod(F.max_unpool1d), staticmethod(_single)
-
-    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None:
-        self._set_options(locals())
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None: ...
 
 
-class MaxUnpool2d(_MaxUnpoolNd):
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, expand=_pair):
     """Puts the maxima of a `MaxPool2d` back at their positions.
 
     >>> import penlight as torch
@@ -132,13 +111,10 @@ class MaxUnpool2d(_MaxUnpoolNd):
     torch.Size([1, 1, 4, 4])
     """
 
-    _function, _expand = staticmethod(F.max_unpool2d), staticmethod(_pair)
-
-    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None:
-        self._set_options(locals())
+    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None: ...
 
 
-class MaxUnpool3d(_MaxUnpoolNd):
+class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, expand=_triple):
     """Puts the maxima of a `MaxPool3d` back at their positions.
 
     >>> import penlight as torch
@@ -147,20 +123,14 @@ class MaxUnpool3d(_MaxUnpoolNd):
     torch.Size([1, 1, 4, 4, 4])
     """
 
-    _function, _expand = staticmethod(F.max_unpool3d), staticmethod(_triple)
-
-    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None:
-        self._set_options(locals())
+    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None: ...
 
 
 class _AvgPoolNd(_Window):
-    def forward(self, input: Tensor) -> Tensor:
-        """The average of each window; `divisor_override` replaces the number of its elements."""
-        sizes = (self.kernel_size, self.stride, self.padding)
-        return type(self)._function(input, *sizes, self.ceil_mode, self.count_include_pad, self.divisor_override)
+    pass
 
 
-class AvgPool1d(_AvgPoolNd):
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, expand=_single):
     """The averages of windows of (N, C, L) or (C, L).
 
     >>> import penlight as torch
@@ -168,17 +138,11 @@ class AvgPool1d(_AvgPoolNd):
     tensor([[2., 1.]])
     """
 
-    _function, _expand = staticmethod(F.avg_pool1d), staticmethod(_single)
-
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0,
-                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:  # fmt: skip
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+                 ceil_mode: bool = False, count_include_pad: bool = True) -> None: ...  # fmt: skip
 
 
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
     """The averages of windows of (N, C, H, W) or (C, H, W).
 
     >>> import penlight as torch
@@ -186,15 +150,12 @@ class AvgPool2d(_AvgPoolNd):
     torch.Size([20, 16, 24, 15])
     """
 
-    _function = staticmethod(F.avg_pool2d)
-
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None) -> None:  # fmt: skip
-        self._set_options(locals())
+                 divisor_override: int | None = None) -> None: ...  # fmt: skip
 
 
-class AvgPool3d(_AvgPoolNd):
+class AvgPool3d(_AvgPoolNd, function=F.avg_pool3d):
     """The averages of windows of (N, C, D, H, W) or (C, D, H, W).
 
     >>> import penlight as torch
@@ -202,40 +163,30 @@ class AvgPool3d(_AvgPoolNd):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _function = staticmethod(F.avg_pool3d)
-
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None) -> None:  # fmt: skip
-        self._set_options(locals())
+                 divisor_override: int | None = None) -> None: ...  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"padding": 0, "ceil_mode": False, "count_include_pad": True, **state})
 
 
-class _FractionalMaxPoolNd(_Pool):
-    _expand: ClassVar[Any]
+class _FractionalMaxPoolNd(_Window, shown=""):
+    _sizes = ("kernel_size", "output_size", "output_ratio")
     _tensor_options = ("_random_samples",)
 
     def _set_options(self, options: dict[str, Any]) -> None:
-        ratio, expand = options["output_ratio"], type(self)._expand
-        for name in ("kernel_size", "output_size", "output_ratio"):
-            options[name] = None if options[name] is None else expand(options[name])
-        super()._set_options(options)
-        if self.output_size is None and self.output_ratio is None:
+        ratio, missing = options["output_ratio"], [options[n] for n in ("output_size", "output_ratio")].count(None)
+        if missing == 2:
             raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
-        if self.output_size is not None and self.output_ratio is not None:
+        if missing == 0:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < part < 1 for part in self.output_ratio):
+        if ratio is not None and not all(0 < part < 1 for part in self._expand(ratio)):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")
-
-    def forward(self, input: Tensor) -> Any:
-        """The maximum of each window, with its position if `return_indices`."""
-        sizes = (self.kernel_size, self.output_size, self.output_ratio)
-        return type(self)._function(input, *sizes, self.return_indices, _random_samples=self._random_samples)
+        super()._set_options(options)
 
 
-class FractionalMaxPool2d(_FractionalMaxPoolNd):
+class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, expand=_pair):
     """The maxima of windows placed at random, as many as asked for by size or by ratio.
 
     >>> import penlight as torch
@@ -243,15 +194,12 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     torch.Size([20, 16, 13, 12])
     """
 
-    _function, _expand = staticmethod(F.fractional_max_pool2d), staticmethod(_pair)
-
     def __init__(self, kernel_size: _size_2_t, output_size: _size_2_t | None = None,
                  output_ratio: _ratio_2_t | None = None, return_indices: bool = False,
-                 _random_samples: Tensor | None = None) -> None:  # fmt: skip
-        self._set_options(locals())
+                 _random_samples: Tensor | None = None) -> None: ...  # fmt: skip
 
 
-class FractionalMaxPool3d(_FractionalMaxPoolNd):
+class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, expand=_triple):
     """`FractionalMaxPool2d` with one dimension more.
 
     >>> import penlight as torch
@@ -259,32 +207,29 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     torch.Size([1, 1, 5, 5, 5])
     """
 
-    _function, _expand = staticmethod(F.fractional_max_pool3d), staticmethod(_triple)
-
     def __init__(self, kernel_size: _size_3_t, output_size: _size_3_t | None = None,
                  output_ratio: _ratio_3_t | None = None, return_indices: bool = False,
-                 _random_samples: Tensor | None = None) -> None:  # fmt: skip
-        if any(size <= 0 for size in _triple(kernel_size)):
-            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
-        self._set_options(locals())
+                 _random_samples: Tensor | None = None) -> None: ...  # fmt: skip
+
+    def _set_options(self, options: dict[str, Any]) -> None:
+        if any(size <= 0 for size in _triple(options["kernel_size"])):
+            raise ValueError(f"kernel_size must be greater than 0, but got {options['kernel_size']}")
+        super()._set_options(options)
 
 
-class _LPPoolNd(_Pool):
-    _shown = (
-        "norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
-    )
+_NORMS = "norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
-    def __init__(
-        self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False
-    ) -> None:
-        self._set_options(locals())
+
+class _LPPoolNd(Unary, shown=_NORMS):
+    def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None,
+                 ceil_mode: bool = False) -> None: ...  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
         """The norm of each window."""
-        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
     """The p-norms of windows of (N, C, L) or (C, L).
 
     >>> import penlight as torch
@@ -292,10 +237,8 @@ class LPPool1d(_LPPoolNd):
     tensor([[5.]])
     """
 
-    _function = staticmethod(F.lp_pool1d)
 
-
-class LPPool2d(_LPPoolNd):
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
     """The p-norms of windows of (N, C, H, W) or (C, H, W).
 
     >>> import penlight as torch
@@ -303,10 +246,8 @@ class LPPool2d(_LPPoolNd):
     torch.Size([1, 2, 2, 3])
     """
 
-    _function = staticmethod(F.lp_pool2d)
 
-
-class LPPool3d(_LPPoolNd):
+class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
     """The p-norms of windows of (N, C, D, H, W) or (C, D, H, W).
 
     >>> import penlight as torch
@@ -314,21 +255,12 @@ class LPPool3d(_LPPoolNd):
     torch.Size([1, 2, 2, 2, 2])
     """
 
-    _function = staticmethod(F.lp_pool3d)
+
+class _AdaptiveMaxPoolNd(Unary, shown="output_size={self.output_size}"):
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None: ...
 
 
-class _AdaptiveMaxPoolNd(_Pool):
-    _shown = "output_size={self.output_size}"
-
-    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Any:
-        """The maximum of each window, with its position if `return_indices`."""
-        return type(self)._function(input, self.output_size, self.return_indices)
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
     """The maxima of as many windows as asked for, in one dimension.
 
     >>> import penlight as torch
@@ -336,10 +268,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     tensor([[5., 3.]])
     """
 
-    _function = staticmethod(F.adaptive_max_pool1d)
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
     """The maxima of as many windows as asked for, in two dimensions; None keeps a size.
 
     >>> import penlight as torch
@@ -347,10 +277,8 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     torch.Size([1, 64, 10, 7])
     """
 
-    _function = staticmethod(F.adaptive_max_pool2d)
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
     """The maxima of as many windows as asked for, in three dimensions.
 
     >>> import penlight as torch
@@ -358,21 +286,12 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     torch.Size([1, 1, 2, 2, 2])
     """
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+
+class _AdaptiveAvgPoolNd(Unary, shown="output_size={self.output_size}"):
+    def __init__(self, output_size: _size_any_opt_t) -> None: ...
 
 
-class _AdaptiveAvgPoolNd(_Pool):
-    _shown = "output_size={self.output_size}"
-
-    def __init__(self, output_size: _size_any_opt_t) -> None:
-        self._set_options(locals())
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The average of each window."""
-        return type(self)._function(input, self.output_size)
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
     """The averages of as many windows as asked for, in one dimension.
 
     >>> import penlight as torch
@@ -380,10 +299,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     tensor([[3., 3.]])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
 
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
     """The averages of as many windows as asked for, in two dimensions; None keeps a size.
 
     >>> import penlight as torch
@@ -391,15 +308,11 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     torch.Size([1, 64, 5, 7])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
 
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
     """The averages of as many windows as asked for, in three dimensions.
 
     >>> import penlight as torch
     >>> torch.nn.AdaptiveAvgPool3d(2)(torch.randn(1, 1, 4, 5, 6)).shape
     torch.Size([1, 1, 2, 2, 2])
     """
-
-    _function = staticmethod(F.adaptive_avg_pool3d)

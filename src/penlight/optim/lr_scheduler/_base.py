@@ -11,6 +11,7 @@ from typing import Any
 from weakref import ref
 
 import penlight
+from penlight._docstrings import complete
 from penlight.optim.optimizer import Optimizer, _to_scalar
 
 EPOCH_DEPRECATION_WARNING = (
@@ -224,8 +225,22 @@ class _LRScheduler(LRScheduler):
     """The old name."""
 
 
+_EPOCH = """\
+>>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+>>> scheduler = torch.optim.{}.{}(opt, {})
+>>> opt.step(); scheduler.step()
+>>> scheduler.get_last_lr()
+{}
+"""
+
+
 class Scheduled(LRScheduler):
     """A scheduler of this package: `_rates` has the formula, `get_lr` is what users see of it."""
+
+    def __init_subclass__(cls, example: tuple[str, str] | None = None, **kwargs: Any) -> None:
+        # The example is one epoch, from a rate of 1: given are the options and the rate that follows.
+        super().__init_subclass__(**kwargs)
+        complete(cls, _EPOCH.replace("{}", cls.__module__.split(".")[2], 1), example)
 
     def get_lr(self) -> list[Any]:
         if not self._get_lr_called_within_step:

@@ -15,12 +15,8 @@ from penlight.optim.optimizer import Optimizer
 class _Lambdas(Scheduled):
     """A function of the epoch, or one for each parameter group."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+                 last_epoch: int = -1) -> None:  # fmt: skip
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
         many = isinstance(lr_lambda, (list, tuple))
@@ -53,31 +49,15 @@ class _Lambdas(Scheduled):
                 vars(fn).update(attributes)
 
 
-class LambdaLR(_Lambdas):
-    """The first rate times a function of the epoch (or one for each group).
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(opt, lr_lambda=lambda epoch: 1 / (1 + epoch))
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class LambdaLR(_Lambdas, example=("lr_lambda=lambda epoch: 1 / (1 + epoch)", "[0.5]")):
+    """The first rate times a function of the epoch (or one for each group)."""
 
     def _rates(self) -> list[Any]:
         return [base * factor for base, factor in zip(self.base_lrs, self._factors(), strict=True)]
 
 
-class MultiplicativeLR(_Lambdas):
-    """The current rate times a function of the epoch (or one for each group).
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(opt, lr_lambda=lambda epoch: 0.5)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class MultiplicativeLR(_Lambdas, example=("lr_lambda=lambda epoch: 0.5", "[0.5]")):
+    """The current rate times a function of the epoch (or one for each group)."""
 
     def _check_lambdas(self) -> None:
         for fn in self.lr_lambdas:
@@ -89,16 +69,8 @@ class MultiplicativeLR(_Lambdas):
         return lrs if self._is_initial else [lr * f for lr, f in zip(lrs, self._factors(), strict=True)]
 
 
-class StepLR(Factored):
-    """The rate times ``gamma`` every ``step_size`` epochs.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class StepLR(Factored, example=("step_size=1, gamma=0.5", "[0.5]")):
+    """The rate times ``gamma`` every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -112,16 +84,8 @@ class StepLR(Factored):
         return self.gamma ** (epoch // self.step_size)
 
 
-class MultiStepLR(Factored):
-    """The rate times ``gamma`` at each of the ``milestones``.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(opt, milestones=[1, 5], gamma=0.5)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class MultiStepLR(Factored, example=("milestones=[1, 5], gamma=0.5", "[0.5]")):
+    """The rate times ``gamma`` at each of the ``milestones``."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -165,25 +129,11 @@ class ConstantLR(Factored):
         return self.factor + (epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(Factored):
-    """The rate times a factor that goes in a line from ``start_factor`` to ``end_factor`` within ``total_iters`` epochs.
+class LinearLR(Factored, example=("start_factor=0.5, total_iters=2", "[0.75]")):
+    """The rate times a factor that goes in a line from ``start_factor`` to ``end_factor`` within ``total_iters`` epochs."""
 
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.5, total_iters=2)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
         if start_factor <= 0 or start_factor > 1.0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor < 0 or end_factor > 1.0:
@@ -208,16 +158,8 @@ class LinearLR(Factored):
         return self.start_factor + self._rise * min(self.total_iters, epoch) / self.total_iters
 
 
-class ExponentialLR(Factored):
-    """The rate times ``gamma`` every epoch.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, gamma=0.5)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class ExponentialLR(Factored, example=("gamma=0.5", "[0.5]")):
+    """The rate times ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -230,16 +172,8 @@ class ExponentialLR(Factored):
         return self.gamma**epoch
 
 
-class PolynomialLR(Factored):
-    """The first rate times ``(1 - epoch / total_iters) ** power``.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(opt, total_iters=4)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.75]
-    """
+class PolynomialLR(Factored, example=("total_iters=4", "[0.75]")):
+    """The first rate times ``(1 - epoch / total_iters) ** power``."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -258,16 +192,8 @@ class PolynomialLR(Factored):
         return self._base(min(self.total_iters, epoch)) ** self.power
 
 
-class CosineAnnealingLR(Scheduled):
-    """The rate along half a period of the cosine, from the first one to ``eta_min`` within ``T_max`` epochs, then back.
-
-    >>> import penlight as torch
-    >>> opt = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=2)
-    >>> opt.step(); scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.5]
-    """
+class CosineAnnealingLR(Scheduled, example=("T_max=2", "[0.5]")):
+    """The rate along half a period of the cosine, from the first one to ``eta_min`` within ``T_max`` epochs, then back."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max

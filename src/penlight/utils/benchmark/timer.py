@@ -48,20 +48,10 @@ class Timer:
     True
     """
 
-    def __init__(
-        self,
-        stmt: str = "pass",
-        setup: str = "pass",
-        global_setup: str = "",
-        timer: Callable[[], float] = timer,
-        globals: dict[str, Any] | None = None,
-        label: str | None = None,
-        sub_label: str | None = None,
-        description: str | None = None,
-        env: str | None = None,
-        num_threads: int = 1,
-        language: Language | str = Language.PYTHON,
-    ) -> None:
+    def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "",
+                 timer: Callable[[], float] = timer, globals: dict[str, Any] | None = None, label: str | None = None,
+                 sub_label: str | None = None, description: str | None = None, env: str | None = None,
+                 num_threads: int = 1, language: Language | str = Language.PYTHON) -> None:  # fmt: skip
         if not isinstance(stmt, str):
             raise ValueError("Currently only a `str` stmt is supported.")
         if language in (Language.CPP, "cpp", "c++"):
@@ -128,14 +118,8 @@ class Timer:
             times = self._measure(number, lambda found: sum(found) >= min_run_time, callback)
         return Measurement(number, times, self._task_spec)
 
-    def adaptive_autorange(
-        self,
-        threshold: float = 0.1,
-        *,
-        min_run_time: float = 0.01,
-        max_run_time: float = 10.0,
-        callback: Callable[[int, float], Any] | None = None,
-    ) -> Measurement:
+    def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
+                           callback: Callable[[int, float], Any] | None = None) -> Measurement:  # fmt: skip
         """Blocks of runs until their times agree up to `threshold`, or `max_run_time` is over."""
         with _threads(self._task_spec.num_threads):
             number = self._block_size(0.05)

@@ -89,27 +89,14 @@ class DataLoader(Generic[_T_co]):
     _iterator: _BaseDataLoaderIter | None
     __initialized = False
 
-    def __init__(
-        self,
-        dataset: Dataset[_T_co],
-        batch_size: int | None = 1,
-        shuffle: bool | None = None,
-        sampler: Sampler[Any] | Iterable[Any] | None = None,
-        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
-        num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
-        pin_memory: bool = False,
-        drop_last: bool = False,
-        timeout: float = 0,
-        worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: Any = None,
-        generator: Generator | None = None,
-        *,
-        prefetch_factor: int | None = None,
-        persistent_workers: bool = False,
-        pin_memory_device: str = "",
-        in_order: bool = True,
-    ) -> None:
+    def __init__(self, dataset: Dataset[_T_co], batch_size: int | None = 1, shuffle: bool | None = None,
+                 sampler: Sampler[Any] | Iterable[Any] | None = None,
+                 batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None, num_workers: int = 0,
+                 collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
+                 drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], None] | None = None,
+                 multiprocessing_context: Any = None, generator: Generator | None = None, *,
+                 prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+                 in_order: bool = True) -> None:  # fmt: skip
         _check_worker_options(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -259,14 +246,8 @@ def _check_worker_options(
     )
 
 
-def _check_sampling_options(
-    is_stream: bool,
-    batch_size: int | None,
-    shuffle: bool | None,
-    sampler: Any,
-    batch_sampler: Any,
-    drop_last: bool,
-) -> None:
+def _check_sampling_options(is_stream: bool, batch_size: int | None, shuffle: bool | None, sampler: Any,
+                            batch_sampler: Any, drop_last: bool) -> None:  # fmt: skip
     orders = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     given = [(name, value) for name, value in orders.items() if value is not None]
     if is_stream and given:

@@ -16,15 +16,9 @@ if TYPE_CHECKING:
     from penlight import Generator, Tensor
 
 __all__ = [
-    "ChainDataset",
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "StackDataset",
-    "Subset",
-    "TensorDataset",
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
     "random_split",
-]
+]  # fmt: skip
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)

@@ -26,15 +26,8 @@ class DistributedSampler(Sampler[_T_co]):
     [1, 3, 0]
     """
 
-    def __init__(
-        self,
-        dataset: Dataset[Any],
-        num_replicas: int | None = None,
-        rank: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-    ) -> None:
+    def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
+                 shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
             raise ValueError(
                 "Default process group has not been initialized, please make sure to call init_process_group. "

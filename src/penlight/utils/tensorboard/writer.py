@@ -54,15 +54,8 @@ class FileWriter:
 class SummaryWriter:
     """Writes numbers, images, texts and distributions for TensorBoard; by default into `runs/<date>_<host>`."""
 
-    def __init__(
-        self,
-        log_dir: Any = None,
-        comment: str = "",
-        purge_step: int | None = None,
-        max_queue: int = 10,
-        flush_secs: int = 120,
-        filename_suffix: str = "",
-    ) -> None:
+    def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
+                 flush_secs: int = 120, filename_suffix: str = "") -> None:  # fmt: skip
         if not log_dir:
             import socket
             from datetime import datetime
@@ -96,25 +89,13 @@ class SummaryWriter:
 
     # ----- Numbers ----------------------------------------------------------------------------------------------------
 
-    def add_scalar(
-        self,
-        tag: str,
-        scalar_value: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        new_style: bool = False,
-        double_precision: bool = False,
-    ) -> None:
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
+                   new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
         """A number at a step."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
-    def add_scalars(
-        self,
-        main_tag: str,
-        tag_scalar_dict: dict[str, Any],
-        global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:
+    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None,
+                    walltime: float | None = None) -> None:  # fmt: skip
         """Several numbers in one diagram, each written as a run of its own."""
         walltime = time.time() if walltime is None else walltime
         base = self._get_file_writer().get_logdir()
@@ -125,33 +106,16 @@ class SummaryWriter:
                 self.all_writers[folder] = FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
             self.all_writers[folder].add_summary(summary.scalar(main_tag, value), global_step, walltime)
 
-    def add_histogram(
-        self,
-        tag: str,
-        values: Any,
-        global_step: int | None = None,
-        bins: Any = "tensorflow",
-        walltime: float | None = None,
-        max_bins: int | None = None,
-    ) -> None:
+    def add_histogram(self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow",
+                      walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
         """How values are distributed at a step."""
         if isinstance(bins, str) and bins == "tensorflow":
             bins = self.default_bins
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
-    def add_histogram_raw(
-        self,
-        tag: str,
-        min: Any,
-        max: Any,
-        num: Any,
-        sum: Any,
-        sum_squares: Any,
-        bucket_limits: Any,
-        bucket_counts: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:
+    def add_histogram_raw(self, tag: str, min: Any, max: Any, num: Any, sum: Any, sum_squares: Any, bucket_limits: Any,
+                          bucket_counts: Any, global_step: int | None = None,
+                          walltime: float | None = None) -> None:  # fmt: skip
         """A distribution that was counted already."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
@@ -161,27 +125,15 @@ class SummaryWriter:
         )  # fmt: skip
         self._add(record, global_step, walltime)
 
-    def add_pr_curve(
-        self,
-        tag: str,
-        labels: Any,
-        predictions: Any,
-        global_step: int | None = None,
-        num_thresholds: int = 127,
-        weights: Any = None,
-        walltime: float | None = None,
-    ) -> None:
+    def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
+                     num_thresholds: int = 127, weights: Any = None,
+                     walltime: float | None = None) -> None:  # fmt: skip
         """Precision against recall."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
-    def add_hparams(
-        self,
-        hparam_dict: dict[str, Any],
-        metric_dict: dict[str, Any],
-        hparam_domain_discrete: dict[str, list[Any]] | None = None,
-        run_name: str | None = None,
-        global_step: int | None = None,
-    ) -> None:
+    def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
+                    hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
+                    global_step: int | None = None) -> None:  # fmt: skip
         """The parameters of a run, with what came out."""
         if type(hparam_dict) is not dict or type(metric_dict) is not dict:
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
@@ -195,25 +147,13 @@ class SummaryWriter:
 
     # ----- Pictures, sounds, texts ------------------------------------------------------------------------------------
 
-    def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
-    ) -> None:
+    def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                  dataformats: str = "CHW") -> None:  # fmt: skip
         """An image: floats from 0 to 1, or bytes."""
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
-    ) -> None:
+    def add_images(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
+                   dataformats: str = "NCHW") -> None:  # fmt: skip
         """Several images in a grid."""
         if isinstance(img_tensor, list):
             import numpy as np
@@ -221,14 +161,8 @@ class SummaryWriter:
             img_tensor = np.stack([summary.make_np(image) for image in img_tensor])
         self._add(summary.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_figure(
-        self,
-        tag: str,
-        figure: Any,
-        global_step: int | None = None,
-        close: bool = True,
-        walltime: float | None = None,
-    ) -> None:
+    def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
+                   walltime: float | None = None) -> None:  # fmt: skip
         """A figure of Matplotlib's, or several."""
         import numpy as np
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -248,14 +182,8 @@ class SummaryWriter:
         else:
             self.add_image(tag, images[0], global_step, walltime, "HWC")
 
-    def add_audio(
-        self,
-        tag: str,
-        snd_tensor: Any,
-        global_step: int | None = None,
-        sample_rate: int = 44100,
-        walltime: float | None = None,
-    ) -> None:
+    def add_audio(self, tag: str, snd_tensor: Any, global_step: int | None = None, sample_rate: int = 44100,
+                  walltime: float | None = None) -> None:  # fmt: skip
         """Sound: numbers from -1 to 1."""
         self._add(summary.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 

@@ -1,0 +1,235 @@
+"""Which implementation of a convolution runs when. See kernels/strategy.py.
+
+The first strategy of a table that suits is taken. A correlation takes contiguous ``x`` and ``w``, the problem, and writes into `out`; a gradient
+of the input takes ``grad`` and ``w``, and writes into ``x``; a gradient of the weights takes ``grad`` and ``x``, and returns its result.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..numpy_warnings import silent
+from ..parallel import blas_alone
+from ..strategy import Strategy, run
+from .depthwise import depthwise, depthwise_weight
+from .depthwise_compiled import find_plane, planes, planes_weight
+from .im2col import Ints, gather, gather_weight
+from .implicit import flat, flat_together, flat_weight
+from .products import patches_input, points, points_weight, whole, whole_input, whole_weight
+from .transposed import Part, by_remainders, flip
+from .winograd import tiles, tiles_weight
+
+
+class Problem(NamedTuple):
+    """What decides how a convolution is computed. The tables look at nothing else, so that a decision can be kept."""
+
+    input: Ints
+    weight: Ints
+    out: Ints
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+    groups: int
+    dtype: Any
+    contiguous: bool  # the result's memory
+    machine_code: bool
+
+    @property
+    def products(self) -> int:
+        """How many products of two numbers there are."""
+        return prod(self.out) * prod(self.weight[1:])
+
+    @property
+    def strided(self) -> bool:
+        """Whether the kernel moves by more than one element."""
+        return prod(self.stride) > 1
+
+
+# ----- When a strategy suits -------------------------------------------------------------------------------------------------------------------
+
+_PLANE_BYTES = 1 << 20  # of a plane with its border: it stays in the second cache
+_LEAST_WINOGRAD_CHANNELS = 16  # fewer make the sums take longer than what they save
+_LEAST_WINOGRAD_RESULTS = 200  # of a channel: for fewer it takes longer to transform the weights
+_LEAST_WINOGRAD_PRODUCTS = 1 << 19  # below, preparations take longer
+_IMAGE_BYTES = 1 << 24  # of an image and its result: they stay in the last cache
+_LEAST_PRODUCTS = 1 << 14  # below, preparations take longer
+_LEAST_GROUP_PRODUCTS = 1 << 10  # the same for each group
+_LEAST_PATCH = 9  # elements of windows side by side: fewer make short runs in memory
+_MOST_ZEROS = 4  # that stand for each element of a gradient with zeros between its elements
+
+
+def is_depthwise(p: Problem) -> bool:
+    """Whether each channel of the input has a kernel of its own, or two."""
+    return p.weight[1] == 1 and p.groups == p.input[1] and p.weight[0] <= 2 * p.groups
+
+
+def suits_planes(p: Problem) -> bool:
+    """Whether it is depthwise, and a channel with its border is a small plane of float32."""
+    if not (p.machine_code and p.dtype == np.float32 and len(p.stride) < 3 and p.stride[-1] < 3):
+        return False
+    if not is_depthwise(p) or p.weight[0] != p.groups:
+        return False
+    plane = find_plane(p.input[2:], p.padding, p.weight[2:], p.stride, p.dilation, p.out[2:])
+    return plane.wide > 0 and plane.rows > 0 and plane.bytes <= _PLANE_BYTES
+
+
+def suits_implicit(p: Problem) -> bool:
+    """Whether it is large enough to be worth a plan, and each image small enough to stay in a cache."""
+    if not (p.machine_code and p.dtype in (np.float32, np.float64) and p.dtype.itemsize * p.out[-1] >= 16):
+        return False
+    if p.products < max(_LEAST_PRODUCTS, p.groups * _LEAST_GROUP_PRODUCTS):
+        return False
+    return p.dtype.itemsize * (prod(p.out[1:]) + prod(p.input[1:])) <= _IMAGE_BYTES
+
+
+def is_pointwise(p: Problem) -> bool:
+    """Whether the kernel is a single number, and needs no border."""
+    return prod(p.weight[2:]) == 1 and not any(p.padding)
+
+
+def is_whole(p: Problem) -> bool:
+    """Whether the kernel has a single position, inside the images."""
+    return prod(p.out[2:]) == 1 and not any(p.padding)
+
+
+def is_patches(p: Problem) -> bool:
+    """Whether the windows lie side by side, and are large: the kernel is as large as the stride, and there is no border."""
+    side_by_side = p.weight[2:] == p.stride and not any(p.padding) and prod(p.dilation) == 1
+    return side_by_side and prod(p.stride) >= _LEAST_PATCH
+
+
+def suits_winograd(p: Problem) -> bool:
+    """Whether the kernel is 3 x 3 with stride 1, with enough channels and results."""
+    return (
+        p.machine_code
+        and p.dtype == np.float32
+        and p.weight[2:] == (3, 3)
+        and prod(p.stride) == prod(p.dilation) == 1
+        and p.contiguous
+        and p.weight[0] >= _LEAST_WINOGRAD_CHANNELS * p.groups
+        and p.weight[1] >= _LEAST_WINOGRAD_CHANNELS
+        and min(p.out[2:]) > 1
+        and p.out[0] * prod(p.out[2:]) >= _LEAST_WINOGRAD_RESULTS
+        and prod(p.out) * p.weight[1] >= _LEAST_WINOGRAD_PRODUCTS * p.groups
+    )
+
+
+def suits_zeros_between(p: Problem) -> bool:
+    """Whether the transpose of a strided depthwise convolution is a plain one of the gradient with zeros between its elements.
+
+    It has more products than `_by_remainders`, but all of neighbours, and at once.
+    """
+    if not p.strided or p.weight[1] > 1 or p.groups != p.weight[0] or p.dtype != np.float32:
+        return False
+    return prod(p.stride) <= _MOST_ZEROS and suits_planes(_with_zeros_between(p))
+
+
+def every(p: Problem) -> bool:
+    """Always."""
+    return True
+
+
+def _is_tame(x: np.ndarray, w: np.ndarray) -> bool:
+    """Whether Winograd's sums and differences keep every meaning: finite values, and no weight exactly zero.
+
+    An infinity would turn into NaN, and where a weight is zero a user may rely on a result that does not depend on an
+    input at all (masked convolutions), which holds only up to rounding there.
+    """
+    flat = x.reshape(-1)
+    with silent(), blas_alone():  # see Note [One set of threads]
+        finite = np.isfinite(np.dot(flat, flat))
+    return bool(finite and np.isfinite(w).all() and w.all())
+
+
+def _are_finite_weights(grad: np.ndarray, w: np.ndarray) -> bool:
+    """Whether no weight turns the zeros between a gradient's elements into NaN."""
+    return bool(np.isfinite(w).all())
+
+
+# ----- The strategies, called alike --------------------------------------------------------------------------------------------------------------
+
+
+def direct_weight(grad: np.ndarray, x: np.ndarray, p: Problem) -> np.ndarray:
+    """The gradient of the weights by im2col, which is right for infinities too."""
+    return gather_weight(grad, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups)
+
+
+def _with_zeros_between(p: Problem) -> Problem:
+    """The plain convolution that `suits_zeros_between` speaks of."""
+    ones = (1,) * len(p.stride)
+    low = tuple([d * (k - 1) - q for k, d, q in zip(p.weight[2:], p.dilation, p.padding)])
+    wide = (*p.out[:2], *[(n - 1) * s + 1 for n, s in zip(p.out[2:], p.stride)])
+    return p._replace(input=wide, out=p.input, stride=ones, padding=low)
+
+
+def _zeros_between(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
+    q = _with_zeros_between(p)
+    wide = np.zeros(q.input, np.float32)
+    wide[(slice(None), slice(None), *[slice(None, None, s) for s in p.stride])] = grad
+    planes(wide, flip(w, 1).swapaxes(0, 1), q.padding, q.stride, q.dilation, x, bias)
+
+
+def _by_remainders(grad: np.ndarray, w: np.ndarray, p: Problem, x: np.ndarray, bias: np.ndarray | None) -> None:
+    ones = (1,) * len(p.stride)
+
+    def correlate(parts: list[Part], steps: Ints) -> None:
+        if p.strided and len(parts) > 1:
+            # The smallest of them, about, decides for all.
+            kernel = [-(-k // s) for k, s in zip(p.weight[2:], p.stride, strict=True)]
+            size = [n // s for n, s in zip(p.input[2:], p.stride, strict=True)]
+            weight = p.weight[1] * p.groups, p.weight[0] // p.groups, *kernel
+            if suits_implicit(p._replace(input=p.out, weight=weight, out=(*p.input[:2], *size))):
+                flat_together(grad, parts, steps, p.groups, bias)
+                return
+        for part, border, out in parts:
+            shapes = grad.shape, part.shape, out.shape, ones, border, steps, p.groups, p.dtype
+            run(CORRELATIONS, Problem(*shapes, out.flags.c_contiguous, p.machine_code), grad, part, out, bias)
+
+    by_remainders(grad, w, p.stride, p.padding, p.dilation, p.groups, x, bias, correlate)
+
+
+# ----- The tables --------------------------------------------------------------------------------------------------------------------------------
+
+# fmt: off
+CORRELATIONS = (
+    Strategy(suits_planes, lambda x, w, p, out, bias: planes(x, w, p.padding, p.stride, p.dilation, out, bias),
+             "1.4 to 1.6 times implicit products: each plane is read once, with its border, into a cache"),
+    Strategy(lambda p: is_depthwise(p) and not suits_implicit(p),
+             lambda x, w, p, out, bias: depthwise(x, w, p.padding, p.stride, p.dilation, out, bias),
+             "twice as fast as im2col, which has one product of a row and a matrix for each channel"),
+    Strategy(lambda p: is_pointwise(p) and p.contiguous, lambda x, w, p, out, bias: points(x, w, p.stride, p.groups, out, bias),
+             "up to 2.7 times im2col: nothing is copied"),
+    Strategy(lambda p: is_whole(p) and p.contiguous, lambda x, w, p, out, bias: whole(x, w, p.dilation, p.groups, out, bias),
+             "1.5 times im2col: one product for all images"),
+    Strategy(suits_winograd, lambda x, w, p, out, bias: tiles(x, w, p.padding, p.groups, out, bias),
+             "1.3 to 1.4 times implicit products: 16 products instead of 36", _is_tame),
+    Strategy(suits_implicit, lambda x, w, p, out, bias: flat(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias),
+             "1.1 to 1.7 times im2col: windows are multiplied where they lie"),
+    Strategy(every, lambda x, w, p, out, bias: gather(x, w, p.padding, p.stride, p.dilation, p.groups, out, bias), "im2col: the general way"),
+)
+INPUT_GRADIENTS = (
+    Strategy(lambda p: p.weight[1] > 1 and is_whole(p), lambda g, w, p, x, bias: whole_input(g, w, p.dilation, p.groups, x, bias),
+             "14 times the general way, for which the gradient is one element with a wide border"),
+    Strategy(lambda p: p.weight[1] > 1 and is_patches(p), lambda g, w, p, x, bias: patches_input(g, w, p.stride, p.groups, x, bias),
+             "4 times the general way, which has a correlation for each element of a patch"),
+    Strategy(suits_zeros_between, _zeros_between, "1.5 times the general way: one depthwise correlation instead of four", _are_finite_weights),
+    Strategy(every, _by_remainders, "the general way: plain correlations of the gradient, by the table above"),
+)
+WEIGHT_GRADIENTS = (
+    Strategy(suits_planes, lambda g, x, p: planes_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation),
+             "1.5 to 1.9 times implicit products"),
+    Strategy(lambda p: is_depthwise(p) and not suits_implicit(p),
+             lambda g, x, p: depthwise_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation), "as for correlations"),
+    Strategy(lambda p: is_pointwise(p) and not is_depthwise(p), lambda g, x, p: points_weight(g, x, p.weight, p.stride, p.groups),
+             "1.6 times with a stride; nothing is copied"),
+    Strategy(lambda p: is_whole(p) and not is_depthwise(p), lambda g, x, p: whole_weight(g, x, p.weight, p.dilation, p.groups),
+             "1.5 times im2col: one product for all images"),
+    Strategy(suits_winograd, lambda g, x, p: tiles_weight(g, x, p.padding, p.groups), "1.9 to 4 times implicit products"),
+    Strategy(suits_implicit, lambda g, x, p: flat_weight(g, x, p.padding, p.weight[2:], p.stride, p.dilation, p.groups),
+             "1.05 to 3 times im2col"),
+    Strategy(every, direct_weight, "im2col: the general way"),
+)
+# fmt: on
