@@ -38,7 +38,9 @@ _TYPES: dict[str, Any] = {
 _DTYPES = {name: np.dtype(kind) for name, kind in _TYPES.items()}
 _BYTES = {f"b{size}": size for size in (1, 2, 4, 8, 16)}
 _NOTHING = np.zeros(1)  # stands for an optional array that is not given; no code reads it
-_ARGUMENT = re.compile(r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional|new) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$")
+_ARGUMENT = re.compile(
+    r"(\w+)(?:: (?P<words>(?:(?:written|strided|optional|new) )*)(?P<type>\w+)(?:\[(?P<least>.+)\])?)?$"
+)
 
 
 class Unfit(ValueError):
@@ -237,4 +239,6 @@ def _refuse(signature: Signature, given: tuple[Any, ...]) -> NoReturn:
             raise Unfit("output array is read-only")
         if argument.least is not None and value.size < (least := eval(argument.least, {}, values)):
             raise Unfit(f"{what}it has {value.size} elements where {least} are needed")
-    raise Unfit(f"machine code was called with arrays that overlap, or where this does not hold: {signature.where}, of {values}")
+    raise Unfit(
+        f"machine code was called with arrays that overlap, or where this does not hold: {signature.where}, of {values}"
+    )

@@ -192,9 +192,9 @@ class _Bounds:
         if _is_at_least_0(a) and _is_at_least_0(b):
             assert a.low is not None and b.low is not None
             return Interval(_product(a.low, b.low), _multiplied(a.high, b.high))
-        for one, other in ((a, b), (b, a)):
-            if other.low is not None and other.low == other.high and _is_positive(other.low):
-                return Interval(_multiplied(one.low, other.low), _multiplied(one.high, other.low))
+        for factor, exact in ((a, b), (b, a)):
+            if exact.low is not None and exact.low == exact.high and _is_positive(exact.low):
+                return Interval(_multiplied(factor.low, exact.low), _multiplied(factor.high, exact.low))
         return _ANY
 
 

@@ -247,7 +247,9 @@ class Builder:
         self._seen: dict[Any, Op] = {}  # the pure ops of all regions that are being built
         self._own: list[dict[Any, Op]] = [{}]  # those of each
         self._fixed: list[int] = [0]  # for each region the outermost one that its ops may be moved to
-        self._depth: dict[Op, int] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
+        self._depth: dict[
+            Op, int
+        ] = {}  # of the regions that pure ops stand in; an op that is not here stays where it is used
 
     def const(self, value: float, type_: Type) -> Op:
         return self._once("const", type_, (), bits_of(value, type_))

@@ -732,7 +732,8 @@ def _finished(function: Callable[..., Any], parameters: tuple[Buffer | Op, ...],
 
 def _accesses(tree: ast.FunctionDef, module: dict[str, Any]) -> tuple[set[str], set[str]]:
     """The names of a function's arrays that it stores to, and of those that it may load from."""
-    stored, loaded = set(), set()
+    stored: set[str] = set()
+    loaded: set[str] = set()
     waiting: list[Any] = [tree]
     while waiting:
         for value in vars(waiting.pop()).values():

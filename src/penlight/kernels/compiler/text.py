@@ -58,7 +58,9 @@ class _Printer:
     def op(self, op: Op, results: list[Op], depth: int) -> None:
         operands = [self.names[operand] for operand in op.operands]
         if not op.regions:
-            said = ", ".join([op.attribute, *operands] if op.name in ("cmp", "bits", "round", "call", "reduce") else operands)
+            said = ", ".join(
+                [op.attribute, *operands] if op.name in ("cmp", "bits", "round", "call", "reduce") else operands
+            )
             match op.name:
                 case "const":
                     said = _constant(op)

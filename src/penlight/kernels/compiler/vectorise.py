@@ -29,7 +29,9 @@ class _Loop:
     def __init__(self, region: Region, carried: int, reassociated: bool) -> None:
         self.region = region
         self.inside = {*region.parameters, *region.ops}
-        self.step: dict[Op, int | None] = {region.parameters[0]: 1}  # by how much a whole number changes; None: who knows
+        self.step: dict[Op, int | None] = {
+            region.parameters[0]: 1
+        }  # by how much a whole number changes; None: who knows
         self.varying: set[Op] = set()
         self.accessed: dict[str, set[Op]] = {}
         self.stored: set[str] = set()
@@ -79,7 +81,9 @@ class _Loop:
                 raise _Refused
             self.vary(op, any(varying))
         elif name == "bits":
-            if any(varying) and not all([v or operand.name == "const" for v, operand in zip(varying, operands, strict=True)]):
+            if any(varying) and not all(
+                [v or operand.name == "const" for v, operand in zip(varying, operands, strict=True)]
+            ):
                 raise _Refused
             if any(varying) and len({_width(operand) for operand in operands if operand.name != "const"}) > 1:
                 raise _Refused
@@ -184,7 +188,13 @@ class _Writer:
     def op(self, op: Op) -> None:
         build = self.build
         if op.name == "store":
-            build.op("store_vector", NOTHING, self.scalar(op.operands[0]), self.vector(op.operands[1]), attribute=op.attribute)
+            build.op(
+                "store_vector",
+                NOTHING,
+                self.scalar(op.operands[0]),
+                self.vector(op.operands[1]),
+                attribute=op.attribute,
+            )
         elif op not in self.loop.varying:
             self.scalars[op] = build.op(op.name, op.type, *map(self.scalar, op.operands), attribute=op.attribute)
         elif op.name == "load":

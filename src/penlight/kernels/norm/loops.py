@@ -335,7 +335,9 @@ def batch_norm(
 ) -> tuple[Any, Any, Any, Any] | None:
     """(out, mean, rstd, biased variance) of a batch."""
     flat = prod(x.shape[2:]) == 1
-    run = compile_loops(features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None)
+    run = compile_loops(
+        features if flat else _batch, x.dtype, True, scaled=weight is not None, shifted=bias is not None
+    )
     if run is None or x.ndim < 2 or type(eps) is not float or not _suited(x, weight, bias):
         return None
     x = _plain(x)
@@ -360,7 +362,9 @@ def batch_norm_backward(
 ) -> Three | None:
     """Gradients (dx, dweight, dbias); with `training` the statistics depend on x."""
     flat = prod(x.shape[2:]) == 1
-    run = compile_loops(features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training)
+    run = compile_loops(
+        features_back if flat else _batch_back, x.dtype, True, scaled=weight is not None, training=training
+    )
     if run is None or grad.dtype != x.dtype or type(grad) is not np.ndarray or not _suited(x, mean, rstd, weight):
         return None
     x, grad = _plain(x), _plain(grad)

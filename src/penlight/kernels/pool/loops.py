@@ -151,7 +151,9 @@ def _largest_sliding(
                         for w in range(columns):
                             best, where, offset = values[at + w], codes[code + w], offsets[w]
                             for tap in taps:
-                                value = border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                value = (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
                                 position = offset + (origin + tap)
                                 if value > best or value != value:  # of several NaNs the last
                                     best = value
@@ -191,7 +193,9 @@ def _mean_sliding(
                         for w in range(columns):
                             total = out[at + w]
                             for tap in taps:
-                                total += border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                total += (
+                                    border[edge + tap + w * stride] if bordered else x[base + row + tap + w * stride]
+                                )
                             out[at + w] = total
                 share = 1.0 if overridden else float(table[3 * d + 2] * table[h_at + 2])
                 for w in range(columns):
@@ -288,7 +292,6 @@ class Geometry:
             for b, n in zip(bounds, sizes, strict=True)
             if len(b)
         )
-
 
     def prepared(self, what: str, dtype: np.dtype, override: int | None) -> tuple[Any, tuple[Any, ...]]:
         """A kernel, and its arguments behind the first arrays; made once."""
