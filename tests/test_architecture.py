@@ -178,15 +178,8 @@ def found_in(pattern: str) -> list[str]:
 
 
 def test_machine_code_is_loaded_by_call_only() -> None:
-    """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code].
-
-    Compiled kernels have an entry of their own, which knows their sizes from the IR: Note [Entering a kernel].
-    """
-    assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {
-        "kernels/call.py",
-        "kernels/compiler/call.py",
-        "kernels/executable.py",
-    }
+    """Whatever else loads code could call it with arrays that nobody has checked: Note [Calling machine code]."""
+    assert {line.split(":")[0] for line in found_in(r"\bload_kernel\(")} == {"kernels/call.py", "kernels/executable.py"}
 
 
 def test_dtypes_are_not_compared_by_identity() -> None:
