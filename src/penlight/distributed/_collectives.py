@@ -8,6 +8,7 @@ gives a `Work`, whose `wait()` comes before the tensors are used.
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -701,8 +702,6 @@ def monitored_barrier(
         timeout: how long rank 0 waits; the group's, if it is not given.
         wait_all_ranks: whether to name all ranks that have not come, or the first.
     """
-    import time
-
     ranks = groups.member(group, "monitored_barrier")
     if ranks is None:
         return

@@ -19,6 +19,7 @@ error, or with operations that never finished, leaves without it: the others not
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import sys
@@ -26,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,8 +59,6 @@ DONE = Done()
 
 def available() -> bool:
     """Whether mpi4py is installed."""
-    from importlib.util import find_spec
-
     return find_spec("mpi4py") is not None
 
 
@@ -143,16 +143,12 @@ def start_under_mpiexec() -> Job:
 
 
 def _initialize(MPI: Any) -> None:
-    import ctypes
-
     os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")  # the faster of MPICH's two ways over TCP
     provided = ctypes.c_int()
     ctypes.CDLL(MPI.__file__).MPI_Init_thread(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(provided))
 
 
 def _finalize(MPI: Any) -> None:
-    import ctypes
-
     ctypes.CDLL(MPI.__file__).MPI_Finalize()
     if _answering:  # MPICH asks once more when Python has ended: the answer lies ready, and the sockets stay open
         _answering[0].sendall(b"cmd=finalize_ack rc=0\n")

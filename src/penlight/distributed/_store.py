@@ -8,6 +8,7 @@ and a rank that leaves in order as `left RANK`. A rank that waits for others rea
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import socket
@@ -388,8 +389,6 @@ class _Plain(pickle.Unpickler):
 
 
 def _receive(connection: socket.socket) -> Any:
-    import io
-
     return _Plain(io.BytesIO(_read(connection, struct.unpack("!Q", _read(connection, 8))[0]))).load()
 
 

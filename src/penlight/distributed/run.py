@@ -7,6 +7,7 @@ MASTER_ADDR and MASTER_PORT what it is and where the others are, which `init_pro
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import signal
 import socket
@@ -160,8 +161,6 @@ class Launcher:
 def _end_with_parent() -> None:
     """In a rank: end when the launcher is killed (Linux)."""
     if sys.platform == "linux":
-        import ctypes
-
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import call, executable
 from ..parallel import parallel_for
-from . import bounds, python, verify, x86
+from . import bounds, python, text, verify, x86
 from .interpret import interpret
 from .ir import DTYPES, F64, Buffer, Kernel, Type
 
@@ -83,8 +83,6 @@ def interpreted(kernel: Kernel) -> Any:
 def _dump(kernel: Kernel, stage: str, emitter: x86.Emitter | None = None) -> None:
     """Print a kernel if PENLIGHT_DUMP asks for it, with the locations of its values if they are known."""
     if os.environ.get("PENLIGHT_DUMP") == kernel.name:
-        from . import text
-
         note = None if emitter is None else lambda op: x86.named(emitter.places.get(op))
         print(f"# {stage}\n{text.printed(kernel, note)}", file=sys.stderr)
 

@@ -13,9 +13,14 @@ from penlight.autograd.views import bump
 from penlight.nn import functional as F
 from penlight.nn.parameter import UninitializedBuffer
 
+from ...kernels.lazy import lazy_import
 from ._parameters import make_parameters, reset_affine
 from .lazy import LazySized
 from .module import Module
+
+_sync_batch_norm = lazy_import(globals(), "_sync_batch_norm", "penlight.distributed._sync_batch_norm")
+distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
@@ -209,16 +214,12 @@ class SyncBatchNorm(_BatchNorm):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input normalised over the batches of all ranks, or with the running statistics when evaluating."""
-        from penlight import distributed
-
         if not (self.training or self.running_mean is None) or not distributed.is_initialized():
             return super().forward(input)
         if distributed.get_world_size(self.process_group) == 1:
             return super().forward(input)
-        from penlight.distributed._sync_batch_norm import normalized
-
         self._check_input_dim(input)
-        return normalized(self, input)
+        return _sync_batch_norm.normalized(self, input)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

@@ -9,6 +9,14 @@ from typing import Any
 import penlight
 from penlight.nn.modules.module import Module
 
+from ...kernels.lazy import lazy_import
+
+_group = lazy_import(globals(), "_group", "penlight.distributed._group")
+_join = lazy_import(globals(), "_join", "penlight.distributed._join")
+_reducer = lazy_import(globals(), "_reducer", "penlight.distributed._reducer")
+distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+
+
 __all__ = ["DistributedDataParallel"]
 
 
@@ -49,9 +57,6 @@ class DistributedDataParallel(Module):
         skip_all_reduce_unused_params: bool = False, bucket_cap_mb_list: Any = None, batched_grad_copy: bool = False,
         forward_sync_buffers: bool | None = None,
     ) -> None:  # fmt: skip
-        from penlight.distributed._group import groups
-        from penlight.distributed._reducer import Reducer, broadcast_coalesced
-
         super().__init__()
         for name, given in (
             ("mixed_precision", mixed_precision),
@@ -60,7 +65,7 @@ class DistributedDataParallel(Module):
         ):
             if given is not None:
                 raise NotImplementedError(f"DistributedDataParallel has no {name} in Penlight")
-        self.process_group = groups.find(process_group)
+        self.process_group = _group.groups.find(process_group)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         named = [item for item in module.named_parameters() if item[0] not in self.parameters_to_ignore]
         trained = [parameter for _, parameter in named if parameter.requires_grad]
@@ -98,8 +103,8 @@ class DistributedDataParallel(Module):
         if init_sync:
             _check_same(self.process_group, trained)
             states = [tensor for _, tensor in named] + self.modules_buffers
-            broadcast_coalesced(self.process_group, states, 0)
-        self.reducer = Reducer(
+            _reducer.broadcast_coalesced(self.process_group, states, 0)
+        self.reducer = _reducer.Reducer(
             trained,
             self.process_group,
             self.bucket_bytes_cap,
@@ -136,15 +141,12 @@ class DistributedDataParallel(Module):
 
     def _sync_buffers(self, joined: bool = False) -> None:
         """Take the buffers of rank 0; where ranks have no inputs any more, those of the last that has."""
-        from penlight.distributed import ReduceOp, all_reduce
-        from penlight.distributed._reducer import broadcast_coalesced
-
         source = 0
         if self._join_context is not None:
             known = penlight.tensor([-1 if joined else self.process_group.rank()])
-            all_reduce(known, ReduceOp.MAX, self.process_group)
+            distributed.all_reduce(known, distributed.ReduceOp.MAX, self.process_group)
             source = int(known)
-        broadcast_coalesced(self.process_group, self.modules_buffers, source)
+        _reducer.broadcast_coalesced(self.process_group, self.modules_buffers, source)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -185,9 +187,7 @@ class DistributedDataParallel(Module):
             enable: False if all ranks have equally many inputs.
             throw_on_early_termination: whether to raise on all ranks when the first one has no inputs left.
         """
-        from penlight.distributed._join import Join
-
-        return Join(
+        return _join.Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
 
@@ -207,13 +207,10 @@ class DistributedDataParallel(Module):
         return self.process_group
 
     def _tell_joined(self, syncing: bool) -> None:
-        from penlight.distributed import ReduceOp, all_reduce
-        from penlight.distributed._join import Join
-
-        Join.notify_join_context(self)
+        _join.Join.notify_join_context(self)
         self.reducer.divisor = self.process_group.size() if self._divide_by_initial_size else self._active_ranks
         plan = penlight.tensor([self.will_sync_module_buffers(), syncing], dtype=penlight.int64)
-        all_reduce(plan, ReduceOp.MAX, self.process_group)
+        distributed.all_reduce(plan, distributed.ReduceOp.MAX, self.process_group)
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
@@ -235,10 +232,8 @@ class _JoinHook:
 
     def main_hook(self) -> None:
         """Take part in one iteration: forward and backward pass."""
-        from penlight.distributed import ReduceOp, all_reduce
-
         plan = penlight.zeros(2, dtype=penlight.int64)
-        all_reduce(plan, ReduceOp.MAX, self.model.process_group)
+        distributed.all_reduce(plan, distributed.ReduceOp.MAX, self.model.process_group)
         buffers, syncing = plan.tolist()
         if buffers:
             self.model._sync_buffers(joined=True)
@@ -247,24 +242,19 @@ class _JoinHook:
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Take the parameters and buffers of a rank that had inputs until the end."""
-        from penlight.distributed import ReduceOp, all_reduce
-        from penlight.distributed._reducer import broadcast_coalesced
-
         model, group = self.model, self.model.process_group
         source = penlight.tensor([group.rank() if is_last_joiner else -1])
-        all_reduce(source, ReduceOp.MAX, group)
+        distributed.all_reduce(source, distributed.ReduceOp.MAX, group)
         states = [*model.module.parameters(), *model.modules_buffers]
-        broadcast_coalesced(group, states, int(source))
+        _reducer.broadcast_coalesced(group, states, int(source))
         model.reducer.divisor = group.size()
 
 
 def _check_same(group: Any, parameters: Sequence[Any]) -> None:
     """Refuse, on all ranks, models that have other parameters than on rank 0."""
-    from penlight.distributed import all_gather_object
-
     mine = [(list(parameter.shape), str(parameter.dtype)) for parameter in parameters]
     models: list[Any] = [None] * group.size()
-    all_gather_object(models, mine, group)
+    distributed.all_gather_object(models, mine, group)
     me = group.rank()
     for rank, other in enumerate(models):
         if len(other) != len(mine):

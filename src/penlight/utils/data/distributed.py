@@ -10,6 +10,11 @@ import penlight
 from penlight.utils.data.dataset import Dataset
 from penlight.utils.data.sampler import Sampler
 
+from ...kernels.lazy import lazy_import
+
+distributed = lazy_import(globals(), "distributed", "penlight.distributed")
+
+
 __all__ = ["DistributedSampler"]
 
 _T_co = TypeVar("_T_co", covariant=True)
@@ -30,8 +35,6 @@ class DistributedSampler(Sampler[_T_co]):
     def __init__(self, dataset: Dataset[Any], num_replicas: int | None = None, rank: int | None = None,
                  shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            from penlight import distributed
-
             num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
             rank = distributed.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
