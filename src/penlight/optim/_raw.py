@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from operator import attrgetter, is_, itemgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,7 @@ SMALL = 4096  # up to this size, gathering costs less than the calls it saves
 _array_of = attrgetter("_array")
 _dtype_of = attrgetter("dtype")
 _shape_of = attrgetter("shape")
+_PLAIN_TENSORS = {penlight.Tensor}
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -333,12 +334,11 @@ class Bucket:
 
     def agrees(self) -> bool:
         """Whether the members (still) have the same 0-d state."""
-        if len(self.rows) > 1:
-            for lane in self.counters:
-                lane.load()
-                values = lane.flat.tolist()
-                if values.count(values[0]) != len(values):
-                    return False
+        for lane in self.counters:
+            lane.load()
+            values = lane.flat.tolist()
+            if values.count(values[0]) != len(values):
+                return False
         return True
 
     def update(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
@@ -511,11 +511,14 @@ class Plan:
             longest = min(max(sum(table.arrays[i].size for i in members) for members in groups), BLOCK)
             work = Work(longest, dtype)
             self.buckets += [Bucket(members, table, work) for members in groups]
+        self.counting = [bucket for bucket in self.buckets if bucket.counters and len(bucket.rows) > 1]
         self.rest = [i for i in range(len(table.params)) if i not in set(chosen)]
         self.touched = [tensors[i] for tensors in table.tensors for i in chosen]
 
     def holds(self, params: list[Tensor], states: list[State], names: list[str]) -> bool:
-        return self.table.matches(params, states, names) and all(bucket.agrees() for bucket in self.buckets)
+        if not self.table.matches(params, states, names):
+            return False
+        return not self.counting or all([bucket.agrees() for bucket in self.counting])
 
     def run(self, rule: type[Elementwise], group: Group, grads: list[Array]) -> None:
         token = hush()
@@ -555,7 +558,7 @@ def update(
 ) -> Sequence[int]:
     """Update on the raw arrays those parameters of a group that allow it, and return the rows of the others."""
     everything = range(len(params))
-    if _has_tensor(group) or not all(map(is_, map(type, grads), repeat(penlight.Tensor))):
+    if _has_tensor(group) or {*map(type, grads)} != _PLAIN_TENSORS:
         return everything
     plans: dict[int, Plan] = optimizer.__dict__.setdefault("_plans", {})
     plan = plans.get(index)

@@ -39,9 +39,8 @@ class ASGD(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
     @staticmethod
     def _numbers(group: Group, step: Any, scalars: State) -> tuple[Any, ...]:
         eta, mu, lr = number_of(scalars["eta"]), number_of(scalars["mu"]), group["lr"]
-        # What the following step takes is rounded to the default dtype, as in PyTorch.
-        scalars["eta"][...] = penlight.as_tensor(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])).item()
-        scalars["mu"][...] = penlight.as_tensor(1 / max(1, step - group["t0"])).item()
+        scalars["eta"][...] = _rounded(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))
+        scalars["mu"][...] = _rounded(1 / max(1, step - group["t0"]))
         return 1 - group["lambd"] * eta, -eta, None if mu == 1 else mu
 
     @staticmethod
@@ -52,3 +51,10 @@ class ASGD(Elementwise, example=("lr=0.1", "[ 0.8000, -1.6000]")):
             average.copy_(p)
         else:
             average.add_(p.sub(average).mul_(weight))
+
+
+def _rounded(number: Any) -> float:
+    """What the following step takes: a number in the default dtype, as in PyTorch."""
+    if isinstance(number, penlight.Tensor):
+        return number.item()
+    return float(penlight.get_default_dtype().np.type(number))

@@ -10,7 +10,7 @@ from typing import Any
 import penlight
 from penlight import Tensor
 
-from ._computed import hooks_for
+from . import _computed
 from .convert_parameters import parameters_to_vector
 
 
@@ -56,7 +56,7 @@ class BasePruningMethod(ABC):
 
         What was pruned before is combined with it in a `PruningContainer`.
         """
-        earlier = list(hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
+        earlier = list(_computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"))
         if len(earlier) > 1:
             raise AssertionError(
                 f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
@@ -522,7 +522,7 @@ def remove(module: Any, name: str) -> Any:
     >>> list(torch.nn.utils.prune.remove(m, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, method in hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
+    for key, method in _computed.hooks_for(module, BasePruningMethod, name, named_by="_tensor_name"):
         method.remove(module)
         del module._forward_pre_hooks[key]
         return module
