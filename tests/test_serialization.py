@@ -278,7 +278,7 @@ def test_functions_of_ours_are_saved_by_name():
 
 
 def test_numpy_needs_to_be_allowed():
-    values = {"array": np.arange(3), "number": np.float64(1.5)}
+    values = {"array": np.arange(3, dtype=np.int64), "number": np.float64(1.5)}
     with pytest.raises(pickle.UnpicklingError, match=r"numpy\._core\.multiarray\.\w+ was not an allowed global"):
         again(values)
     allowed = [np._core.multiarray._reconstruct, np._core.multiarray.scalar, np.ndarray, np.dtype]

@@ -17,9 +17,14 @@ from ._user_warnings import warn_user
 from .autograd import modes, views
 from .autograd.node import NO_EDGE
 from .kernels.addresses import address
+from .kernels.lazy import lazy_import
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+
+forward_ad = lazy_import(globals(), "forward_ad", ".autograd.forward_ad")
+printing = lazy_import(globals(), "printing", ".printing")
+
 
 new = object.__new__
 
@@ -134,18 +139,14 @@ class AsPython:
         return id(self)
 
     def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
-        from .printing import tensor_repr
-
         if modes.transforms.get() and type(self) is _tensor.Tensor:
             text = modes.show_within(self)
             if text is not None:
                 return text
         tangent = None
         if self._meta is not None and self._meta.tangents:
-            from .autograd.forward_ad import current_tangent
-
-            tangent = current_tangent(self)
-        return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
+            tangent = forward_ad.current_tangent(self)
+        return printing.tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
     def __dir__(self: Any) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from multiprocessing import reduction
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -21,6 +22,8 @@ from penlight import _meta
 from penlight.kernels import parallel
 from penlight.kernels.compiler import x86
 from penlight.multiprocessing import _shared
+
+from . import integers
 
 WINDOWS = SimpleNamespace(platform="win32", maxsize=sys.maxsize)
 
@@ -142,6 +145,7 @@ def test_mathematical_functions_of_musl(monkeypatch: pytest.MonkeyPatch) -> None
         x86.address_of.__wrapped__("no_such_function")
 
 
+@pytest.mark.skipif("QEMU" in os.environ, reason="an emulated Python starts no programs")
 def test_other_interpreters_are_refused() -> None:
     program = "import sys; sys.implementation.name = 'pypy'; import penlight"
     path = str(Path(torch.__file__).resolve().parents[1])
@@ -150,3 +154,27 @@ def test_other_interpreters_are_refused() -> None:
     )  # fmt: skip
     assert result.returncode == 1
     assert "ImportError: Penlight runs on CPython only, and this is pypy: it counts references" in result.stderr
+
+
+@pytest.mark.parametrize("size", [3, 40, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_products_do_not_warn(size: int, dtype: torch.dtype) -> None:
+    """NumPy on ARM warns of divisions by zero in products without any. It would here, too, of overflows: both are silenced alike."""
+    F = torch.nn.functional
+    a = torch.full((size, size), 1e30 if dtype is torch.float32 else 1e300, dtype=dtype)
+    batch, row, weight = a.expand(3, size, size), a[0], a.clone().requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = [
+            a @ a, batch @ batch, batch @ a, a @ row, row @ row, torch.einsum("ij,jk->ik", a, a), torch.addmm(a, a, a), torch.addmv(row, a, row),
+            torch.outer(row, row), torch.tensordot(a, a, 1), torch.inner(a, a), torch.vdot(row, row), torch.linalg.multi_dot([a, a, a]),
+            torch.baddbmm(batch, batch, batch), F.linear(a, a, row), F.bilinear(a, a, batch),
+            torch.conv2d(a[None, None], a[None, None, :3, :3]),
+        ]  # fmt: skip
+        F.scaled_dot_product_attention(batch, batch, batch)
+        (weight @ a).sum().backward()
+    assert all(bool(torch.isinf(r).all()) for r in results)
+
+
+def test_indices_and_counts_are_int64() -> None:
+    integers.check()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..creation import zeros_like
 from ..tensor import Tensor
+from . import grad as differentiate
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
@@ -50,14 +52,12 @@ def gradients(
     keep: bool = False,
 ) -> tuple[Any, ...]:
     """`autograd.grad` that skips outputs without a gradient and gives None for inputs without one."""
-    from . import grad
-
     if vector is None:
         vector = (None,) * len(outputs)
     pairs = [(o, v) for o, v in zip(outputs, vector) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
-    return grad(
+    return differentiate(
         [o for o, _ in pairs],
         inputs,
         [v for _, v in pairs],
@@ -81,8 +81,6 @@ def filled(
     grads: Sequence[Any], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str
 ) -> tuple[Any, ...]:
     """Zeros where there is no gradient; in strict mode that is an error."""
-    from ..creation import zeros_like
-
     found = []
     for place, (grad, tensor) in enumerate(zip(grads, like)):
         if grad is None and strict:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kernels.lazy import lazy_import
 from .modes import grad_mode
 from .node import NO_EDGE, AccumulateGrad
 from .shapes import fitted
@@ -27,6 +28,10 @@ from .views import _empty_like_strides, bump
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+creation = lazy_import(globals(), "creation", "..creation")
+tensor = lazy_import(globals(), "tensor", "..tensor")
+
 
 _add = np.add
 _ndarray = np.ndarray
@@ -176,7 +181,5 @@ def accumulate_graph(leaf: AccumulateGrad, grad: Tensor) -> None:
 
 
 def _wrap(array: Any) -> Tensor:
-    from ..tensor import wrap
-
-    globals()["_wrap"] = wrap  # the tensor module needs this package: it can't be imported at the top
-    return wrap(array)
+    globals()["_wrap"] = tensor.wrap  # the tensor module needs this package: it can't be imported at the top
+    return tensor.wrap(array)

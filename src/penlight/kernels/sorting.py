@@ -19,6 +19,7 @@ import numpy as np
 
 from .copies import contiguous
 from .index.moves import places
+from .index_width import wide_indices
 from .numpy_calls import moveaxis, take_along
 from .rows import is_half, quiet
 
@@ -158,6 +159,7 @@ def _has_nan(rows: np.ndarray) -> bool:
     return rows.dtype.kind not in "iub" and bool(np.isnan(rows).any())
 
 
+@wide_indices(1)
 def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) sorted along `dim`, stably; NaN is the largest."""
     rows = as_rows(x, dim)
@@ -165,6 +167,7 @@ def sort(x: np.ndarray, dim: int, descending: bool = False) -> tuple[np.ndarray,
     return restore_rows(pick(rows, order), x.shape, dim), restore_rows(order, x.shape, dim)
 
 
+@wide_indices()
 def argsort(x: np.ndarray, dim: int, descending: bool = False) -> np.ndarray:
     """The indices that `sort` gives."""
     return restore_rows(argsort_rows(as_rows(x, dim), descending), x.shape, dim)
@@ -207,6 +210,7 @@ def _first_few(rows: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
     return order
 
 
+@wide_indices(1)
 def topk(x: np.ndarray, k: int, dim: int, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the k largest or smallest along `dim`, sorted, the lowest index first among equals."""
     if k < 0 or k > (x.shape[dim] if x.ndim else 1):
@@ -287,6 +291,7 @@ def median_of_all(x: np.ndarray, skip_nan: bool) -> np.ndarray:
     return np.asarray(ordered[rank], x.dtype)
 
 
+@wide_indices(1)
 def kthvalue(x: np.ndarray, k: int, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the k-th smallest element along `dim`, counted from 1."""
     _check_reduction("kthvalue", x, dim)
@@ -307,6 +312,7 @@ def _picked(
     return _reduced(values, x.shape, dim, keepdim), _reduced(index, x.shape, dim, keepdim)
 
 
+@wide_indices(1)
 def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the median along `dim`, the lower one of two; NaN, and the first one's index, if there is any."""
     _check_reduction("median", x, dim)
@@ -314,6 +320,7 @@ def median(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, 
     return _picked(x, rows, (rows.shape[1] - 1) // 2, dim, keepdim, nan_wins=True)
 
 
+@wide_indices(1)
 def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the median along `dim` of what is not NaN."""
     _check_reduction("nanmedian", x, dim)
@@ -324,6 +331,7 @@ def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarra
     return _picked(x, rows, np.maximum(count - 1, 0) // 2, dim, keepdim)
 
 
+@wide_indices(1)
 def mode(x: np.ndarray, dim: int, keepdim: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(value, index) of the most frequent value along `dim`, the smallest of several; the index is its last one."""
     _check_reduction("mode", x, dim)
@@ -377,6 +385,7 @@ def _runs(changed: np.ndarray, order: np.ndarray | None, inverse: bool, counts: 
     return starts, back, sizes
 
 
+@wide_indices(1, 2)
 def unique(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False) -> Unique:
     """(values, inverse, counts): the distinct elements, sorted; every NaN is one of its own."""
     flat = np.ascontiguousarray(x).reshape(1, -1)
@@ -398,6 +407,7 @@ def _slices(x: np.ndarray, dim: int) -> np.ndarray:
     return moveaxis(x, dim, 0).reshape(x.shape[dim], -1 if x.size else 0)
 
 
+@wide_indices(1, 2)
 def unique_dim(x: np.ndarray, dim: int, return_inverse: bool = False, return_counts: bool = False) -> Unique:
     """(slices, inverse, counts): the distinct slices of x along `dim`, in lexicographic order."""
     slices = _slices(x, dim)
@@ -412,6 +422,7 @@ def _slice_changes(slices: np.ndarray) -> np.ndarray:
     return changed
 
 
+@wide_indices(1, 2)
 def unique_consecutive(
     x: np.ndarray, dim: int | None = None, return_inverse: bool = False, return_counts: bool = False
 ) -> Unique:
@@ -501,6 +512,7 @@ def histc(x: np.ndarray, bins: int, low: float = 0.0, high: float = 0.0) -> np.n
     return np.bincount(np.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
 
 
+@wide_indices()
 def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
     """How often each of 0, 1, 2, ... occurs, or the sum of its weights: int64, float32 for such weights, else float64."""
     if minlength < 0:

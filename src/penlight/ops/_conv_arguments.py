@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .. import dtypes
 from ..tensor import Tensor
-from ._guards import not_implemented, type_name
+from ._guards import c_name, not_implemented, type_name
 
 Ints = tuple[int, ...]
 
@@ -184,8 +184,6 @@ def _by_mkldnn(input: Tensor, weight: Tensor, dims: int, groups: int) -> bool:
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, dims: int, transposed: bool, groups: int) -> None:
     wrong_weight = input.dtype is not weight.dtype
     if bias is not None and bias.dtype is not input.dtype and not (transposed and wrong_weight):
-        from ._guards import c_name
-
         raise RuntimeError(
             f"Input type ({c_name(input.dtype)}) and bias type ({c_name(bias.dtype)}) should be the same"
         )

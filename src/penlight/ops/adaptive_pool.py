@@ -8,6 +8,7 @@ from typing import Any
 from ..kernels import pool as kernels
 from ..kernels.pool import loops
 from ..kernels.pool import small as pool_small
+from ..random import rand
 from ..tensor import Tensor, wrap
 from ._declare import OPS, differentiable, linear
 from ._guards import not_implemented
@@ -323,8 +324,6 @@ def _fractional(
             raise RuntimeError(f"{where}(): pool {side} {k} too large relative to input {side} {n}")
     count = input.shape[0] if input.dim() == dims + 2 else 1
     if samples is None:
-        from ..random import rand
-
         samples = rand(count, input.shape[-dims - 1], dims, dtype=input.dtype)
     if samples.dtype is not input.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")

@@ -14,6 +14,8 @@ from ..kernels.index.moves import all_inside
 from ..kernels.index.moves import places as nonzero_places
 from ..kernels.index.scatter import embedding_backward as _embedding_back_kernel
 from ..kernels.index.scatter import reduce_rows
+from ..kernels.index.scatter_kernels import reduce_rows as add_rows
+from ..kernels.index_width import native_counts
 from ..tensor import Tensor, wrap
 from ._args import values_of
 from ._declare import differentiable, linear
@@ -164,7 +166,7 @@ class Bags:
     @cached_property
     def owners(self) -> Any:
         """For each index its bag."""
-        return np.arange(self.count).repeat(self.lengths)
+        return np.arange(self.count).repeat(native_counts(self.lengths))
 
     @cached_property
     def kept(self) -> Any:
@@ -212,7 +214,7 @@ def _bag_array(
     if not _added(out, bags.owners, rows):
         full = np.flatnonzero(bags.lengths)
         if full.size:
-            out[full] = np.add.reduceat(rows, bags.starts[full], 0)
+            out[full] = np.add.reduceat(rows, native_counts(bags.starts[full]), 0)
     if plain_mean:
         out /= np.maximum(bags.lengths, 1).astype(out.dtype)[:, None]
     return out, np.zeros((0,), np.int64)
@@ -231,8 +233,6 @@ def _added(out: Any, owners: Any, rows: Any) -> bool:
     """Add rows to those of their bags by machine code, if there is enough to do; whether that was possible."""
     if rows.size < _MANY:
         return False
-    from ..kernels.index.scatter_kernels import reduce_rows as add_rows
-
     return add_rows(out, owners, rows)
 
 

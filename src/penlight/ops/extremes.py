@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..kernels.index import moves
+from ..kernels.index_width import wide_indices
 from ..kernels.numpy_calls import expand_dims, put_along, take_along
 from ..kernels.reduce.large import FROM as FOLDS_FROM
 from ..kernels.reduce.large import fold
 from ..return_types import named_result as named_result
 from ..tensor import Tensor
+from . import pointwise
 from ._args import merge_dim, wrap_dim, wrap_dims
 from ._declare import differentiable, method, plain
 from ._raw import both
@@ -135,13 +137,19 @@ both("value_selecting_backward", _value_selecting_array, _value_selecting_graph)
 
 
 @differentiable(
-    _pick(lambda array, dim: array.argmax(dim)), node="MaxBackward0", results=("values", "indices"), input=_place_rule
+    _pick(wide_indices()(lambda array, dim: array.argmax(dim))),
+    node="MaxBackward0",
+    results=("values", "indices"),
+    input=_place_rule,
 )
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
 
 @differentiable(
-    _pick(lambda array, dim: array.argmin(dim)), node="MinBackward0", results=("values", "indices"), input=_place_rule
+    _pick(wide_indices()(lambda array, dim: array.argmin(dim))),
+    node="MinBackward0",
+    results=("values", "indices"),
+    input=_place_rule,
 )
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]: ...
 
@@ -152,8 +160,6 @@ _Max, _Min = named_result("max", "values indices"), named_result("min", "values 
 def _max_or_min(name: str, input: Tensor, dim: Any, keepdim: Any, out: Any, kwargs: Any) -> Any:
     dim, keepdim = merge_dim(dim, keepdim, kwargs, name)
     if isinstance(dim, Tensor) and isinstance(input, Tensor):
-        from . import pointwise
-
         return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim, out=out)
     if dim is None:
         return (_max_all if name == "max" else _min_all)(input, out=out)

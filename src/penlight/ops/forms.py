@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import dtypes
-from ..kernels.rows import widen
+from ..kernels.rows import quiet, widen
 from ..tensor import Tensor
 from ._declare import differentiable
 from ._guards import c_name
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 
+@quiet
 def _form_array(input1: Any, weight: Any, input2: Any) -> Any:
     """out[n, o] = sum over i, j of input1[n, i] weight[o, i, j] input2[n, j]."""
     half = np.tensordot(widen(input1), widen(weight), (1, 1))

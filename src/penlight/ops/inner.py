@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.index_width import native_counts
 from ..tensor import Tensor, wrap
 
 
@@ -33,7 +34,7 @@ def _convert_indices_from_csr_to_coo(
     if crow_indices.dim() != 1:
         raise NotImplementedError("_convert_indices_from_csr_to_coo: Penlight has it for one matrix, not for batches.")
     starts, columns = crow_indices._array, col_indices._array
-    rows = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    rows = np.repeat(np.arange(starts.size - 1), native_counts(np.diff(starts)))
     pair = (columns, rows) if transpose else (rows, columns)
     return wrap(np.stack(pair).astype(np.int32 if out_int32 else np.int64, copy=False))
 

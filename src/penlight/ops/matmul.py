@@ -12,12 +12,12 @@ from .. import dtypes
 from ..autograd.modes import NAMESPACE, is_grad_enabled
 from ..autograd.node import NO_EDGE
 from ..autograd.views import bump, history_first
-from ..kernels.lazy import late
+from ..kernels.lazy import lazy_import
 from ..kernels.parallel import BLAS_THREADS_FROM
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape
-from ._declare import OPS, bilinear, install_method, method
+from ._declare import OPS, bilinear, install_method, method, warning_free
 from ._guards import not_implemented, unrecorded
 from ._product_checks import check_factors
 from ._raw import both, graph
@@ -48,11 +48,12 @@ both(
     "adjoint", _adjoint_array, lambda x: x.transpose(-2, -1).conj() if x.is_complex() else x.transpose(-2, -1)
 )  # fmt: skip
 
-blas = late(globals(), "blas", "..kernels.linalg.blas")
+blas = lazy_import(globals(), "blas", "..kernels.linalg.blas")
 _FLOAT32 = dtypes.float32.np
 _FEW = 1 << 16  # multiplications
 
 
+@warning_free
 def _matmul_array(a: Any, b: Any) -> Any:
     """np.matmul; 16-bit floats are multiplied as float32 and rounded once."""
     dtype = a.dtype
@@ -249,6 +250,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     return _folded(a, b) if _should_fold(a, b) else _batched(a, b)
 
 
+@warning_free
 def _small_product(x: Any, y: Any) -> Any:
     """np.matmul; a batch times one matrix or vector as one tall matrix."""
     if x.ndim > 2 >= y.ndim and x.flags.c_contiguous:

@@ -42,6 +42,8 @@ def _power(input: Any, exponent: Any) -> Any:
             return np.reciprocal(input)
     elif isinstance(exponent, int) and exponent < 0 and input.dtype.kind in "iub":
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if input.dtype.kind == "b" and type(exponent) is int:
+        input = input.astype(np.int64)
     return np.power(input, exponent)
 
 

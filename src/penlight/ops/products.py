@@ -13,10 +13,11 @@ from ..kernels.numpy_calls import broadcast_to, moveaxis, tile
 from ..tensor import Tensor, wrap
 from . import _dispatch
 from ._args import broadcast_shape, wrap_dim
-from ._declare import bilinear, linear, method
+from ._declare import bilinear, linear, method, warning_free
 from ._guards import need_one_dtype, not_implemented, plain_floats, unrecorded, without_numpy_warnings
 from ._halves import in_float32
 from .joining import cat
+from .shape import _unsafe_view
 
 __all__ = [
     "chain_matmul",
@@ -201,8 +202,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
-    from .shape import _unsafe_view
-
     if out is None and plain_floats((input, other)) and input._array.ndim == other._array.ndim:
         return wrap(_kron_array(input._array, other._array))
     ndim = max(input.dim(), other.dim())
@@ -241,6 +240,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     return _dispatch.given("tensordot", _contract(a, b, left, right), out)
 
 
+@warning_free
 def _contract_arrays(a: Any, b: Any, left: list[int], right: list[int]) -> Any:
     """The same as `_contract` does, outside of any graph."""
     free_a, free_b = [d for d in range(a.ndim) if d not in left], [d for d in range(b.ndim) if d not in right]

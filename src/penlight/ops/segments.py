@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.index.segments import covered, reduce_segments
+from ..kernels.index_width import native_counts
 from ..tensor import Tensor, wrap
 from ._args import as_int
 from ._declare import differentiable
@@ -98,7 +99,7 @@ def segment_reduce(
     sizes = lengths._array if offsets is None else np.diff(offsets._array)  # type: ignore[union-attr]
     counts = sizes.reshape(-1)
     try:
-        owners = np.repeat(_numbers(counts.size), counts)
+        owners = np.repeat(_numbers(counts.size), native_counts(counts))
     except ValueError:
         raise RuntimeError("lengths contains negative value!" if offsets is None else _SUMS) from None
     if not unsafe and offsets is None and not _cover(sizes, owners.size, shape[axis]):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..index_width import native_counts
 from ..numpy_warnings import hush, unhush
 from ..rows import narrow, widen
 from .scatter import reduce_rows
@@ -54,4 +55,4 @@ def covered(sizes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     first = (starts[..., None] + np.cumsum(sizes, -1) - sizes).reshape(-1)
     counts = sizes.reshape(-1)
     before = np.cumsum(counts) - counts
-    return np.repeat(first - before, counts) + np.arange(counts.sum())
+    return np.repeat(first - before, native_counts(counts)) + np.arange(counts.sum())

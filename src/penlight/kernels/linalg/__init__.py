@@ -390,7 +390,7 @@ def lstsq(A: Array, B: Array, rcond: float, driver: str) -> tuple[Array, Array, 
     with silent():
         inverse = np.where(kept, 1 / S, 0).astype(S.dtype)
     X = adjoint(Vh) @ (inverse[..., None] * (adjoint(U) @ B))
-    return X, kept.sum(-1), S
+    return X, kept.sum(-1, dtype=np.int64), S
 
 
 def _solve_by_qr(Q: Array, R: Array, B: Array, tall: bool) -> Array:

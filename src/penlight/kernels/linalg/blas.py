@@ -9,6 +9,7 @@ thread as long as that takes, and for those that are not worth cutting, but larg
 
 from __future__ import annotations
 
+import ctypes
 from functools import lru_cache
 from math import prod
 from struct import Struct
@@ -18,6 +19,7 @@ import numpy as np
 
 from .. import call, executable, parallel, waiting_threads
 from ..native._x86 import R8, R9, R12, R13, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Address, Assembler
+from ..numpy_warnings import silent
 
 _CUTS = "rows", "columns", "batch"
 _LEAST = 8  # rows, columns and inner size; smaller ones are other functions of BLAS
@@ -44,8 +46,6 @@ _FRAME = 48 + 24 + 8  # bytes of the stack: BLAS's last arguments, the arrays, a
 @lru_cache(1)
 def _functions() -> dict[np.dtype[Any], tuple[int, int]]:
     """For each dtype the address of BLAS's product with 64-bit sizes, and the bits of 1; nothing if NumPy has another BLAS."""
-    import ctypes
-
     library = parallel.numpy_library()
     try:
         return {
@@ -215,19 +215,25 @@ def _plan(threads: int, a: np.ndarray, b: np.ndarray, out: np.ndarray | None) ->
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """a @ b without BLAS's threads, where ours can be had: shared between those if it is worth it, else in this one."""
     if a.size * b.shape[-1] >= parallel.HUGE_PRODUCTS_FROM and parallel.thread_limit() > parallel.MAX_NATIVE_THREADS:
-        return np.matmul(a, b, out)
+        return _numpy_product(a, b, out)
     result = product(a, b, out)
     if result is not None:
         return result
     if parallel.native_thread_count() < 2 or not executable.available():
-        return np.matmul(a, b, out)
+        return _numpy_product(a, b, out)
     if a.dtype == b.dtype and a.dtype in _FORMS:
         a, b = (x if _layout(x) else np.ascontiguousarray(x) for x in (a, b))  # as NumPy would, too
         result = product(a, b, out)
     if result is None:
         with parallel.blas_alone():
-            result = np.matmul(a, b, out)
+            result = _numpy_product(a, b, out)
     return result
+
+
+def _numpy_product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """np.matmul without warnings: of overflows, and on ARM of divisions by zero that there are none of."""
+    with silent():
+        return np.matmul(a, b, out)
 
 
 def _steps(array: np.ndarray, cut: str, which: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..index_width import wide_indices
 from ..numpy_warnings import silent
 from .engine import Engine
 from .normal import libm, normal_pairs, scale64
@@ -93,6 +94,7 @@ def log_normal(engine: Engine, shape: Shape, dtype: np.dtype, mean: float = 1.0,
     return narrow(out, dtype)
 
 
+@wide_indices()
 def multinomial(engine: Engine, weights: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
     """`torch.multinomial`: indices drawn from each row of weights.
 

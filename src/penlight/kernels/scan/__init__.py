@@ -7,14 +7,15 @@ from functools import lru_cache
 import numpy as np
 
 from ..copies import contiguous
-from ..lazy import late
+from ..index_width import wide_indices
+from ..lazy import lazy_import
 from ..numpy_warnings import hush, unhush
 from ..reduce.large import short_columns, turned
 from ..rows import is_half, narrow, split_shape, widen
 
-definitions = late(globals(), "definitions", ".kernels")
-native = late(globals(), "native", "..native")
-records = late(globals(), "records", ".extrema")
+definitions = lazy_import(globals(), "definitions", ".kernels")
+native = lazy_import(globals(), "native", "..native")
+records = lazy_import(globals(), "records", ".extrema")
 _NATIVE_FROM = 1 << 11  # elements; below, NumPy takes no longer
 _RECORDS_FROM = 1 << 8  # the same of running extrema, of the dtypes that there is machine code for
 _BLOCK = 1 << 12  # elements that are worth a call of a native kernel, of which a scan down columns makes many
@@ -119,11 +120,13 @@ def _records_natively(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarra
     return found
 
 
+@wide_indices(1)
 def cummax(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the running maximum along `dim`; of equal elements the last one's index."""
     return _accumulate_with_index(x, dim, np.maximum)
 
 
+@wide_indices(1)
 def cummin(x: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """(values, indices) of the running minimum along `dim`; of equal elements the last one's index."""
     return _accumulate_with_index(x, dim, np.minimum)
