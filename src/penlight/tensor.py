@@ -218,7 +218,7 @@ class Tensor(_Parts):
                 self.requires_grad = requires_grad
         except RuntimeError:
             # A view whose history is forbidden: PyTorch says so when it is asked for the history, not here.
-            if self._view is None or hasattr(self, "_edge"):
+            if hasattr(self, "_edge") or not _is_leaf(self):
                 raise
         return self
 

@@ -182,6 +182,9 @@ def test_requires_grad_of_a_view_without_history() -> None:
     x.detach().add_(1)
     assert view.requires_grad_() is view
     refused("A view was created in no_grad mode", lambda: view.grad_fn)
+    part = (torch.ones(4, requires_grad=True) * 1).chunk(2)[0]
+    part._base.add_(1)
+    refused("only change requires_grad flags of leaf", lambda: part.requires_grad_(False))
 
 
 def test_products_by_einsum_are_views() -> None:
